@@ -1,0 +1,13 @@
+# cmake/SluiceDependencies.cmake - third-party packages; each room links only what it names in LIBS.
+# SPDX-License-Identifier: Apache-2.0
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+find_package(hwy QUIET)  # optional: without it the plain paths are built and `sluice env` says so
+if(SLUICE_TESTS)
+  find_package(GTest REQUIRED)
+endif()

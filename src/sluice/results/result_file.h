@@ -1,0 +1,65 @@
+// sluice/results/result_file.h - the result file: the only truth every table, plot and verdict derives from.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sluice/core/json.h"
+#include "sluice/core/result.h"
+#include "sluice/measure/record.h"
+
+namespace sluice::results {
+
+/// Raised when a reader of the previous version would misread the file. Part of every machine profile.
+inline constexpr int kSchemaVersion = 1;
+
+struct Tool {
+  std::string version;
+  std::string git;  // "unknown" when built outside a repository
+};
+
+struct Dataset {
+  std::string hash;  // sha256 over names and bytes; empty: no dataset
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+};
+
+struct Timing {
+  std::string clock = "CLOCK_MONOTONIC";
+  std::string scope;        // "kernel", "pipeline"
+  std::string data_source;  // "memory", "file"
+  bool includes_decode = false;
+  bool includes_collate = false;
+  bool includes_transfer = false;
+};
+
+struct ResultFile {
+  int schema_version = kSchemaVersion;
+  Tool tool;
+  Json environment;              // as env.json
+  std::string machine_profile;
+  Json run_config;               // resolved
+  Dataset dataset;
+  Timing timing;
+  std::vector<std::string> argv; // the command that repeats this measurement
+  std::string session_id;
+  std::uint64_t block_order_seed = 0;
+  std::vector<measure::Row> canary;
+  std::vector<measure::Row> rows;
+};
+
+Json to_json(const ResultFile& file);
+/// `name` is what errors call the document. A newer schema, a missing key or a wrong type is an error naming the key;
+/// unknown keys are ignored.
+Result<ResultFile> from_json(const Json& json, const std::string& name);
+
+Result<ResultFile> read(const std::filesystem::path& path);
+Status write(const std::filesystem::path& path, const ResultFile& file);
+
+/// Result files at `path`: the file itself, or every *.json under `path`/results (or `path`), sorted by name.
+Result<std::vector<std::filesystem::path>> find(const std::filesystem::path& path);
+
+}  // namespace sluice::results

@@ -1,0 +1,62 @@
+# Makefile - the everyday commands; `make help` lists them.
+# SPDX-License-Identifier: Apache-2.0
+#
+# On a fresh Debian 12 machine `make run` and `make test` are all one needs. On another system install what
+# `tools/setup --list` names and pass SETUP=true, which skips the installation step.
+
+JOBS   ?= $(shell nproc)
+PREFIX ?= /usr/local
+SETUP  ?= tools/setup
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run build test bench format check fuzz install clean
+
+# Configuring takes a second and finds rooms that were added since; only warnings and errors are shown.
+configure = @cmake --preset $(1) --log-level=WARNING >/dev/null
+compile   = @cmake --build --preset $(1) -j $(JOBS)
+
+help:  ## this list
+	@echo "usage: make <target>"
+	@sed -n 's/^\([a-z][a-z]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
+	@echo "variables: JOBS=$(JOBS) PREFIX=$(PREFIX) SETUP=$(SETUP)"
+
+setup:
+	@$(SETUP)
+
+run: build  ## set up, build, then the tour: ./sluice quick
+	./sluice quick
+
+build: setup  ## set up, then the Release program as ./sluice
+	$(call configure,release)
+	$(call compile,release) --target sluice
+	@ln -sf build/release/sluice sluice
+
+test:  ## set up with what tests need, then all fast tests
+	@$(SETUP) --with test
+	$(call configure,dev)
+	$(call compile,dev)
+	@ctest --preset dev -j $(JOBS)
+
+bench: build  ## set up with what we compare against, then the decode comparison
+	@$(SETUP) --with bench
+	$(call configure,release)
+	$(call compile,release) --target bench_programs
+	bench/run
+
+format:  ## rewrite the sources in the house format
+	@tools/format
+
+check:  ## what must hold before a merge request: format, layers, build, tests, headers, tidy
+	@$(SETUP) --with test
+	@tools/check
+
+fuzz:  ## every fuzz target for 20 seconds
+	@$(SETUP) --with test
+	@tools/fuzz
+
+install: build  ## headers, libraries, program, completion and documents into PREFIX
+	$(call compile,release)
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean:  ## remove everything that was built
+	rm -rf build sluice

@@ -2,25 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/result.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sluice/core/result.h"
-
 namespace sluice {
 
-/// The whole file. Errors name the path; a file over `limit_bytes` is refused, a folder is not a file.
+/// The whole file. Errors name the path; a file over `limit_bytes` is refused, a folder is not a
+/// file.
 Result<std::string> read_text_file(const std::filesystem::path& path,
                                    std::uint64_t limit_bytes = std::uint64_t{1} << 30);
 Result<std::vector<std::uint8_t>> read_binary_file(const std::filesystem::path& path,
-                                                   std::uint64_t limit_bytes = std::uint64_t{1} << 30);
+                                                   std::uint64_t limit_bytes = std::uint64_t{1}
+                                                                               << 30);
 
-/// Replaces `path` with `content`: written to a temporary file beside it, flushed, renamed. A reader sees the old
-/// file or the new one, never a part; on any error (full disk, read-only folder) the old file stays and no
-/// temporary file is left.
+/// Replaces `path` with `content`: written to a temporary file beside it, flushed, renamed. A
+/// reader sees the old file or the new one, never a part; on any error (full disk, read-only
+/// folder) the old file stays and no temporary file is left.
 Status write_file_atomic(const std::filesystem::path& path, std::string_view content);
 
 /// mkdir -p, with an error that names the path and says why it cannot be a folder.

@@ -80,9 +80,9 @@ inline constexpr std::monostate ok{};  // `return ok;` from a function that retu
 
 #define SLUICE_CONCAT_INNER_(a, b) a##b
 #define SLUICE_CONCAT_(a, b) SLUICE_CONCAT_INNER_(a, b)
-#define SLUICE_TRY_(temporary, declaration, ...)                        \
-  auto temporary = (__VA_ARGS__);                                       \
-  if (!temporary.has_value()) return std::move(temporary).error();      \
+#define SLUICE_TRY_(temporary, declaration, ...)                   \
+  auto temporary = (__VA_ARGS__);                                  \
+  if (!temporary.has_value()) return std::move(temporary).error(); \
   declaration = std::move(temporary).value() /* NOLINT(bugprone-macro-parentheses) */
 
 /// SLUICE_TRY(auto x, f()): binds the value of f(), or returns its Error from this function.
@@ -90,8 +90,8 @@ inline constexpr std::monostate ok{};  // `return ok;` from a function that retu
   SLUICE_TRY_(SLUICE_CONCAT_(sluice_try_, __LINE__), declaration, __VA_ARGS__)
 
 /// SLUICE_CHECK(f()): returns the Error of f() from this function, if there is one.
-#define SLUICE_CHECK(...)                                                             \
-  do {                                                                                \
-    if (auto sluice_check_ = (__VA_ARGS__); !sluice_check_.has_value())               \
-      return std::move(sluice_check_).error();                                        \
+#define SLUICE_CHECK(...)                                               \
+  do {                                                                  \
+    if (auto sluice_check_ = (__VA_ARGS__); !sluice_check_.has_value()) \
+      return std::move(sluice_check_).error();                          \
   } while (false)

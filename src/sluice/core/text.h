@@ -14,7 +14,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The candidate nearest to a misspelt `word`, if any is near enough to be worth suggesting
 /// (distance at most a third of the longer word, at least 1).
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
 
 /// "a, b, c".
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
@@ -22,8 +23,8 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 /// Splits at every separator; "a,,b" gives three parts, "" gives none.
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// Control characters, newlines and invalid UTF-8 made visible (`\x1b`, `\n`), so that a hostile file name cannot
-/// forge a second line or colour in an error.
+/// Control characters, newlines and invalid UTF-8 made visible (`\x1b`, `\n`), so that a hostile
+/// file name cannot forge a second line or colour in an error.
 std::string printable(std::string_view text);
 
 }  // namespace sluice

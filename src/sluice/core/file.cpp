@@ -1,0 +1,238 @@
+// sluice/core/file.cpp - whole-file reads and atomic writes over POSIX calls.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/file.h"
+
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+
+namespace sluice {
+namespace fs = std::filesystem;
+namespace {
+
+std::string shown(const fs::path& path) {
+  return printable(path.native());
+}
+
+/// strerror() shares one buffer between threads; this does not.
+std::string why(int error_number) {
+  return std::generic_category().message(error_number);
+}
+
+Error os_error(const fs::path& path, std::string_view action, int error_number) {
+  const bool absent = error_number == ENOENT || error_number == ENOTDIR;
+  return {absent ? Errc::not_found : Errc::io,
+          fmt::format("{}: cannot {}: {}", shown(path), action, why(error_number))};
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] int get() const { return fd_; }
+  /// Reports what a network file system may say only now. 0, or errno.
+  int close() {
+    const int result = ::close(std::exchange(fd_, -1));
+    return result == 0 || errno == EINTR ? 0 : errno;
+  }
+
+ private:
+  int fd_;
+};
+
+Error over_limit(const fs::path& path, std::uint64_t limit) {
+  return {Errc::invalid_input,
+          fmt::format("{}: larger than the {} bytes accepted here", shown(path), limit)};
+}
+
+/// Opens without waiting for the writer of a FIFO (a hostile one would hang us), then reads as
+/// usual.
+Result<Descriptor> open_to_read(const fs::path& path, std::uint64_t limit, std::uint64_t& size) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return os_error(path, "open", errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return os_error(path, "read", errno);
+  if (S_ISDIR(info.st_mode)) {
+    return Error{Errc::invalid_input, fmt::format("{}: is a folder, not a file", shown(path))};
+  }
+  size = S_ISREG(info.st_mode) ? static_cast<std::uint64_t>(info.st_size) : 0;
+  if (size > limit) return over_limit(path, limit);
+  const int flags = ::fcntl(file.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK) != 0) {
+    return os_error(path, "read", errno);
+  }
+  return file;
+}
+
+/// Trusts the reported size only as a hint: /proc says 0, and a file may grow while it is read.
+template <class Bytes>
+Result<Bytes> read_file(const fs::path& path, std::uint64_t limit) {
+  std::uint64_t size = 0;
+  SLUICE_TRY(const Descriptor file, open_to_read(path, limit, size));
+  constexpr std::uint64_t kSmallest = 4096;
+  Bytes bytes;
+  std::size_t used = 0;
+  for (;;) {
+    if (used == bytes.size()) {
+      bytes.resize(bytes.empty() ? std::max(size + 1, kSmallest) : bytes.size() * 2);
+    }
+    const ssize_t n = ::read(file.get(), bytes.data() + used, bytes.size() - used);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return os_error(path, "read", errno);
+    if (n == 0) break;
+    used += static_cast<std::size_t>(n);
+    if (used > limit) return over_limit(path, limit);
+  }
+  bytes.resize(used);
+  return bytes;
+}
+
+std::uint64_t random_suffix() {
+  std::uint64_t bits = 0;
+  if (::getrandom(&bits, sizeof bits, 0) == static_cast<ssize_t>(sizeof bits)) return bits;
+  static std::atomic<std::uint64_t> count{0};  // O_EXCL catches a collision: this need not be good
+  return (static_cast<std::uint64_t>(::getpid()) << 32U) + ++count;
+}
+
+/// A new file under a name of its own; removed again unless it was renamed.
+class TemporaryFile {
+ public:
+  static Result<TemporaryFile> create(const fs::path& folder) {
+    constexpr int kAttempts = 16;
+    int error_number = EEXIST;
+    for (int i = 0; i < kAttempts && error_number == EEXIST; ++i) {
+      fs::path path = folder / fmt::format(".sluice-{:016x}.tmp", random_suffix());
+      Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      if (fd.get() >= 0) return TemporaryFile(std::move(fd), std::move(path));
+      error_number = errno;
+    }
+    return os_error(folder, "create a file in this folder", error_number);
+  }
+  TemporaryFile(TemporaryFile&& other) noexcept
+      : fd_(std::move(other.fd_)), path_(std::exchange(other.path_, {})) {}
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+
+  /// All of `content`, on disk. 0, or errno.
+  int write(std::string_view content) {
+    while (!content.empty()) {
+      const ssize_t n = ::write(fd_.get(), content.data(), content.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return errno;
+      content.remove_prefix(static_cast<std::size_t>(n));
+    }
+    // EINVAL: a file system that cannot flush; then nothing better is to be had.
+    if (::fsync(fd_.get()) != 0 && errno != EINVAL) return errno;
+    return 0;
+  }
+  void keep_mode(mode_t mode) { std::ignore = ::fchmod(fd_.get(), mode & 07777U); }
+  int rename_to(const fs::path& target) {
+    if (const int error_number = fd_.close(); error_number != 0) return error_number;
+    if (::rename(path_.c_str(), target.c_str()) != 0) return errno;
+    path_.clear();
+    return 0;
+  }
+
+ private:
+  TemporaryFile(Descriptor fd, fs::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  Descriptor fd_;
+  fs::path path_;
+};
+
+/// Makes the rename itself survive a power cut. Best effort: the content is already safe.
+void flush_folder(const fs::path& folder) {
+  const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() >= 0) std::ignore = ::fsync(fd.get());
+}
+
+/// The nearest parent (or the path itself) that exists and is no folder; empty if there is none.
+fs::path obstacle(const fs::path& path) {
+  for (fs::path part = path; !part.empty(); part = part.parent_path()) {
+    std::error_code ec;
+    const fs::file_status status = fs::status(part, ec);
+    if (fs::exists(status)) return fs::is_directory(status) ? fs::path() : part;
+    if (part == part.parent_path()) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_text_file(const fs::path& path, std::uint64_t limit_bytes) {
+  return read_file<std::string>(path, limit_bytes);
+}
+
+Result<std::vector<std::uint8_t>> read_binary_file(const fs::path& path,
+                                                   std::uint64_t limit_bytes) {
+  return read_file<std::vector<std::uint8_t>>(path, limit_bytes);
+}
+
+Status write_file_atomic(const fs::path& path, std::string_view content) {
+  fs::path target = path;
+  struct stat info {};
+  const bool replaces = ::stat(path.c_str(), &info) == 0;
+  if (replaces && !S_ISREG(info.st_mode)) {
+    // Renaming over it would destroy a device or pipe.
+    return Error{Errc::io, fmt::format("{}: cannot write: {}", shown(path),
+                                       S_ISDIR(info.st_mode) ? "it is a folder"
+                                                             : "it is not a regular file")};
+  }
+  if (replaces) {  // a link stays a link: what it points to is replaced
+    std::error_code ec;
+    target = fs::canonical(path, ec);
+    if (ec) return os_error(path, "write", ec.value());
+  }
+  if (!target.has_filename()) {
+    return Error{Errc::io, fmt::format("{}: cannot write: this names no file", shown(path))};
+  }
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (const fs::path blocked = obstacle(folder); !blocked.empty()) {
+    return Error{Errc::io,
+                 fmt::format("{}: cannot write: {} is not a folder", shown(path), shown(blocked))};
+  }
+  SLUICE_TRY(TemporaryFile temporary, TemporaryFile::create(folder));
+  if (replaces) temporary.keep_mode(info.st_mode);
+  int error_number = temporary.write(content);
+  if (error_number == 0) error_number = temporary.rename_to(target);
+  if (error_number != 0) return os_error(path, "write", error_number);
+  flush_folder(folder);
+  return ok;
+}
+
+Status create_folders(const fs::path& path) {
+  std::error_code ec;
+  std::error_code ignored;
+  fs::create_directories(path, ec);
+  if (fs::is_directory(path, ignored)) return ok;
+  if (const fs::path blocked = obstacle(path); !blocked.empty()) {
+    return Error{Errc::io, fmt::format("{}: cannot create this folder: {} is not a folder",
+                                       shown(path), shown(blocked))};
+  }
+  const int error_number = ec ? ec.value() : ENOENT;
+  return Error{Errc::io,
+               fmt::format("{}: cannot create this folder: {}", shown(path), why(error_number))};
+}
+
+}  // namespace sluice

@@ -1,0 +1,69 @@
+// sluice/core/json.cpp - JSON text to Json with a depth limit, and back without exceptions.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/json.h"
+
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kMaxDepth = 64;
+
+/// Deepest nesting of brackets outside strings; of text that is not JSON, at least what a parser
+/// would reach.
+std::size_t nesting_depth(std::string_view text) {
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      deepest = std::max(deepest, ++depth);
+    } else if ((c == '}' || c == ']') && depth > 0) {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+/// The library's "[json.exception.parse_error.101] parse error at line 1, column 2: why" without
+/// its prefix.
+std::string reason(std::string_view what) {
+  constexpr std::string_view kAt = "parse error at ";
+  if (const auto at = what.find(kAt); at != std::string_view::npos) {
+    return std::string(what.substr(at + kAt.size()));
+  }
+  if (const auto end = what.find("] "); end != std::string_view::npos) what.remove_prefix(end + 2);
+  return std::string(what);
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view name) {
+  if (nesting_depth(text) > kMaxDepth) {
+    return Error{Errc::invalid_input,
+                 fmt::format("{}: JSON nested deeper than {} levels", printable(name), kMaxDepth)};
+  }
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& e) {
+    return Error{Errc::invalid_input, fmt::format("{}: not valid JSON: {}", printable(name),
+                                                  printable(reason(e.what())))};
+  }
+}
+
+std::string dump_json(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace sluice

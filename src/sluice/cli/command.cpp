@@ -1,0 +1,65 @@
+// sluice/cli/command.cpp - the common flags, and the mapping from errors to exit codes.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/command.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "sluice/core/text.h"
+
+namespace sluice::cli {
+
+ExitCode exit_code_of(Errc code) {
+  switch (code) {
+    case Errc::usage:
+    case Errc::invalid_config:
+    case Errc::invalid_input:
+    case Errc::not_found:
+    case Errc::io:
+    case Errc::unsupported: return ExitCode::usage;
+    case Errc::measurement:
+    case Errc::internal: return ExitCode::invalid;
+    case Errc::timeout: return ExitCode::timeout;
+    case Errc::interrupted: return ExitCode::interrupted;
+  }
+  return ExitCode::invalid;
+}
+
+CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name, const std::string& description,
+                      CommandFunction run) {
+  CLI::App* app = parent.add_subcommand(name, description);
+  Globals& globals = context.globals;
+  app->add_flag("--json", globals.json, "print one JSON document on stdout and nothing else");
+  app->add_option("--out,--output", globals.out, "folder to write to")->type_name("DIR");
+  app->add_option("--seed", globals.seed, "seed of everything random")->capture_default_str();
+  app->add_flag("--quiet", globals.quiet, "no progress on stderr");
+  app->add_option("--log-level", globals.log_level, "debug, info, warn, error or off")
+      ->envname("SLUICE_LOG_LEVEL")
+      ->capture_default_str();
+  context.commands.push_back(Command{app, std::move(run)});
+  return app;
+}
+
+void add_examples(CLI::App& command, const std::vector<std::string>& examples) {
+  std::string footer = "Examples:";
+  for (const std::string& example : examples) footer += "\n  " + example;
+  command.footer(footer);
+}
+
+Result<double> parse_fraction(const std::string& text, const std::string& flag) {
+  char* end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  bool understood = end != text.c_str();
+  if (understood && *end == '%') {
+    value /= 100;
+    ++end;
+  }
+  if (!understood || *end != '\0' || !(value >= 0 && value <= 1)) {
+    return Error{Errc::usage, fmt::format("{} {}: expected a share such as 5% or 0.05, between 0 and 1", flag,
+                                          printable(text))};
+  }
+  return value;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,66 @@
+// sluice/cli/command.h - what a command is: a subcommand with the common flags, and the function it runs.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sluice/core/progress.h"
+#include "sluice/core/result.h"
+
+namespace sluice::cli {
+
+/// The same everywhere (docs/cli.md lists them).
+enum class ExitCode : int {
+  done = 0,          // also: pass, improved, warn
+  regression = 1,    // or a failed check
+  usage = 2,         // bad usage, configuration or input
+  inconclusive = 3,  // only with --strict
+  no_baseline = 4,
+  invalid = 5,       // noise, throttling, failed rows
+  timeout = 124,
+  interrupted = 130,
+};
+
+ExitCode exit_code_of(Errc code);
+
+/// The flags that every command takes.
+struct Globals {
+  bool json = false;              // one JSON document on stdout, nothing else there
+  bool quiet = false;
+  std::filesystem::path out;      // empty: the command's default
+  std::uint64_t seed = 0;
+  std::string log_level = "warn";
+};
+
+using CommandFunction = std::function<Result<ExitCode>()>;
+
+struct Command {
+  CLI::App* app;
+  CommandFunction run;
+};
+
+/// Lives as long as the program; commands keep references to it.
+struct Context {
+  Globals globals;
+  std::vector<std::string> argv;      // as typed, argv[0] included
+  Progress* progress = nullptr;       // set before a command runs
+  std::vector<Command> commands;
+};
+
+/// Adds a subcommand with the common flags. `run` is called when it was chosen and its arguments were accepted.
+CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name, const std::string& description,
+                      CommandFunction run);
+
+/// Adds `examples` (one command line each) to the end of the help of `command`.
+void add_examples(CLI::App& command, const std::vector<std::string>& examples);
+
+/// A percentage on the command line: "5%" or "0.05"; in [0, 1].
+Result<double> parse_fraction(const std::string& text, const std::string& flag);
+
+}  // namespace sluice::cli

@@ -1,0 +1,12 @@
+// sluice/cli/commands.h - every command of the program, one per file.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/command.h"
+
+namespace sluice::cli {
+
+/// Adds every command below to `root`, in the order of the help.
+void add_all_commands(CLI::App& root, Context& context);
+
+}  // namespace sluice::cli

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/command.h"
 
+#include "sluice/core/text.h"
+
 #include <fmt/format.h>
 
 #include <cstdlib>
-
-#include "sluice/core/text.h"
 
 namespace sluice::cli {
 
@@ -17,17 +17,21 @@ ExitCode exit_code_of(Errc code) {
     case Errc::invalid_input:
     case Errc::not_found:
     case Errc::io:
-    case Errc::unsupported: return ExitCode::usage;
+    case Errc::unsupported:
+      return ExitCode::usage;
     case Errc::measurement:
-    case Errc::internal: return ExitCode::invalid;
-    case Errc::timeout: return ExitCode::timeout;
-    case Errc::interrupted: return ExitCode::interrupted;
+    case Errc::internal:
+      return ExitCode::invalid;
+    case Errc::timeout:
+      return ExitCode::timeout;
+    case Errc::interrupted:
+      return ExitCode::interrupted;
   }
   return ExitCode::invalid;
 }
 
-CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name, const std::string& description,
-                      CommandFunction run) {
+CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name,
+                      const std::string& description, CommandFunction run) {
   CLI::App* app = parent.add_subcommand(name, description);
   Globals& globals = context.globals;
   app->add_flag("--json", globals.json, "print one JSON document on stdout and nothing else");
@@ -43,7 +47,8 @@ CLI::App* add_command(CLI::App& parent, Context& context, const std::string& nam
 
 void add_examples(CLI::App& command, const std::vector<std::string>& examples) {
   std::string footer = "Examples:";
-  for (const std::string& example : examples) footer += "\n  " + example;
+  for (const std::string& example : examples)
+    footer += "\n  " + example;
   command.footer(footer);
 }
 
@@ -56,8 +61,9 @@ Result<double> parse_fraction(const std::string& text, const std::string& flag) 
     ++end;
   }
   if (!understood || *end != '\0' || !(value >= 0 && value <= 1)) {
-    return Error{Errc::usage, fmt::format("{} {}: expected a share such as 5% or 0.05, between 0 and 1", flag,
-                                          printable(text))};
+    return Error{Errc::usage,
+                 fmt::format("{} {}: expected a share such as 5% or 0.05, between 0 and 1", flag,
+                             printable(text))};
   }
   return value;
 }

@@ -1,6 +1,10 @@
-// sluice/cli/command.h - what a command is: a subcommand with the common flags, and the function it runs.
+// sluice/cli/command.h - what a command is: a subcommand with the common flags, and the function it
+// runs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+#include "sluice/core/progress.h"
+#include "sluice/core/result.h"
 
 #include <CLI/CLI.hpp>
 
@@ -9,9 +13,6 @@
 #include <functional>
 #include <string>
 #include <vector>
-
-#include "sluice/core/progress.h"
-#include "sluice/core/result.h"
 
 namespace sluice::cli {
 
@@ -22,7 +23,7 @@ enum class ExitCode : int {
   usage = 2,         // bad usage, configuration or input
   inconclusive = 3,  // only with --strict
   no_baseline = 4,
-  invalid = 5,       // noise, throttling, failed rows
+  invalid = 5,  // noise, throttling, failed rows
   timeout = 124,
   interrupted = 130,
 };
@@ -31,9 +32,9 @@ ExitCode exit_code_of(Errc code);
 
 /// The flags that every command takes.
 struct Globals {
-  bool json = false;              // one JSON document on stdout, nothing else there
+  bool json = false;  // one JSON document on stdout, nothing else there
   bool quiet = false;
-  std::filesystem::path out;      // empty: the command's default
+  std::filesystem::path out;  // empty: the command's default
   std::uint64_t seed = 0;
   std::string log_level = "warn";
 };
@@ -48,14 +49,15 @@ struct Command {
 /// Lives as long as the program; commands keep references to it.
 struct Context {
   Globals globals;
-  std::vector<std::string> argv;      // as typed, argv[0] included
-  Progress* progress = nullptr;       // set before a command runs
+  std::vector<std::string> argv;  // as typed, argv[0] included
+  Progress* progress = nullptr;   // set before a command runs
   std::vector<Command> commands;
 };
 
-/// Adds a subcommand with the common flags. `run` is called when it was chosen and its arguments were accepted.
-CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name, const std::string& description,
-                      CommandFunction run);
+/// Adds a subcommand with the common flags. `run` is called when it was chosen and its arguments
+/// were accepted.
+CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name,
+                      const std::string& description, CommandFunction run);
 
 /// Adds `examples` (one command line each) to the end of the help of `command`.
 void add_examples(CLI::App& command, const std::vector<std::string>& examples);

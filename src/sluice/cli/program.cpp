@@ -1,19 +1,20 @@
-// sluice/cli/program.cpp - parse, set up log and progress, run, report the error: the main path in one screen.
+// sluice/cli/program.cpp - parse, set up log and progress, run, report the error: the main path in
+// one screen.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/program.h"
-
-#include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <cstdio>
-#include <optional>
 
 #include "sluice/cli/commands.h"
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/core/version.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace sluice::cli {
 namespace {
@@ -27,7 +28,8 @@ Progress::Options progress_options(const Globals& globals) {
   options.quiet = globals.quiet;
   options.terminal = isatty(STDERR_FILENO) != 0;
   winsize size{};
-  if (options.terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) options.width = size.ws_col;
+  if (options.terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+    options.width = size.ws_col;
   options.now_s = monotonic_s;
   options.write = [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
@@ -48,7 +50,8 @@ std::vector<std::string> subcommand_names(const CLI::App& app) {
 std::vector<std::string> flag_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_lnames())
+      names.push_back("--" + name);
   }
   return names;
 }
@@ -56,12 +59,14 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 /// The deepest subcommand that was parsed.
 const CLI::App& chosen(const CLI::App& root) {
   const CLI::App* app = &root;
-  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  while (!app->get_subcommands().empty())
+    app = app->get_subcommands().front();
   return *app;
 }
 
 std::string suggestion(const std::string& word, const std::vector<std::string>& candidates) {
-  if (const auto near = nearest(word, candidates)) return fmt::format("; did you mean '{}'?", *near);
+  if (const auto near = nearest(word, candidates))
+    return fmt::format("; did you mean '{}'?", *near);
   return fmt::format("; accepted: {}", join(candidates));
 }
 
@@ -74,16 +79,19 @@ std::string usage_message(const CLI::App& root, const CLI::ParseError& problem) 
     for (const std::string& word : app.remaining()) {
       if (word.rfind("-", 0) == 0) {
         const std::string flag = word.substr(0, word.find('='));
-        return fmt::format("{}unknown flag '{}'{}", prefix, printable(flag), suggestion(flag, flag_names(app)));
+        return fmt::format("{}unknown flag '{}'{}", prefix, printable(flag),
+                           suggestion(flag, flag_names(app)));
       }
       const auto names = subcommand_names(app);
       if (!names.empty()) {
-        return fmt::format("{}unknown command '{}'{}", prefix, printable(word), suggestion(word, names));
+        return fmt::format("{}unknown command '{}'{}", prefix, printable(word),
+                           suggestion(word, names));
       }
       return fmt::format("{}unexpected argument '{}'", prefix, printable(word));
     }
   }
-  if (dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr && !subcommand_names(app).empty()) {
+  if (dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr &&
+      !subcommand_names(app).empty()) {
     return fmt::format("{}a command is missing; accepted: {}", prefix, join(subcommand_names(app)));
   }
   return prefix + printable(problem.what());
@@ -105,7 +113,8 @@ int run_chosen(const CLI::App& root, Context& context) {
     if (command.app != &app) continue;
     auto code = command.run();
     if (!code) return fail(code.error());
-    if (std::fflush(stdout) != 0) return fail({Errc::io, "stdout: the output could not be written"});
+    if (std::fflush(stdout) != 0)
+      return fail({Errc::io, "stdout: the output could not be written"});
     return static_cast<int>(*code);
   }
   return fail({Errc::internal, fmt::format("command '{}' has no function", app.get_name())});
@@ -116,13 +125,15 @@ int run_chosen(const CLI::App& root, Context& context) {
 std::unique_ptr<CLI::App> make_app(Context& context) {
   auto app = std::make_unique<CLI::App>(
       "Measures how fast data reaches a model and how fast the model trains on it.", "sluice");
-  app->set_version_flag("--version", fmt::format("sluice {} ({})", version::kProgram, version::git()));
+  app->set_version_flag("--version",
+                        fmt::format("sluice {} ({})", version::kProgram, version::git()));
   app->require_subcommand(1);
   app->failure_message(CLI::FailureMessage::simple);
   add_all_commands(*app, context);
-  app->footer("Start with `sluice quick`. Each command has its own --help with examples.\n"
-              "Exit codes: 0 done, 1 regression, 2 bad usage or input, 3 inconclusive with --strict,\n"
-              "4 no baseline, 5 measurement invalid, 124 timed out, 130 interrupted.");
+  app->footer(
+      "Start with `sluice quick`. Each command has its own --help with examples.\n"
+      "Exit codes: 0 done, 1 regression, 2 bad usage or input, 3 inconclusive with --strict,\n"
+      "4 no baseline, 5 measurement invalid, 124 timed out, 130 interrupted.");
   return app;
 }
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/cli/command.h"
+
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "sluice/cli/command.h"
 
 namespace sluice::cli {
 

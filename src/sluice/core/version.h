@@ -6,7 +6,8 @@ namespace sluice::version {
 
 inline constexpr const char* kProgram = "0.1.0";
 
-/// Commit the program was built from, with "-dirty" when the tree had changes; "unknown" outside a repository.
+/// Commit the program was built from, with "-dirty" when the tree had changes; "unknown" outside a
+/// repository.
 const char* git();
 /// Compiler and its flags, as recorded in every result.
 const char* compiler();

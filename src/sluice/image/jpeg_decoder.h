@@ -1,0 +1,33 @@
+// sluice/image/jpeg_decoder.h - JPEG to RGB rows with libjpeg-turbo; used through Decoder of
+// codec.h.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+#include "sluice/image/codec.h"
+#include "sluice/image/image.h"
+
+#include <memory>
+
+namespace sluice::image {
+
+/// open() reads the header and applies the limits, read() then fills pixels as stored (no
+/// orientation). `bytes` must live until read() returns. Each open() starts afresh, whatever became
+/// of the file before.
+class JpegDecoder {
+ public:
+  JpegDecoder();
+  ~JpegDecoder();
+  JpegDecoder(JpegDecoder&&) noexcept;
+  JpegDecoder& operator=(JpegDecoder&&) noexcept;
+
+  Result<ImageInfo> open(Bytes bytes, const DecodeOptions& options);
+  /// Precondition: the last open() succeeded and `out` has its width and height and 3 channels.
+  Status read(ImageSpan<std::uint8_t> out);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice::image

@@ -26,7 +26,9 @@ function(sluice_room name)
   list(TRANSFORM arg_ROOMS PREPEND sluice_)
   target_link_libraries(sluice_${name} PUBLIC sluice_flags ${arg_ROOMS} ${arg_PUBLIC_LIBS} PRIVATE ${arg_LIBS})
   set_target_properties(sluice_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
-  install(TARGETS sluice_${name} EXPORT SluiceTargets FILE_SET HEADERS)
+  if(NOT name STREQUAL cli)  # nothing may see cli, not even a program that embeds the rest
+    install(TARGETS sluice_${name} EXPORT SluiceTargets FILE_SET HEADERS)
+  endif()
 endfunction()
 
 # sluice_test(rng_test ROOMS core LIBS ... LABELS slow)   [called from tests/<room>/CMakeLists.txt]

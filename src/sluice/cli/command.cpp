@@ -38,7 +38,8 @@ CLI::App* add_command(CLI::App& parent, Context& context, const std::string& nam
   app->add_option("--out,--output", globals.out, "folder to write to")->type_name("DIR");
   app->add_option("--seed", globals.seed, "seed of everything random")->capture_default_str();
   app->add_flag("--quiet", globals.quiet, "no progress on stderr");
-  app->add_option("--log-level", globals.log_level, "debug, info, warn, error or off")
+  app->add_option("--log-level", globals.log_level, "least severe line that is logged")
+      ->type_name("{debug,info,warn,error,off}")
       ->envname("SLUICE_LOG_LEVEL")
       ->capture_default_str();
   context.commands.push_back(Command{app, std::move(run)});

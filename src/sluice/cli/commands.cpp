@@ -5,8 +5,8 @@
 namespace sluice::cli {
 
 void add_all_commands(CLI::App& root, Context& context) {
-  (void)root;
-  (void)context;
+  add_completion(root, context);
+  add_docs(root, context);
 }
 
 }  // namespace sluice::cli

@@ -9,4 +9,7 @@ namespace sluice::cli {
 /// Adds every command below to `root`, in the order of the help.
 void add_all_commands(CLI::App& root, Context& context);
 
+void add_completion(CLI::App& root, Context& context);
+void add_docs(CLI::App& root, Context& context);
+
 }  // namespace sluice::cli

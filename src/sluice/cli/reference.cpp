@@ -1,0 +1,156 @@
+// sluice/cli/reference.cpp - `sluice docs cli` (hidden): what tools/docs writes to docs/cli.md.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/reference.h"
+
+#include "sluice/cli/commands.h"
+#include "sluice/cli/completion.h"
+#include "sluice/core/file.h"
+#include "sluice/core/json.h"
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
+
+namespace sluice::cli {
+namespace {
+
+constexpr std::array<std::string_view, 6> kCommonFlags = {"--help", "--json",  "--out",
+                                                          "--seed", "--quiet", "--log-level"};
+
+bool is_common(const CLI::Option& option) {
+  const std::vector<std::string> flags = flags_of(option);
+  return !flags.empty() &&
+         std::find(kCommonFlags.begin(), kCommonFlags.end(), flags[0]) != kCommonFlags.end();
+}
+
+/// In a table cell a bar ends the cell and a newline the table.
+std::string cell(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|') result += '\\';
+    result += c == '\n' ? ' ' : c;
+  }
+  return result;
+}
+
+/// "`--threads N`", "`BASE`".
+std::string signature(const CLI::Option& option) {
+  const std::vector<std::string> flags = flags_of(option);
+  if (flags.empty()) return "`" + option.get_name() + "`";
+  std::string text = join(flags);
+  const std::vector<std::string> choices = choices_of(option);
+  if (!choices.empty()) {
+    text += " " + join(choices, "|");
+  } else if (option.get_items_expected_max() > 0) {
+    text += " " + option.get_type_name();
+  }
+  return "`" + text + "`";
+}
+
+std::string option_row(const CLI::Option& option) {
+  std::string text = option.get_description();
+  if (!option.get_default_str().empty())
+    text += fmt::format(" (default {})", option.get_default_str());
+  if (option.get_required() && !flags_of(option).empty()) text += " (required)";
+  if (!option.get_envname().empty()) text += fmt::format(" (also `{}`)", option.get_envname());
+  return fmt::format("| {} | {} |\n", cell(signature(option)), cell(text));
+}
+
+std::string option_table(const CLI::App& app, bool common) {
+  std::string rows;
+  for (const CLI::Option* option : visible_options(app)) {
+    if (is_common(*option) == common) rows += option_row(*option);
+  }
+  return rows.empty() ? "" : "| argument | meaning |\n|---|---|\n" + rows + "\n";
+}
+
+/// "sluice compare [flags] BASE CANDIDATE".
+std::string usage(const CLI::App& app, const std::string& name) {
+  std::string text = name + " [flags]";
+  for (const CLI::Option* option : visible_options(app)) {
+    if (!flags_of(*option).empty()) continue;
+    const std::vector<std::string> choices = choices_of(*option);
+    const std::string word = choices.empty() ? option->get_name() : join(choices, "|");
+    text += option->get_required() ? " " + word : " [" + word + "]";
+    if (option->get_items_expected_max() > 1) text += "...";
+  }
+  return text;
+}
+
+std::string command_section(const CLI::App& app, const std::string& name) {
+  std::string text = fmt::format("## {}\n{}\n\n", name, app.get_description());
+  text += fmt::format("```\n{}\n```\n", usage(app, name));
+  const std::string table = option_table(app, false);
+  if (!table.empty()) text += "\n" + table;
+  if (table.empty()) text += "\n";
+  const std::string footer = app.get_footer();
+  if (!footer.empty()) text += fmt::format("```\n{}\n```\n\n", footer);
+  return text;
+}
+
+/// Commands that hold others have no flags of their own: only the leaves get a section.
+void sections(const CLI::App& app, const std::string& name, std::string& text) {
+  for (const CLI::App* sub : visible_commands(app)) {
+    const std::string full = name + " " + sub->get_name();
+    if (visible_commands(*sub).empty()) {
+      text += command_section(*sub, full);
+    } else {
+      sections(*sub, full, text);
+    }
+  }
+}
+
+const CLI::App* first_leaf(const CLI::App& app) {
+  const auto commands = visible_commands(app);
+  return commands.empty() ? &app : first_leaf(*commands.front());
+}
+
+Result<ExitCode> run_docs(const CLI::App& root, const Context& context, const std::string& page) {
+  if (page != "cli") {
+    return Error{Errc::usage,
+                 fmt::format("docs: unknown page '{}'; accepted: cli", printable(page))};
+  }
+  const std::string text = markdown_reference(root);
+  if (!context.globals.out.empty()) {
+    SLUICE_CHECK(create_folders(context.globals.out));
+    SLUICE_CHECK(write_file_atomic(context.globals.out / (page + ".md"), text));
+  } else if (context.globals.json) {
+    fmt::print("{}\n", Json{{"page", page}, {"text", text}}.dump(2));
+  } else {
+    fmt::print("{}", text);
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+std::string markdown_reference(const CLI::App& root) {
+  std::string text =
+      "<!-- Written by tools/docs from the command tree; edit the commands instead. -->\n"
+      "# Commands\n";
+  text += root.get_description() + "\n\n";
+  text += fmt::format("{}\n\n", root.get_footer());
+  text += "Results go to stdout, logs and progress to stderr; `NO_COLOR` is honoured.\n\n";
+  text += "## Flags of every command\n";
+  text += option_table(*first_leaf(root), true);
+  sections(root, root.get_name(), text);
+  while (text.size() > 1 && text[text.size() - 1] == '\n' && text[text.size() - 2] == '\n') {
+    text.pop_back();
+  }
+  return text;
+}
+
+void add_docs(CLI::App& root, Context& context) {
+  auto page = std::make_shared<std::string>();
+  CLI::App* command =
+      add_command(root, context, "docs", "print a generated page of the documentation",
+                  [page, &root, &context]() { return run_docs(root, context, *page); });
+  command->add_option("page", *page, "the page")->type_name("{cli}")->required();
+  command->group("");
+}
+
+}  // namespace sluice::cli

@@ -152,6 +152,7 @@ Result<double> normal_sf(double x) {
 
 Result<double> normal_quantile(double p) {
   if (!(p > 0 && p < 1)) return bad("normal quantile", "p", p, "0 < p < 1 is");
+  if (p == 0.5) return 0.0;
   return p < 0.5 ? -upper_normal_quantile(p) : upper_normal_quantile(1 - p);
 }
 

@@ -83,7 +83,8 @@ Result<WarmUp> mser5(Sample values) {
   double squares = 0;
   double best = 0;
   std::size_t cut = batches.size();
-  // Two or three batches can agree by chance and would win (Hoad, Robinson and Davies 2010 leave out the last five).
+  // Two or three batches can agree by chance and would win (Hoad, Robinson and Davies 2010 leave
+  // out the last five).
   const std::size_t shortest = std::clamp<std::size_t>(batches.size() / 2, 2, kBatch);
   for (std::size_t i = batches.size(); i-- > 0;) {
     const auto n = static_cast<double>(batches.size() - i);

@@ -1,4 +1,5 @@
-// sluice/measure/record.h - what one measurement leaves behind: runs with raw samples, and the row they form.
+// sluice/measure/record.h - what one measurement leaves behind: runs with raw samples, and the row
+// they form.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,18 +28,18 @@ struct HardwareCounters {
 
 /// One fresh process measuring one case.
 struct Run {
-  std::string run_id;            // "<session>/<case>/<library>/<n>"
+  std::string run_id;  // "<session>/<case>/<library>/<n>"
   std::int64_t pid = 0;
-  int block = 0;                 // common to all rows of a session: rows with the same block are pairs
-  int position = 0;              // place of the first sample in the random order of its block
-  std::int64_t start_ns = 0;     // monotonic, of the first timed sample
-  double idle_before_ms = 0;     // time the worker spent stopped before its first sample
-  int warmup_discarded = 0;      // untimed passes before the first sample
+  int block = 0;              // common to all rows of a session: rows with the same block are pairs
+  int position = 0;           // place of the first sample in the random order of its block
+  std::int64_t start_ns = 0;  // monotonic, of the first timed sample
+  double idle_before_ms = 0;  // time the worker spent stopped before its first sample
+  int warmup_discarded = 0;   // untimed passes before the first sample
   std::vector<std::int64_t> samples_ns;
-  std::int64_t cpu_ns = 0;       // user + system over all samples
+  std::int64_t cpu_ns = 0;  // user + system over all samples
   std::int64_t involuntary_switches = 0;
   std::int64_t major_faults = 0;
-  bool throttled = false;        // the kernel reported cgroup or thermal throttling during the run
+  bool throttled = false;  // the kernel reported cgroup or thermal throttling during the run
   Measured<HardwareCounters> counters;
 };
 
@@ -61,29 +62,29 @@ struct ThreadPolicy {
 
 /// All numbers of `Summary` are in the unit of the row (a rate such as img/s, or seconds).
 struct Summary {
-  double median = 0, mean = 0, sd = 0, cv = 0;     // over runs
-  double p10 = 0, p50 = 0, p90 = 0, p99 = 0;       // over all samples
-  std::optional<Interval> ci95;                    // of the mean over runs; absent with one sample
+  double median = 0, mean = 0, sd = 0, cv = 0;  // over runs
+  double p10 = 0, p50 = 0, p90 = 0, p99 = 0;    // over all samples
+  std::optional<Interval> ci95;                 // of the mean over runs; absent with one sample
   int n_runs = 0;
   int n_samples = 0;
-  bool unstable = false;                           // cv above Policy::unstable_cv
+  bool unstable = false;  // cv above Policy::unstable_cv
 };
 
 /// One line of every table: a case measured in one library.
 struct Row {
-  std::string case_name;                           // "decode/jpeg/threads=1": scenario and its axis values
-  std::map<std::string, std::string> params;       // the axis values, by name
+  std::string case_name;  // "decode/jpeg/threads=1": scenario and its axis values
+  std::map<std::string, std::string> params;  // the axis values, by name
   std::string library = "sluice";
   std::string library_version;
   ThreadPolicy thread_policy;
   RowStatus status = RowStatus::ok;
-  std::string reason;                              // why not ok; empty for ok
+  std::string reason;  // why not ok; empty for ok
   std::string unit = "img/s";
   Better better = Better::higher;
   std::int64_t items_per_sample = 0;
   double bytes_per_item = 0;
   std::vector<Run> runs;
-  std::optional<Summary> summary;                  // absent unless ok (or partial)
+  std::optional<Summary> summary;  // absent unless ok (or partial)
   std::optional<std::int64_t> peak_rss_bytes;
   std::string output_digest;
 };

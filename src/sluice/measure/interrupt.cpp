@@ -1,0 +1,52 @@
+// sluice/measure/interrupt.cpp - the signal handler and its pipe.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/measure/interrupt.h"
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace sluice::measure {
+namespace {
+
+std::atomic<int> signals_seen{0};
+std::atomic<int> notify_fd{-1};
+
+void on_signal(int) {
+  if (signals_seen.fetch_add(1) > 0) _exit(130);  // the user insists; workers die with us
+  const char byte = 1;
+  const ssize_t written = write(notify_fd.load(), &byte, 1);
+  (void)written;
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  std::array<int, 2> fds{-1, -1};
+  if (pipe2(fds.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
+  read_fd_ = fds[0];
+  write_fd_ = fds[1];
+  signals_seen = 0;
+  notify_fd = write_fd_;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+Interrupt::~Interrupt() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  notify_fd = -1;
+  if (read_fd_ >= 0) close(read_fd_);
+  if (write_fd_ >= 0) close(write_fd_);
+}
+
+bool Interrupt::requested() const {
+  return signals_seen.load() > 0;
+}
+
+}  // namespace sluice::measure

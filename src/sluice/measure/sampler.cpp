@@ -1,0 +1,100 @@
+// sluice/measure/sampler.cpp - the timed region: nothing here but two clock readings around the
+// subject's passes.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/measure/sampler.h"
+
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+namespace sluice::measure {
+
+void WarmUpRule::add(std::int64_t pass_ns) {
+  elapsed_ns_ += pass_ns;
+  if (passes_ == 0 || static_cast<double>(pass_ns) < 0.98 * static_cast<double>(best_ns_)) {
+    best_ns_ = pass_ns;
+    since_best_ = 0;
+  } else {
+    ++since_best_;
+  }
+  ++passes_;
+}
+
+bool WarmUpRule::finished() const {
+  if (elapsed_ns_ >= limit_ns_) return true;
+  return elapsed_ns_ >= min_ns_ && since_best_ >= 2;
+}
+
+std::int64_t preflight_pass_ns(Subject& subject, Clock& clock, std::int64_t slow_pass_ns) {
+  constexpr std::int64_t kBudgetNs = 20'000'000;
+  std::int64_t best = 0;
+  std::int64_t total = 0;
+  do {
+    const std::int64_t start = clock.now_ns();
+    subject.run_pass();
+    const std::int64_t elapsed = std::max<std::int64_t>(clock.now_ns() - start, 1);
+    best = best == 0 ? elapsed : std::min(best, elapsed);
+    total += elapsed;
+    if (slow_pass_ns > 0 && elapsed >= slow_pass_ns) break;
+  } while (total < kBudgetNs);
+  return best;
+}
+
+std::int64_t passes_per_sample(std::int64_t pass_ns, std::int64_t min_sample_ns) {
+  if (pass_ns <= 0) return 1;
+  return std::max<std::int64_t>(1, (min_sample_ns + pass_ns - 1) / pass_ns);
+}
+
+int warm_up(Subject& subject, Clock& clock, WarmUpRule rule, std::int64_t passes_hint) {
+  // Short passes are grouped, so that reading the clock costs a warm-up of nanosecond passes
+  // nothing.
+  const std::int64_t group = std::max<std::int64_t>(1, passes_hint / 64);
+  int passes = 0;
+  while (!rule.finished()) {
+    const std::int64_t start = clock.now_ns();
+    for (std::int64_t i = 0; i < group; ++i)
+      subject.run_pass();
+    rule.add(std::max<std::int64_t>(clock.now_ns() - start, 1));
+    passes += static_cast<int>(group);
+  }
+  return passes;
+}
+
+Sample take_sample(Subject& subject, Clock& clock, std::int64_t passes, double extra) {
+  Sample sample;
+  sample.start_ns = clock.now_ns();
+  for (std::int64_t i = 0; i < passes; ++i)
+    subject.run_pass();
+  sample.elapsed_ns = clock.now_ns() - sample.start_ns;
+  if (extra > 0) {
+    const auto target = sample.start_ns + static_cast<std::int64_t>(
+                                              static_cast<double>(sample.elapsed_ns) * (1 + extra));
+    while (clock.now_ns() < target) {
+    }
+    sample.elapsed_ns = clock.now_ns() - sample.start_ns;
+  }
+  return sample;
+}
+
+Result<double> injected_slowdown(const char* variable, const std::string& case_name) {
+  if (variable == nullptr || *variable == '\0') return 0.0;
+  const std::string text = variable;
+  const std::size_t equals = text.rfind('=');
+  const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
+  char* end = nullptr;
+  const double percent = std::strtod(number.c_str(), &end);
+  if (end == number.c_str() || std::string_view(end) != "%" || !(percent >= 0 && percent <= 1000)) {
+    return Error{Errc::usage,
+                 fmt::format("SLUICE_INJECT_SLOWDOWN={}: expected [CASE=]PERCENT% such as 15% or "
+                             "decode/jpeg/threads=1=15%",
+                             printable(text))};
+  }
+  if (equals != std::string::npos && text.substr(0, equals) != case_name) return 0.0;
+  return percent / 100;
+}
+
+}  // namespace sluice::measure

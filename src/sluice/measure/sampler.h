@@ -1,0 +1,57 @@
+// sluice/measure/sampler.h - warm-up and timed samples of one subject, inside its own process.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/measure/clock.h"
+#include "sluice/measure/subject.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sluice::measure {
+
+/// Ends the warm-up by a rule: at least `min_ns`, then as soon as two passes in a row set no new
+/// best by over 2 %, but never after `limit_ns`.
+class WarmUpRule {
+ public:
+  WarmUpRule(std::int64_t min_ns, std::int64_t limit_ns) : min_ns_(min_ns), limit_ns_(limit_ns) {}
+  void add(std::int64_t pass_ns);
+  [[nodiscard]] bool finished() const;
+  [[nodiscard]] int passes() const { return passes_; }
+
+ private:
+  std::int64_t min_ns_;
+  std::int64_t limit_ns_;
+  std::int64_t elapsed_ns_ = 0;
+  std::int64_t best_ns_ = 0;
+  int passes_ = 0;
+  int since_best_ = 0;
+};
+
+/// Time of one pass, for sizing samples and for the slow preflight: the first pass alone when it is
+/// already slow, else the fastest pass of about 20 ms.
+std::int64_t preflight_pass_ns(Subject& subject, Clock& clock, std::int64_t slow_pass_ns);
+
+/// Whole passes per sample so that it lasts at least `min_sample_ns`.
+std::int64_t passes_per_sample(std::int64_t pass_ns, std::int64_t min_sample_ns);
+
+/// Untimed passes until the rule is satisfied; returns how many. `passes_hint` is the size of the
+/// coming sample.
+int warm_up(Subject& subject, Clock& clock, WarmUpRule rule, std::int64_t passes_hint);
+
+struct Sample {
+  std::int64_t start_ns = 0;
+  std::int64_t elapsed_ns = 0;
+};
+
+/// One timed sample of `passes` passes. `extra` is the share of injected slowdown (0 normally): the
+/// documented test hook SLUICE_INJECT_SLOWDOWN busy-waits that share of the elapsed time inside the
+/// sample.
+Sample take_sample(Subject& subject, Clock& clock, std::int64_t passes, double extra = 0);
+
+/// Value of the test hook for `case_name`: SLUICE_INJECT_SLOWDOWN=[CASE=]PERCENT%, 0 when unset or
+/// for another case. A malformed value is an error, so that a typing mistake cannot pass as "not
+/// slowed".
+Result<double> injected_slowdown(const char* variable, const std::string& case_name);
+
+}  // namespace sluice::measure

@@ -1,0 +1,20 @@
+// sluice/measure/usage.h - what the kernel counted for this process.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace sluice::measure {
+
+struct Usage {
+  std::int64_t cpu_ns = 0;  // user + system, all threads
+  std::int64_t involuntary_switches = 0;
+  std::int64_t major_faults = 0;
+  std::int64_t throttled_periods = 0;  // of the cgroup; 0 where it has no quota
+};
+
+/// Totals since the process started.
+Usage usage_now();
+Usage operator-(const Usage& later, const Usage& earlier);
+
+}  // namespace sluice::measure

@@ -1,0 +1,249 @@
+// sluice/measure/worker_server.cpp - one handler per message of the protocol.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/measure/worker_server.h"
+
+#include "sluice/core/text.h"
+#include "sluice/measure/counters.h"
+#include "sluice/measure/sampler.h"
+#include "sluice/measure/usage.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace sluice::measure {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+
+/// The scenario of "decode/jpeg/threads=1" is "decode/jpeg": everything before the first axis
+/// value.
+std::string scenario_of(const std::string& case_name) {
+  const std::size_t equals = case_name.find('=');
+  if (equals == std::string::npos) return case_name;
+  const std::size_t slash = case_name.rfind('/', equals);
+  return slash == std::string::npos ? case_name : case_name.substr(0, slash);
+}
+
+std::map<std::string, std::string> params_of(const std::string& case_name) {
+  std::map<std::string, std::string> params;
+  for (const std::string& part : split(case_name, '/')) {
+    const std::size_t equals = part.find('=');
+    if (equals != std::string::npos) params[part.substr(0, equals)] = part.substr(equals + 1);
+  }
+  return params;
+}
+
+class Server {
+ public:
+  Server(const Catalogue& catalogue, Clock& clock) : catalogue_(catalogue), clock_(clock) {}
+
+  /// The answer to one request, without its id.
+  Result<Json> handle(const std::string& type, const Json& request) {
+    if (type == "hello") return hello();
+    if (type == "configure") return configure(request);
+    if (type == "load") return load(request);
+    if (type == "prepare") return prepare(request);
+    if (type == "check") return check();
+    if (type == "preflight") return preflight(request);
+    if (type == "measure") return measure(request);
+    if (type == "release") return release();
+    if (type == "cancel") return Json{{"cancelled", false}, {"reason", "nothing was under way"}};
+    return Error{Errc::unsupported, fmt::format("unknown message '{}'", printable(type))};
+  }
+
+ private:
+  Result<Json> hello() {
+    Json cases = Json::array();
+    for (const auto& [name, factory] : catalogue_.scenarios)
+      cases.push_back(name);
+    return Json{{"protocol", kProtocolVersion},
+                {"name", catalogue_.library},
+                {"version", catalogue_.version},
+                {"cases", std::move(cases)}};
+  }
+
+  Result<Json> configure(const Json& request) {
+    context_.threads = request.value("threads", 1);
+    context_.seed = request.value("seed", std::uint64_t{0});
+    if (context_.threads < 1 || context_.threads > 1024) {
+      return Error{Errc::usage, fmt::format("threads {}: expected 1 to 1024", context_.threads)};
+    }
+    return Json{{"threads", context_.threads}};
+  }
+
+  Result<Json> load(const Json& request) {
+    context_.data_dir = request.value("data_dir", std::string());
+    return Json::object();
+  }
+
+  Result<Json> prepare(const Json& request) {
+    subject_.reset();
+    case_name_ = request.value("case", std::string());
+    SLUICE_TRY(extra_, injected_slowdown(std::getenv("SLUICE_INJECT_SLOWDOWN"), case_name_));
+    const auto found = catalogue_.scenarios.find(scenario_of(case_name_));
+    if (found == catalogue_.scenarios.end()) {
+      return Error{Errc::unsupported,
+                   fmt::format("{} has no case '{}'", catalogue_.library, printable(case_name_))};
+    }
+    context_.params = params_of(case_name_);
+    SLUICE_TRY(subject_, found->second(context_));
+    return Json{{"items_per_pass", subject_->items_per_pass()},
+                {"bytes_per_item", subject_->bytes_per_item()}};
+  }
+
+  Result<Json> check() {
+    SLUICE_CHECK(prepared());
+    SLUICE_TRY(auto digest, subject_->check());
+    checked_ = true;
+    return Json{{"digest", digest}};
+  }
+
+  Result<Json> preflight(const Json& request) {
+    SLUICE_CHECK(prepared());
+    const double slow_item_s = request.value("slow_item_s", 0.0);
+    const double slow_pass_ns = slow_item_s * 1e9 * static_cast<double>(subject_->items_per_pass());
+    return Json{
+        {"pass_ns", preflight_pass_ns(*subject_, clock_, static_cast<std::int64_t>(slow_pass_ns))}};
+  }
+
+  Result<Json> measure(const Json& request) {
+    SLUICE_CHECK(prepared());
+    if (!checked_)
+      return Error{Errc::measurement, "the output was not checked: results come before times"};
+    const auto passes = request.value("passes", std::int64_t{1});
+    if (passes < 1)
+      return Error{Errc::usage, fmt::format("passes {}: expected at least 1", passes)};
+    const WarmUpRule rule(
+        static_cast<std::int64_t>(request.value("warmup_ms", 50.0) * kNsPerMs),
+        static_cast<std::int64_t>(request.value("warmup_limit_ms", 1000.0) * kNsPerMs));
+    const int warmup_passes = warm_up(*subject_, clock_, rule, passes);
+    const Usage before = usage_now();
+    counters_.start();
+    const Sample sample = take_sample(*subject_, clock_, passes, extra_);
+    counters_.stop();
+    const Usage used = usage_now() - before;
+    Json reply{{"start_ns", sample.start_ns},
+               {"samples_ns", Json::array({sample.elapsed_ns})},
+               {"items_per_sample", passes * subject_->items_per_pass()},
+               {"warmup_passes", warmup_passes},
+               {"cpu_ns", used.cpu_ns},
+               {"major_faults", used.major_faults},
+               {"involuntary_switches", used.involuntary_switches},
+               {"throttled", used.throttled_periods > 0}};
+    const auto counted = counters_.read();
+    if (counted.value) {
+      reply["counters"] = Json{{"cycles", counted.value->cycles},
+                               {"instructions", counted.value->instructions},
+                               {"cache_misses", counted.value->cache_misses},
+                               {"branch_misses", counted.value->branch_misses}};
+    } else {
+      reply["counters_reason"] = counted.reason;
+    }
+    return reply;
+  }
+
+  Result<Json> release() {
+    subject_.reset();
+    checked_ = false;
+    return Json::object();
+  }
+
+  Status prepared() const {
+    if (subject_ == nullptr) return Error{Errc::usage, "no case is prepared"};
+    return ok;
+  }
+
+  const Catalogue& catalogue_;
+  Clock& clock_;
+  CounterSet counters_;  // before any subject, so that its threads are counted
+  SubjectContext context_;
+  std::string case_name_;
+  std::unique_ptr<Subject> subject_;
+  bool checked_ = false;
+  double extra_ = 0;
+};
+
+const char* error_code(Errc code) {
+  return code == Errc::unsupported ? "unsupported" : "failed";
+}
+
+/// A subject may throw anything; a message may hold a field of the wrong type. Both are answers,
+/// not crashes.
+Result<Json> handle_safely(Server& server, const std::string& type, const Json& request) {
+  try {
+    return server.handle(type, request);
+  } catch (const std::exception& problem) {
+    return Error{Errc::internal, fmt::format("{} threw: {}", type, problem.what())};
+  } catch (...) {
+    return Error{Errc::internal, fmt::format("{} threw something that is no std::exception", type)};
+  }
+}
+
+Result<int> descriptor(const char* variable) {
+  const char* text = std::getenv(variable);
+  int fd = -1;
+  if (text != nullptr) {
+    const auto [end, problem] = std::from_chars(text, text + std::strlen(text), fd);
+    if (problem != std::errc{} || *end != '\0') fd = -1;
+  }
+  if (fd < 0) {
+    return Error{
+        Errc::usage,
+        fmt::format("{} is not set to a descriptor: a worker is started by the supervisor, not by "
+                    "hand (docs/peer-protocol.md)",
+                    variable)};
+  }
+  return fd;
+}
+
+}  // namespace
+
+Status serve(LineChannel& channel, const Catalogue& catalogue, Clock& clock) {
+  Server server(catalogue, clock);
+  while (true) {
+    auto request = channel.receive(-1);
+    if (!request) {
+      if (request.error().code == Errc::io) return ok;  // the supervisor is gone
+      SLUICE_CHECK(channel.send(
+          Json{{"type", "error"}, {"code", "failed"}, {"reason", request.error().message}}));
+      continue;
+    }
+    const auto type_field = request->find("type");
+    const std::string type = type_field != request->end() && type_field->is_string()
+                                 ? type_field->get<std::string>()
+                                 : "";
+    auto reply =
+        type == "bye" ? Result<Json>(Json::object()) : handle_safely(server, type, *request);
+    Json message;
+    if (reply) {
+      message = std::move(*reply);
+      message["type"] = type;
+    } else {
+      message = Json{{"type", "error"},
+                     {"code", error_code(reply.error().code)},
+                     {"reason", reply.error().message}};
+    }
+    if (const auto id = request->find("id"); id != request->end()) message["id"] = *id;
+    SLUICE_CHECK(channel.send(message));
+    if (type == "bye") return ok;
+  }
+}
+
+Result<std::pair<int, int>> peer_descriptors() {
+  SLUICE_TRY(const int in, descriptor(kPeerInVariable));
+  SLUICE_TRY(const int out, descriptor(kPeerOutVariable));
+  return std::pair<int, int>(in, out);
+}
+
+Status serve_on_environment(const Catalogue& catalogue) {
+  SLUICE_TRY(const auto descriptors, peer_descriptors());
+  LineChannel channel(descriptors.first, descriptors.second);
+  SystemClock clock;
+  return serve(channel, catalogue, clock);
+}
+
+}  // namespace sluice::measure

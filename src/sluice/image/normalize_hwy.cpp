@@ -1,0 +1,150 @@
+// sluice/image/normalize_hwy.cpp - the normalisation kernels on Highway, compiled once per
+// instruction set.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/image/normalize.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sluice/image/normalize_hwy.cpp"
+// clang-format off: foreach_target.h compiles this file once per target and must come first.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace sluice::image::detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR
+
+void normalize_chw(float* dst, ImageView<std::uint8_t> src, const Normalization& n) {
+  normalize_chw_plain(dst, src, n);
+}
+void normalize_hwc(ImageSpan<float> dst, ImageView<std::uint8_t> src, const Normalization& n) {
+  normalize_hwc_plain(dst, src, n);
+}
+
+#else
+
+using Floats = hn::ScalableTag<float>;
+using Ints = hn::Rebind<std::int32_t, Floats>;
+using Bytes4 = hn::Rebind<std::uint8_t, Floats>;  // as many bytes as a vector has floats
+
+template <class V>
+HWY_INLINE hn::Vec<Floats> to_float(V bytes) {
+  return hn::ConvertTo(Floats(), hn::PromoteTo(Ints(), bytes));
+}
+
+/// Sixteen bytes of one channel to its plane.
+template <class V>
+HWY_INLINE void store_plane(float* to, V bytes, float scale, float offset) {
+  const hn::FixedTag<std::uint8_t, 16> d;
+  alignas(16) std::uint8_t lanes[16];
+  hn::Store(bytes, d, lanes);
+  const std::size_t step = hn::Lanes(Floats());
+  const auto s = hn::Set(Floats(), scale);
+  const auto o = hn::Set(Floats(), offset);
+  for (std::size_t i = 0; i < 16; i += step)
+    hn::StoreU(hn::MulAdd(to_float(hn::LoadU(Bytes4(), lanes + i)), s, o), Floats(), to + i);
+}
+
+/// One row of `width` pixels to kChannels planes that are `plane` floats apart.
+template <std::size_t kChannels>
+void planes(float* to, std::size_t plane, const std::uint8_t* from, std::size_t width,
+            const Normalization& n) {
+  const hn::FixedTag<std::uint8_t, 16> d;
+  std::size_t x = 0;
+  for (; x + 16 <= width; x += 16) {
+    hn::Vec<decltype(d)> c0, c1, c2, c3;
+    const std::uint8_t* p = from + x * kChannels;
+    if constexpr (kChannels == 1) c0 = hn::LoadU(d, p);
+    if constexpr (kChannels == 2) hn::LoadInterleaved2(d, p, c0, c1);
+    if constexpr (kChannels == 3) hn::LoadInterleaved3(d, p, c0, c1, c2);
+    if constexpr (kChannels == 4) hn::LoadInterleaved4(d, p, c0, c1, c2, c3);
+    store_plane(to + x, c0, n.scale[0], n.offset[0]);
+    if constexpr (kChannels > 1) store_plane(to + plane + x, c1, n.scale[1], n.offset[1]);
+    if constexpr (kChannels > 2) store_plane(to + 2 * plane + x, c2, n.scale[2], n.offset[2]);
+    if constexpr (kChannels > 3) store_plane(to + 3 * plane + x, c3, n.scale[3], n.offset[3]);
+  }
+  for (; x < width; ++x)
+    for (std::size_t c = 0; c < kChannels; ++c)
+      to[c * plane + x] = static_cast<float>(from[x * kChannels + c]) * n.scale[c] + n.offset[c];
+}
+
+void normalize_chw(float* dst, ImageView<std::uint8_t> src, const Normalization& n) {
+  const auto width = static_cast<std::size_t>(src.width());
+  const std::size_t plane = width * static_cast<std::size_t>(src.height());
+  if (src.channels() > 4) return normalize_chw_plain(dst, src, n);
+  for (int y = 0; y < src.height(); ++y) {
+    float* to = dst + static_cast<std::size_t>(y) * width;
+    const std::uint8_t* from = src.row(y);
+    switch (src.channels()) {
+      case 1:
+        planes<1>(to, plane, from, width, n);
+        break;
+      case 2:
+        planes<2>(to, plane, from, width, n);
+        break;
+      case 3:
+        planes<3>(to, plane, from, width, n);
+        break;
+      default:
+        planes<4>(to, plane, from, width, n);
+        break;
+    }
+  }
+}
+
+/// The scales of consecutive samples repeat with the channel count: a table of them, read at i mod
+/// channels.
+void normalize_hwc(ImageSpan<float> dst, ImageView<std::uint8_t> src, const Normalization& n) {
+  constexpr std::size_t kMostLanes = 64;  // floats of a 2048-bit vector
+  const std::size_t lanes = hn::Lanes(Floats());
+  const auto channels = static_cast<std::size_t>(src.channels());
+  if (lanes > kMostLanes) return normalize_hwc_plain(dst, src, n);
+  float scale[kMaxChannels + kMostLanes];
+  float offset[kMaxChannels + kMostLanes];
+  for (std::size_t i = 0; i < channels + lanes; ++i) {
+    scale[i] = n.scale[i % channels];
+    offset[i] = n.offset[i % channels];
+  }
+  const std::size_t step = lanes % channels;
+  for (int y = 0; y < src.height(); ++y) {
+    const std::uint8_t* from = src.row(y);
+    float* to = dst.row(y);
+    std::size_t i = 0;
+    std::size_t c = 0;
+    for (; i + lanes <= src.row_samples(); i += lanes) {
+      const auto value = to_float(hn::LoadU(Bytes4(), from + i));
+      hn::StoreU(hn::MulAdd(value, hn::LoadU(Floats(), scale + c), hn::LoadU(Floats(), offset + c)),
+                 Floats(), to + i);
+      c += step;
+      if (c >= channels) c -= channels;
+    }
+    for (; i < src.row_samples(); ++i)
+      to[i] = static_cast<float>(from[i]) * n.scale[i % channels] + n.offset[i % channels];
+  }
+}
+
+#endif  // HWY_SCALAR
+
+}  // namespace sluice::image::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sluice::image::detail {
+
+HWY_EXPORT(normalize_chw);
+HWY_EXPORT(normalize_hwc);
+
+void normalize_chw_hwy(float* dst, ImageView<std::uint8_t> src,
+                       const Normalization& normalization) {
+  HWY_DYNAMIC_DISPATCH(normalize_chw)(dst, src, normalization);
+}
+void normalize_hwc_hwy(ImageSpan<float> dst, ImageView<std::uint8_t> src,
+                       const Normalization& normalization) {
+  HWY_DYNAMIC_DISPATCH(normalize_hwc)(dst, src, normalization);
+}
+
+}  // namespace sluice::image::detail
+#endif  // HWY_ONCE

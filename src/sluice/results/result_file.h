@@ -1,19 +1,21 @@
-// sluice/results/result_file.h - the result file: the only truth every table, plot and verdict derives from.
+// sluice/results/result_file.h - the result file: the only truth every table, plot and verdict
+// derives from.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+#include "sluice/core/json.h"
+#include "sluice/core/result.h"
+#include "sluice/measure/record.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "sluice/core/json.h"
-#include "sluice/core/result.h"
-#include "sluice/measure/record.h"
-
 namespace sluice::results {
 
-/// Raised when a reader of the previous version would misread the file. Part of every machine profile.
+/// Raised when a reader of the previous version would misread the file. Part of every machine
+/// profile.
 inline constexpr int kSchemaVersion = 1;
 
 struct Tool {
@@ -39,27 +41,37 @@ struct Timing {
 struct ResultFile {
   int schema_version = kSchemaVersion;
   Tool tool;
-  Json environment;              // as env.json
+  Json environment;  // as env.json
   std::string machine_profile;
-  Json run_config;               // resolved
+  Json run_config;  // resolved
   Dataset dataset;
   Timing timing;
-  std::vector<std::string> argv; // the command that repeats this measurement
+  std::vector<std::string> argv;  // the command that repeats this measurement
   std::string session_id;
   std::uint64_t block_order_seed = 0;
   std::vector<measure::Row> canary;
   std::vector<measure::Row> rows;
+  Json extra;  // an object with any of kExtraKeys: what the command adds beside the rows; else null
 };
 
+/// Further keys that a command may put at the top of its file; they are kept, not interpreted.
+inline constexpr const char* kExtraKeys[] = {"metrics", "verdict", "summary"};
+
 Json to_json(const ResultFile& file);
-/// `name` is what errors call the document. A newer schema, a missing key or a wrong type is an error naming the key;
-/// unknown keys are ignored.
+/// `name` is what errors call the document. A newer schema, a missing key or a wrong type is an
+/// error naming the key; unknown keys are ignored.
 Result<ResultFile> from_json(const Json& json, const std::string& name);
+/// The text of `to_json(file)`, valid UTF-8 whatever the strings hold: one key per line, samples of
+/// a run on one line.
+std::string to_text(const Json& json);
 
 Result<ResultFile> read(const std::filesystem::path& path);
+/// Atomic, so it can be called after every row; makes the folder when it is missing.
 Status write(const std::filesystem::path& path, const ResultFile& file);
 
-/// Result files at `path`: the file itself, or every *.json under `path`/results (or `path`), sorted by name.
+/// Result files at `path`: the file itself, or every *.json under `path`/results (or `path`),
+/// sorted by name. Other files of a run folder (env.json, verdict.json, ...) are left out; a folder
+/// without result files is an error.
 Result<std::vector<std::filesystem::path>> find(const std::filesystem::path& path);
 
 }  // namespace sluice::results

@@ -1,0 +1,63 @@
+// sluice/results/find.cpp - which files of a folder are result files.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/text.h"
+#include "sluice/results/result_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace sluice::results {
+namespace fs = std::filesystem;
+namespace {
+
+/// The other JSON files of a run folder: met when a folder of run folders is given.
+bool other_document(const fs::path& path) {
+  static constexpr const char* kNames[] = {"env.json",  "verdict.json", "trace.json",
+                                           "eval.json", "metrics.json", "run_summary.json"};
+  const std::string name = path.filename().string();
+  return name.front() == '.' ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+Error io_error(const fs::path& path, const std::error_code& code) {
+  return Error{Errc::io,
+               fmt::format("{}: cannot be listed: {}", printable(path.string()), code.message())};
+}
+
+}  // namespace
+
+Result<std::vector<fs::path>> find(const fs::path& path) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  if (status.type() == fs::file_type::not_found) {
+    return Error{Errc::not_found,
+                 fmt::format("{}: does not exist; give a result file or a run folder",
+                             printable(path.string()))};
+  }
+  if (code) return io_error(path, code);
+  if (!fs::is_directory(status)) return std::vector<fs::path>{path};
+
+  const fs::path folder = fs::is_directory(path / "results", code) ? path / "results" : path;
+  std::vector<fs::path> files;
+  fs::recursive_directory_iterator it(folder, code);
+  if (code) return io_error(folder, code);
+  for (const fs::recursive_directory_iterator end; it != end;) {
+    const fs::path& entry = it->path();
+    if (entry.extension() == ".json" && !other_document(entry) && it->is_regular_file(code))
+      files.push_back(entry);
+    it.increment(code);
+    if (code) return io_error(folder, code);
+  }
+  if (files.empty()) {
+    return Error{
+        Errc::not_found,
+        fmt::format("{}: holds no result file (*.json); give a result file or a run folder",
+                    printable(folder.string()))};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace sluice::results

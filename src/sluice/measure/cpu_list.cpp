@@ -83,8 +83,10 @@ CpuList without(const CpuList& all, const CpuList& taken) {
 bool pin_to(const CpuList& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (const int cpu : cpus)
+  for (const int cpu : cpus) {
+    if (cpu < 0 || cpu >= CPU_SETSIZE) return false;
     CPU_SET(static_cast<unsigned>(cpu), &set);
+  }
   return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 

@@ -20,7 +20,7 @@ std::string to_string(const CpuList& cpus);
 CpuList allowed_cpus();
 /// `all` without `taken`.
 CpuList without(const CpuList& all, const CpuList& taken);
-/// Pins the calling process. Async-signal-safe.
+/// Pins the calling process; false when none of the cores can be had. Async-signal-safe.
 bool pin_to(const CpuList& cpus);
 
 }  // namespace sluice::measure

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/core/json.h"
+#include "sluice/core/result.h"
 #include "sluice/measure/cpu_list.h"
 
 #include <cstdint>
@@ -38,6 +39,9 @@ struct Policy {
   std::uint64_t seed = 0;  // order within blocks, environment padding
   CpuList cpus;            // cores for subjects, the harness keeps off them; empty: no pinning
 };
+
+/// Refuses values with which a wave would never end or a sample would mean nothing.
+Status check(const Policy& policy);
 
 const char* to_string(StopKind kind);
 Json to_json(const Policy& policy);

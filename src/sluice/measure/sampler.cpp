@@ -31,22 +31,28 @@ bool WarmUpRule::finished() const {
 
 std::int64_t preflight_pass_ns(Subject& subject, Clock& clock, std::int64_t slow_pass_ns) {
   constexpr std::int64_t kBudgetNs = 20'000'000;
+  constexpr std::int64_t kGroupNs = 100'000;  // beside this, reading the clock costs nothing
+  constexpr std::int64_t kMaxGroup = 1 << 20;
   std::int64_t best = 0;
   std::int64_t total = 0;
+  std::int64_t group = 1;
   do {
     const std::int64_t start = clock.now_ns();
-    subject.run_pass();
+    for (std::int64_t i = 0; i < group; ++i)
+      subject.run_pass();
     const std::int64_t elapsed = std::max<std::int64_t>(clock.now_ns() - start, 1);
-    best = best == 0 ? elapsed : std::min(best, elapsed);
+    const std::int64_t pass = std::max<std::int64_t>(elapsed / group, 1);
+    best = best == 0 ? pass : std::min(best, pass);
     total += elapsed;
-    if (slow_pass_ns > 0 && elapsed >= slow_pass_ns) break;
-  } while (total < kBudgetNs);
+    if (slow_pass_ns > 0 && pass >= slow_pass_ns) break;
+    if (elapsed < kGroupNs) group *= 2;
+  } while (total < kBudgetNs && group <= kMaxGroup);
   return best;
 }
 
 std::int64_t passes_per_sample(std::int64_t pass_ns, std::int64_t min_sample_ns) {
   if (pass_ns <= 0) return 1;
-  return std::max<std::int64_t>(1, (min_sample_ns + pass_ns - 1) / pass_ns);
+  return std::max<std::int64_t>(1, min_sample_ns / pass_ns + (min_sample_ns % pass_ns > 0 ? 1 : 0));
 }
 
 int warm_up(Subject& subject, Clock& clock, WarmUpRule rule, std::int64_t passes_hint) {

@@ -29,7 +29,8 @@ class WarmUpRule {
 };
 
 /// Time of one pass, for sizing samples and for the slow preflight: the first pass alone when it is
-/// already slow, else the fastest pass of about 20 ms.
+/// already slow, else the fastest of about 20 ms. Passes under 100 us are timed in groups, so that
+/// a pass of nanoseconds is not taken for as long as a reading of the clock.
 std::int64_t preflight_pass_ns(Subject& subject, Clock& clock, std::int64_t slow_pass_ns);
 
 /// Whole passes per sample so that it lasts at least `min_sample_ns`.

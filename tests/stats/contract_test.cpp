@@ -1,5 +1,4 @@
-// tests/stats/contract_test.cpp - empty, single, constant and non-finite input: an error or a
-// defined value, never NaN.
+// tests/stats/contract_test.cpp - odd input gives an error or a defined value, never NaN.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/rng.h"
 #include "sluice/stats/bootstrap.h"

@@ -1,5 +1,4 @@
-// tests/stats/resampling_test.cpp - bootstrap intervals and Monte-Carlo sign-flips: right, seeded,
-// bounded.
+// tests/stats/resampling_test.cpp - bootstrap intervals and Monte-Carlo sign-flips.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/rng.h"
 #include "sluice/stats/bootstrap.h"

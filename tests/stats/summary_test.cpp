@@ -1,5 +1,4 @@
-// tests/stats/summary_test.cpp - centre, spread, percentiles, robust estimators and series against
-// SciPy and NumPy.
+// tests/stats/summary_test.cpp - summaries, robust estimators and series against SciPy.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/stats/summary.h"
 

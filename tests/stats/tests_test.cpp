@@ -1,5 +1,4 @@
-// tests/stats/tests_test.cpp - t, Mann-Whitney and sign-flip tests, multiplicity, power against
-// SciPy.
+// tests/stats/tests_test.cpp - tests of significance, multiplicity and power against SciPy.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/stats/multiplicity.h"
 #include "sluice/stats/power.h"

@@ -20,7 +20,7 @@ struct BootstrapOptions {
 };
 
 /// Percentile interval of `statistic` for independent values (runs, sessions). Not for a verdict on
-/// few values: with 8 of them it is too narrow (3.7 % false alarms where 1 % was asked for).
+/// few values: below some 20 it is too narrow, use a t interval or a sign-flip test.
 Result<Estimate> bootstrap(Sample values, const Statistic& statistic,
                            const BootstrapOptions& options = {});
 

@@ -1,5 +1,5 @@
-// sluice/stats/power.h - what a measurement could have seen: shares with intervals, smallest
-// visible effect, sizing. SPDX-License-Identifier: Apache-2.0
+// sluice/stats/power.h - shares with intervals, smallest visible effect, sizing.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "sluice/stats/sample.h"

@@ -1,5 +1,5 @@
-// sluice/stats/rank.h - robust shift, slope and comparison: Hodges-Lehmann, Theil-Sen,
-// Mann-Whitney. SPDX-License-Identifier: Apache-2.0
+// sluice/stats/rank.h - Hodges-Lehmann, Theil-Sen and Mann-Whitney.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "sluice/stats/sample.h"

@@ -1,5 +1,5 @@
-// sluice/stats/sample.h - what every function of this room demands of its input, and the shape of
-// an estimate. SPDX-License-Identifier: Apache-2.0
+// sluice/stats/sample.h - what every function here demands of its input; Estimate.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "sluice/core/result.h"

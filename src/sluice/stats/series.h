@@ -1,5 +1,5 @@
-// sluice/stats/series.h - values in time order: how many they are worth, and where the warm-up
-// ends. SPDX-License-Identifier: Apache-2.0
+// sluice/stats/series.h - values in time order: what they are worth, where warm-up ends.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "sluice/stats/sample.h"

@@ -1,5 +1,5 @@
-// sluice/stats/sign_flip.h - the paired test that assumes only symmetry: every difference might
-// have had either sign. SPDX-License-Identifier: Apache-2.0
+// sluice/stats/sign_flip.h - the paired test that assumes nothing but symmetry.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "sluice/stats/sample.h"

@@ -1,5 +1,5 @@
-// sluice/stats/t_test.h - Student's t: one sample, pairs, and two samples with unequal variances
-// (Welch). SPDX-License-Identifier: Apache-2.0
+// sluice/stats/t_test.h - Student's t for one sample and for pairs, Welch's for two samples.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "sluice/stats/sample.h"

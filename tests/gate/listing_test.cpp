@@ -1,0 +1,228 @@
+// tests/gate/listing_test.cpp - rows that are not judged, warnings, canary, pooling, outcome and
+// JSON.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/gate/make_results.h"
+
+namespace sluice::gate {
+namespace {
+
+using measure::RowStatus;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const std::vector<double> kSteady{100, 101, 99, 100.5, 99.5};
+const std::vector<double> kSlow{80, 81, 79, 80.5, 79.5};
+const std::vector<double> kFast{120, 121, 119, 120.5, 119.5};
+
+Comparison must_compare(const results::ResultFile& base, const results::ResultFile& candidate) {
+  auto comparison = compare(base, candidate);
+  if (!comparison) {
+    ADD_FAILURE() << comparison.error().message;
+    return {};
+  }
+  return *comparison;
+}
+
+TEST(Listing, EveryStatusThatIsNotOkIsListedWithItsReason) {
+  for (const RowStatus status :
+       {RowStatus::early_stopped, RowStatus::unsupported, RowStatus::failed, RowStatus::skipped}) {
+    for (const bool in_base : {true, false}) {
+      measure::Row odd = row_with("case", status, "because of \x1b[31mreasons");
+      odd.runs = row_of("case", kSlow).runs;  // even with runs
+      const measure::Row fine = row_of("case", kSteady);
+      const auto row = in_base ? compare_row(odd, fine) : compare_row(fine, odd);
+      EXPECT_EQ(row.verdict, Verdict::not_judged);
+      EXPECT_THAT(row.reason, AllOf(HasSubstr(measure::to_string(status)),
+                                    HasSubstr(in_base ? "in base" : "in candidate"),
+                                    HasSubstr("reasons"), Not(HasSubstr("\x1b"))));
+      EXPECT_FALSE(row.p.has_value());
+      EXPECT_EQ(row.newly_failed, !in_base && status == RowStatus::failed);
+    }
+  }
+}
+
+TEST(Listing, RowsOfOneSideAreListedInOrder) {
+  const auto comparison = must_compare(file_of({row_of("a", kSteady), row_of("gone", kSteady)}),
+                                       file_of({row_of("new", kSteady), row_of("a", kSteady)}));
+  ASSERT_EQ(comparison.rows.size(), 3u);
+  EXPECT_EQ(comparison.rows[0].case_name, "a");
+  EXPECT_EQ(comparison.rows[1].case_name, "gone");
+  EXPECT_EQ(comparison.rows[1].reason, "only in base");
+  EXPECT_FALSE(comparison.rows[1].candidate.has_value());
+  EXPECT_EQ(comparison.rows[2].case_name, "new");
+  EXPECT_EQ(comparison.rows[2].reason, "only in candidate");
+  EXPECT_EQ(comparison.counts.not_judged, 2);
+  EXPECT_EQ(comparison.counts.same, 1);
+}
+
+TEST(Listing, CaseLibraryAndParametersIdentifyARow) {
+  measure::Row one = row_of("resize", kSteady);
+  one.params = {{"threads", "1"}};
+  measure::Row two = row_of("resize", kSlow);
+  two.params = {{"threads", "2"}};
+  measure::Row other = row_of("resize", kFast);
+  other.library = "opencv";
+  const auto comparison = must_compare(file_of({one, two, other}), file_of({other, two, one}));
+  ASSERT_EQ(comparison.rows.size(), 3u);
+  for (const RowComparison& row : comparison.rows)
+    EXPECT_EQ(*row.p, 1.0) << label(row);
+  EXPECT_EQ(label(comparison.rows[1]), "resize (threads=2)");
+  EXPECT_EQ(label(comparison.rows[2]), "resize");
+}
+
+TEST(Listing, RowsWithoutSamplesOrInOtherUnitsAreNotJudged) {
+  measure::Row empty = row_of("case", kSteady);
+  for (measure::Run& run : empty.runs)
+    run.samples_ns.clear();
+  EXPECT_THAT(compare_row(row_of("case", kSteady), empty).reason,
+              HasSubstr("no timed samples in candidate"));
+  measure::Row nothing = row_of("case", kSteady);
+  nothing.items_per_sample = 0;
+  EXPECT_THAT(compare_row(nothing, row_of("case", kSteady)).reason,
+              HasSubstr("no timed samples in base"));
+  measure::Row bytes = row_of("case", kSteady);
+  bytes.unit = "MB/s";
+  EXPECT_THAT(compare_row(row_of("case", kSteady), bytes).reason, HasSubstr("MB/s"));
+  measure::Row sense = row_of("case", kSteady);
+  sense.better = measure::Better::lower;
+  EXPECT_EQ(compare_row(row_of("case", kSteady), sense).verdict, Verdict::not_judged);
+}
+
+TEST(Listing, OutcomeIsTheWorstThatHappened) {
+  const auto ok_row = row_of("x", kSteady);
+  const auto failed = row_with("x", RowStatus::failed, "killed by signal 9");
+  const auto a = row_of("a", kSteady);
+  struct Case {
+    results::ResultFile base, candidate;
+    Outcome outcome;
+  };
+  const std::vector<Case> table{
+      {file_of({a, ok_row}), file_of({row_of("a", kSlow), failed}), Outcome::regression},
+      {file_of({a, ok_row}), file_of({row_of("a", kFast), failed}), Outcome::failed_rows},
+      {file_of({a, ok_row}), file_of({row_of("a", kFast), ok_row}), Outcome::improved},
+      {file_of({a, failed}), file_of({a, ok_row}), Outcome::same},
+      {file_of({a, failed}), file_of({a, failed}), Outcome::same},
+      {file_of({row_of("a", {1, 2})}), file_of({row_of("a", {1, 2})}), Outcome::no_verdict},
+      {file_of({a}), file_of({ok_row}), Outcome::no_verdict},
+      {file_of({}), file_of({}), Outcome::no_verdict},
+  };
+  for (const Case& c : table) {
+    const auto comparison = must_compare(c.base, c.candidate);
+    EXPECT_EQ(comparison.outcome, c.outcome) << comparison.summary;
+  }
+  const auto broken = must_compare(file_of({a, ok_row}), file_of({a, failed}));
+  EXPECT_EQ(broken.counts.newly_failed, 1);
+  EXPECT_THAT(broken.summary, AllOf(HasSubstr("FAILED ROWS"), HasSubstr("1 failed in candidate")));
+}
+
+TEST(Listing, WarningsSayWhyTheSetsMayNotBeComparable) {
+  const auto base = file_of({row_of("a", kSteady)});
+  EXPECT_THAT(must_compare(base, base).warnings, IsEmpty());
+  auto other = base;
+  other.machine_profile = "cpu-other";
+  EXPECT_THAT(must_compare(base, other).warnings,
+              Contains(AllOf(HasSubstr("machine profile"), HasSubstr("cpu-other"))));
+  EXPECT_EQ(must_compare(base, other).rows[0].verdict, Verdict::same);  // still compared
+  other = base;
+  other.dataset.hash = "";
+  EXPECT_THAT(must_compare(base, other).warnings,
+              Contains(AllOf(HasSubstr("dataset hash"), HasSubstr("none"))));
+  other = base;
+  other.schema_version = 0;
+  EXPECT_THAT(must_compare(base, other).warnings, Contains(HasSubstr("schema version")));
+  other = base;
+  other.timing.includes_decode = true;
+  EXPECT_THAT(must_compare(base, other).warnings, Contains(HasSubstr("timing scope")));
+  other = base;
+  other.rows[0].runs[2].throttled = true;
+  EXPECT_THAT(must_compare(base, other).warnings, Contains(HasSubstr("throttled")));
+  auto with_digest = base;
+  with_digest.rows[0].output_digest = "1";
+  other = base;
+  other.rows[0].output_digest = "2";
+  EXPECT_THAT(must_compare(with_digest, other).warnings, Contains(HasSubstr("different output")));
+  EXPECT_THAT(must_compare(base, other).warnings, IsEmpty());  // one side has none to compare
+  other = base;
+  other.rows[0].runs[0].run_id = "s/a/sluice/0";
+  EXPECT_THAT(must_compare(other, other).warnings, Contains(HasSubstr("share 1 runs")));
+}
+
+TEST(Listing, CanaryIsReportedButNeverJudged) {
+  auto base = file_of({row_of("a", kSteady)});
+  base.canary = {row_of("canary/gemm", kSteady), row_of("canary/read", {5, 6})};
+  auto candidate = base;
+  candidate.canary[0] = row_of("canary/gemm", kSlow);
+  const auto comparison = must_compare(base, candidate);
+  EXPECT_EQ(comparison.outcome, Outcome::same);
+  ASSERT_EQ(comparison.machine.size(), 2u);
+  EXPECT_EQ(comparison.machine[0].verdict, Verdict::not_judged);
+  EXPECT_NEAR(*comparison.machine[0].ratio_point, 0.8, 1e-4);
+  EXPECT_THAT(comparison.machine[0].reason, HasSubstr("slower"));
+  EXPECT_THAT(comparison.machine[1].reason, HasSubstr("at least 3"));
+  EXPECT_THAT(comparison.warnings,
+              Contains(HasSubstr("the machine itself changed: canary canary/gemm")));
+  EXPECT_EQ(*comparison.rows[0].p_holm, 1.0);  // the canary is no part of the family
+}
+
+TEST(Pooling, FilesOfOneSideAreOneSet) {
+  auto first = file_of({row_of("a", {100, 101}), row_of("b", kSteady)});
+  auto second = file_of({row_of("a", {99, 100})});
+  for (auto* file : {&first, &second})
+    file->canary = {row_of("canary", {7})};
+  first.canary[0].runs[0].run_id = second.canary[0].runs[0].run_id = "session/canary/0";
+  const ResultSet base{"base", {first, second}};
+  const auto comparison =
+      compare(base, ResultSet{"candidate", {file_of({row_of("a", kSlow), row_of("b", kSteady)})}});
+  ASSERT_TRUE(comparison.has_value());
+  ASSERT_EQ(comparison->rows.size(), 2u);
+  EXPECT_EQ(comparison->rows[0].base->runs, 4);
+  EXPECT_EQ(comparison->rows[0].verdict, Verdict::regression);
+  EXPECT_THAT(comparison->warnings,
+              Contains(HasSubstr("base: runs of several files are pooled for a;")));
+  ASSERT_EQ(comparison->machine.size(), 1u);
+  EXPECT_EQ(comparison->machine[0].base->runs, 1);  // the same run in both files
+}
+
+TEST(Pooling, OneBadFileMakesTheRowBad) {
+  const ResultSet base{
+      "base",
+      {file_of({row_of("a", kSteady)}), file_of({row_with("a", RowStatus::failed, "hung")})}};
+  const auto comparison = compare(base, ResultSet{"candidate", {file_of({row_of("a", kSteady)})}});
+  EXPECT_EQ(comparison->rows[0].verdict, Verdict::not_judged);
+  EXPECT_THAT(comparison->rows[0].reason, HasSubstr("hung"));
+  auto odd = row_of("a", kSteady);
+  odd.unit = "s";
+  const ResultSet mixed{"base", {file_of({row_of("a", kSteady)}), file_of({odd})}};
+  const auto conflict = compare(mixed, ResultSet{"candidate", {file_of({row_of("a", kSteady)})}});
+  EXPECT_THAT(conflict->rows[0].reason, HasSubstr("disagree"));
+}
+
+TEST(ComparisonJson, SaysEverythingAndNullForWhatIsNotKnown) {
+  auto base = file_of(
+      {row_of("a", kSteady), row_of("b", {1, 2}), row_of("one", {1}), row_of("gone", kSteady)});
+  base.canary = {row_of("canary", kSteady)};
+  auto candidate = file_of({row_of("a", kSlow), row_of("b", {1, 2}), row_of("one", {1})});
+  candidate.canary = base.canary;
+  const Json json = to_json(must_compare(base, candidate));
+  EXPECT_EQ(json["verdict"], "regression");
+  EXPECT_EQ(json["counts"]["regression"], 1);
+  EXPECT_EQ(json["options"]["threshold"], 0.05);
+  EXPECT_EQ(json["rows"].size(), 4u);
+  EXPECT_EQ(json["rows"][0]["verdict"], "regression");
+  EXPECT_EQ(json["rows"][0]["base"]["runs"], 5);
+  EXPECT_NEAR(json["rows"][0]["ratio"]["point"].get<double>(), 0.8, 1e-4);
+  EXPECT_TRUE(json["rows"][1]["p_holm"].is_null());
+  EXPECT_TRUE(json["rows"][2]["ratio"]["low"].is_null());
+  EXPECT_TRUE(json["rows"][3]["candidate"].is_null());
+  EXPECT_EQ(json["machine"].size(), 1u);
+  // NaN and infinity would be written as null where a number is promised.
+  for (const char* key : {"p", "p_holm", "mde"})
+    EXPECT_TRUE(json["rows"][0][key].is_number()) << key;
+  EXPECT_TRUE(parse_json(json.dump(), "comparison").has_value());
+}
+
+}  // namespace
+}  // namespace sluice::gate

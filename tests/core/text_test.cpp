@@ -82,5 +82,14 @@ TEST(Printable, ShowsWhatATerminalWouldObey) {
   }
 }
 
+TEST(Utf8, IsCheckedAndRepaired) {
+  EXPECT_TRUE(is_utf8(""));
+  EXPECT_TRUE(is_utf8("µ\n😀"));
+  EXPECT_FALSE(is_utf8("a\xff"));
+  EXPECT_FALSE(is_utf8("\xe2\x82"));
+  EXPECT_EQ(to_utf8("µ\n"), "µ\n");
+  EXPECT_EQ(to_utf8("a\xffz\xc0\xaf"), "a\xef\xbf\xbdz\xef\xbf\xbd\xef\xbf\xbd");
+}
+
 }  // namespace
 }  // namespace sluice

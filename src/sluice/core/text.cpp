@@ -144,4 +144,24 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = decode_utf8(text.substr(i)).length;
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
+std::string to_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = decode_utf8(text.substr(i)).length;
+    out += length > 0 ? text.substr(i, length) : std::string_view("\xef\xbf\xbd");
+    i += std::max<std::size_t>(1, length);
+  }
+  return out;
+}
+
 }  // namespace sluice

@@ -27,4 +27,9 @@ std::vector<std::string> split(std::string_view text, char separator);
 /// file name cannot forge a second line or colour in an error.
 std::string printable(std::string_view text);
 
+/// Strict: no overlong forms, no surrogates.
+bool is_utf8(std::string_view text);
+/// Every byte that is no part of a valid character becomes U+FFFD.
+std::string to_utf8(std::string_view text);
+
 }  // namespace sluice

@@ -1,0 +1,194 @@
+// sluice/cli/data.cpp - `data make` writes generated images, `data info` looks at a folder or file.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/core/json.h"
+#include "sluice/core/text.h"
+#include "sluice/image/codec.h"
+#include "sluice/image/dataset.h"
+#include "sluice/image/photo_dataset.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+void print(const Json& json) {
+  // File names need not be UTF-8; what is not becomes a replacement character instead of an
+  // exception.
+  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+Result<ExitCode> make(const image::PhotoDatasetOptions& options, const Context& context) {
+  SLUICE_TRY(const auto made, image::make_photo_dataset(options, *context.progress));
+  if (context.globals.json) {
+    print({{"path", options.folder.string()},
+           {"kind", "rgb"},
+           {"count", made.count},
+           {"bytes", made.bytes},
+           {"hash", made.hash},
+           {"seed", options.seed},
+           {"written", made.written}});
+    return ExitCode::done;
+  }
+  fmt::print("{}: {} images, {} bytes, {} written\nhash {}\n", printable(options.folder.string()),
+             made.count, made.bytes, made.written, made.hash);
+  return ExitCode::done;
+}
+
+Json to_json(const image::Range& range) {
+  return {{"min", range.min}, {"median", range.median}, {"max", range.max}};
+}
+
+Json to_json(const image::DatasetInfo& info, const fs::path& path) {
+  Json errors = Json::array();
+  for (const auto& [file, reason] : info.errors)
+    errors.push_back({{"file", file}, {"reason", reason}});
+  return {{"path", path.string()},
+          {"count", info.count},
+          {"usable", info.usable},
+          {"bytes", info.bytes},
+          {"hash", info.hash},
+          {"formats", info.formats},
+          {"width", info.usable > 0 ? to_json(info.width) : Json()},
+          {"height", info.usable > 0 ? to_json(info.height) : Json()},
+          {"oriented", info.oriented},
+          {"misnamed", info.misnamed},
+          {"errors", errors}};
+}
+
+void print_text(const image::DatasetInfo& info, const fs::path& path) {
+  fmt::print("{}: {} images, {} usable, {} bytes\n", printable(path.string()), info.count,
+             info.usable, info.bytes);
+  for (const auto& [format, count] : info.formats)
+    fmt::print("  {:<10} {}\n", format, count);
+  if (info.usable > 0) {
+    fmt::print("  {:<10} {} to {}, median {}\n", "width", info.width.min, info.width.max,
+               info.width.median);
+    fmt::print("  {:<10} {} to {}, median {}\n", "height", info.height.min, info.height.max,
+               info.height.median);
+  }
+  if (info.oriented > 0)
+    fmt::print("  {:<10} {} with an EXIF orientation (applied with --exif)\n", "oriented",
+               info.oriented);
+  if (info.misnamed > 0)
+    fmt::print("  {:<10} {} of another format than the name says\n", "misnamed", info.misnamed);
+  fmt::print("  {:<10} {}\n", "hash", info.hash);
+  constexpr std::size_t kShown = 20;
+  for (std::size_t i = 0; i < info.errors.size() && i < kShown; ++i)
+    fmt::print("  bad: {}: {}\n", printable(info.errors[i].file), info.errors[i].reason);
+  if (info.errors.size() > kShown)
+    fmt::print("  bad: {} more (all with --json)\n", info.errors.size() - kShown);
+}
+
+Result<ExitCode> info_folder(const fs::path& path, const image::DecodeOptions& options,
+                             const Context& context) {
+  SLUICE_TRY(const auto info, image::inspect_dataset(path, options, *context.progress));
+  if (context.globals.json)
+    print(to_json(info, path));
+  else
+    print_text(info, path);
+  if (info.usable == 0)
+    return Error{Errc::invalid_input,
+                 fmt::format("{}: none of {} files is a usable image; the first, {}: {}",
+                             printable(path.string()), info.count,
+                             printable(info.errors.front().file), info.errors.front().reason)};
+  return ExitCode::done;
+}
+
+Result<ExitCode> info_file(const fs::path& path, const image::DecodeOptions& options,
+                           const Context& context) {
+  SLUICE_TRY(const auto info, image::inspect_file(path, options));
+  if (context.globals.json) {
+    print({{"path", path.string()},
+           {"format", to_string(info.format)},
+           {"width", info.width},
+           {"height", info.height},
+           {"channels", info.channels},
+           {"bit_depth", info.bit_depth},
+           {"progressive", info.progressive},
+           {"orientation", info.orientation},
+           {"subsampling", info.subsampling.empty() ? Json() : Json(info.subsampling)}});
+    return ExitCode::done;
+  }
+  fmt::print("{}: {} {}x{}, {} channels of {} bits{}{}{}\n", printable(path.string()),
+             to_string(info.format), info.width, info.height, info.channels, info.bit_depth,
+             info.subsampling.empty() ? "" : ", " + info.subsampling,
+             info.progressive
+                 ? (info.format == image::Format::jpeg ? ", progressive" : ", interlaced")
+                 : "",
+             info.orientation != 1 ? fmt::format(", EXIF orientation {}", info.orientation) : "");
+  return ExitCode::done;
+}
+
+void add_make(CLI::App& data, Context& context) {
+  struct Args {
+    std::string kind = "rgb";
+    image::PhotoDatasetOptions options;
+  };
+  auto args = std::make_shared<Args>();
+  CLI::App* make_app =
+      add_command(data, context, "make", "Write generated images with photographic statistics",
+                  [args, &context]() -> Result<ExitCode> {
+                    args->options.folder = context.globals.out;
+                    args->options.seed = context.globals.seed;
+                    return make(args->options, context);
+                  });
+  make_app->add_option("--kind", args->kind, "what to make")
+      ->check(CLI::IsMember({"rgb"}))
+      ->capture_default_str();
+  make_app->add_option("--count", args->options.count, "how many files")
+      ->required()
+      ->type_name("N");
+  make_app
+      ->add_option("--width", args->options.width, "width of all files; default: around 500x375")
+      ->type_name("W");
+  make_app->add_option("--height", args->options.height, "height of all files")->type_name("H");
+  make_app->add_flag("--force", args->options.force,
+                     "write into a folder that holds something else");
+  add_examples(*make_app, {"sluice data make --kind rgb --count 256 --out photos --seed 0"});
+}
+
+void add_info(CLI::App& data, Context& context) {
+  struct Args {
+    fs::path path;
+    image::DecodeOptions options;
+  };
+  auto args = std::make_shared<Args>();
+  CLI::App* info_app = add_command(
+      data, context, "info", "Decode a folder of images, or one, and say what is there",
+      [args, &context]() -> Result<ExitCode> {
+        std::error_code code;
+        if (!fs::exists(args->path, code))
+          return Error{Errc::not_found,
+                       fmt::format("{}: no such file or folder", printable(args->path.string()))};
+        if (fs::is_directory(args->path, code))
+          return info_folder(args->path, args->options, context);
+        return info_file(args->path, args->options, context);
+      });
+  info_app->add_option("path", args->path, "a folder, or a JPEG or PNG file")
+      ->required()
+      ->type_name("DIR|FILE");
+  info_app->add_flag("--exif", args->options.exif, "turn images as their EXIF orientation says");
+  info_app->add_flag("--allow-truncated", args->options.allow_truncated, "accept damaged files");
+  add_examples(*info_app,
+               {"sluice data info photos", "sluice data info photos/rgb-000000.jpg --json"});
+}
+
+}  // namespace
+
+void add_data(CLI::App& root, Context& context) {
+  CLI::App* data = root.add_subcommand("data", "Make and inspect data sets");
+  data->require_subcommand(1);
+  add_make(*data, context);
+  add_info(*data, context);
+}
+
+}  // namespace sluice::cli

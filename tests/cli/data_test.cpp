@@ -1,0 +1,110 @@
+// tests/cli/data_test.cpp - `sluice data`: what is printed, and the exit codes of bad input.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/program.h"
+#include "sluice/core/file.h"
+#include "sluice/core/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Outcome sluice(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "sluice");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments)
+    argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  const int code = run_program(static_cast<int>(arguments.size()), argv.data());
+  std::fflush(stdout);
+  Outcome outcome{code, ::testing::internal::GetCapturedStdout(),
+                  ::testing::internal::GetCapturedStderr()};
+  return outcome;
+}
+
+class DataCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) / ("sluice-data-cli-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    photos_ = (folder_ / "photos").string();
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] Outcome make(const std::string& count) const {
+    return sluice({"data", "make", "--count", count, "--out", photos_, "--width", "40", "--height",
+                   "30", "--json", "--quiet"});
+  }
+
+  fs::path folder_;
+  std::string photos_;
+};
+
+TEST_F(DataCommand, MakeAndInfoAgree) {
+  const Outcome made = make("3");
+  ASSERT_EQ(made.code, 0) << made.err;
+  const auto report = parse_json(made.out, "make");
+  ASSERT_TRUE(report) << made.out;
+  const Outcome seen = sluice({"data", "info", photos_, "--json", "--quiet"});
+  ASSERT_EQ(seen.code, 0) << seen.err;
+  const auto info = parse_json(seen.out, "info");
+  ASSERT_TRUE(info);
+  EXPECT_EQ((*info)["hash"], (*report)["hash"]);
+  EXPECT_EQ((*info)["count"], 3);
+  EXPECT_EQ((*info)["usable"], 3);
+  EXPECT_EQ((*info)["width"]["median"], 40);
+  EXPECT_EQ((*info)["formats"]["jpeg"], 3);
+}
+
+TEST_F(DataCommand, BadCountsAreUsageErrors) {
+  for (const char* count : {"0", "-1", "1000001", "many"}) {
+    const Outcome outcome = make(count);
+    EXPECT_EQ(outcome.code, 2) << count;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, HasSubstr(count));
+  }
+  EXPECT_FALSE(fs::exists(photos_));
+}
+
+TEST_F(DataCommand, CorruptFilesAreListedAndOnlyFatalWhenNothingIsLeft) {
+  ASSERT_EQ(make("1").code, 0);
+  ASSERT_TRUE(write_file_atomic(fs::path(photos_) / "broken.jpg", "not an image"));
+  Outcome outcome = sluice({"data", "info", photos_, "--quiet"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("bad: broken.jpg: not a JPEG or PNG"));
+  fs::remove(fs::path(photos_) / "rgb-000000.jpg");
+  outcome = sluice({"data", "info", photos_, "--json", "--quiet"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(parse_json(outcome.out, "info"));
+  EXPECT_THAT(outcome.err, HasSubstr("broken.jpg"));
+  outcome = sluice({"data", "info", photos_ + "/broken.jpg", "--json"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST_F(DataCommand, MissingAndEmptyPathsAreNamed) {
+  EXPECT_EQ(sluice({"data", "info", photos_}).code, 2);
+  const Outcome empty = sluice({"data", "info", folder_.string()});
+  EXPECT_EQ(empty.code, 2);
+  EXPECT_THAT(empty.err, HasSubstr("*.jpg, *.jpeg or *.png"));
+}
+
+}  // namespace
+}  // namespace sluice::cli

@@ -10,6 +10,13 @@
 
 namespace sluice::config {
 
+Node::Node() = default;
+Node::~Node() = default;
+Node::Node(const Node&) = default;
+Node::Node(Node&&) noexcept = default;
+Node& Node::operator=(const Node&) = default;
+Node& Node::operator=(Node&&) noexcept = default;
+
 Node Node::map() {
   Node node;
   node.kind_ = Kind::map;

@@ -25,7 +25,14 @@ class Node {
  public:
   enum class Kind { null, scalar, list, map };
 
-  Node() = default;  // null
+  // Out of line: Entry, which holds a Node, is complete only below.
+  Node();  // null
+  ~Node();
+  Node(const Node&);
+  Node(Node&&) noexcept;
+  Node& operator=(const Node&);
+  Node& operator=(Node&&) noexcept;
+
   static Node map();
   static Node list();
   /// `is_text`: a string, even where it looks like a number.

@@ -60,6 +60,14 @@ Status check_pixels(std::uint64_t width, std::uint64_t height, const DecodeOptio
   return ok;
 }
 
+Status check_plausible(std::uint64_t units, std::uint64_t bytes, std::uint64_t units_per_byte,
+                       const DecodeOptions& options) {
+  if (options.allow_truncated || units / units_per_byte <= bytes) return ok;
+  return Error{
+      Errc::invalid_input,
+      fmt::format("truncated: {} bytes are too few for the size the header states", bytes)};
+}
+
 struct Decoder::State {
   JpegDecoder jpeg;
   PngDecoder png;

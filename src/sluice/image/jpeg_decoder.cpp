@@ -27,6 +27,7 @@ namespace sluice::image {
 namespace {
 
 constexpr std::array<JOCTET, 2> kEndOfImage = {0xFF, JPEG_EOI};
+constexpr int kMostRetries = 3;   // of a file cut inside a table
 constexpr int kRowsPerCall = 16;  // one MCU row of 4:2:0; the library hands out fewer if it likes
 
 /// "4:2:0" from the sampling factors of three components; empty for anything unusual.
@@ -45,6 +46,16 @@ const char* subsampling_name(const jpeg_decompress_struct& jpeg) {
   if (h == 2 && v == 2) return "4:2:0";
   if (h == 4 && v == 1) return "4:1:1";
   return "";
+}
+
+/// The bytes before the last marker that is not part of a scan's data.
+Bytes before_last_marker(Bytes bytes) {
+  for (std::size_t at = bytes.size(); at-- > 4;) {
+    const std::uint8_t code = at + 1 < bytes.size() ? bytes[at + 1] : 0;
+    if (bytes[at] == 0xFF && code >= 0xC0 && (code < 0xD0 || code > 0xD7) && code != 0xFF)
+      return bytes.first(at);
+  }
+  return {};
 }
 
 /// a * b / 255, rounded to nearest, exact for all pairs of bytes.
@@ -77,6 +88,7 @@ struct JpegDecoder::Impl {
   struct Source {
     jpeg_source_mgr base;
     bool allow_truncated;
+    bool ran_dry;
   };
   struct Monitor {
     jpeg_progress_mgr base;
@@ -90,6 +102,9 @@ struct JpegDecoder::Impl {
   Source source{};
   Monitor monitor{};
   bool created = false;
+  Bytes bytes;
+  DecodeOptions options;
+  int retries = 0;
   std::vector<std::uint8_t> cmyk_row;
 
   Impl() = default;
@@ -140,6 +155,7 @@ struct JpegDecoder::Impl {
     auto* source = reinterpret_cast<Source*>(decompress->src);
     if (!source->allow_truncated)
       fail(reinterpret_cast<j_common_ptr>(decompress), "truncated: the data ends early");
+    source->ran_dry = true;
     source->base.next_input_byte = kEndOfImage.data();
     source->base.bytes_in_buffer = kEndOfImage.size();
     return TRUE;
@@ -172,7 +188,7 @@ struct JpegDecoder::Impl {
     }
   }
 
-  void set_up(Bytes bytes, const DecodeOptions& options) {
+  void set_up() {
     jpeg = {};
     jpeg.err = jpeg_std_error(&error.base);
     error.base.error_exit = on_error;
@@ -188,6 +204,7 @@ struct JpegDecoder::Impl {
     source.base.resync_to_restart = jpeg_resync_to_restart;
     source.base.term_source = on_source_end;
     source.allow_truncated = options.allow_truncated;
+    source.ran_dry = false;
     monitor.base = {};
     monitor.base.progress_monitor = on_progress;
     monitor.deadline = Deadline(options);
@@ -210,7 +227,10 @@ Result<ImageInfo> JpegDecoder::open(Bytes bytes, const DecodeOptions& options) {
   // A fresh struct per file: a kept one would lend the tables of the last file to one that lacks
   // its own.
   impl.close();
-  impl.set_up(bytes, options);
+  impl.bytes = bytes;
+  impl.options = options;
+  impl.retries = 0;
+  impl.set_up();
   const bool parsed = impl.guarded([&impl] {
     jpeg_create_decompress(&impl.jpeg);
     impl.created = true;
@@ -226,6 +246,11 @@ Result<ImageInfo> JpegDecoder::open(Bytes bytes, const DecodeOptions& options) {
     return impl.explain();
   }
   SLUICE_CHECK(check_pixels(jpeg.image_width, jpeg.image_height, options));
+  // At least one bit per block of 64 samples, and sampling factors thin a component by 4 x 4 at
+  // most.
+  constexpr std::uint64_t kPixelsPerByte = 8 * 64 * 16;
+  SLUICE_CHECK(check_plausible(std::uint64_t{jpeg.image_width} * jpeg.image_height, bytes.size(),
+                               kPixelsPerByte, options));
   if (jpeg.arith_code != FALSE)
     return Error{Errc::unsupported, "JPEG: arithmetic coding is not decoded; Huffman coding is"};
   if (jpeg.num_components != 1 && jpeg.num_components != 3 && jpeg.num_components != 4)
@@ -274,8 +299,22 @@ Status JpegDecoder::read(ImageSpan<std::uint8_t> out) {
     jpeg_finish_decompress(&jpeg);
   });
   const Status status = decoded ? Status(ok) : Status(impl.explain());
+  const bool cut = !decoded && impl.source.ran_dry && impl.retries < kMostRetries;
   impl.close();
-  return status;
+  return cut ? read_shorter(out, status) : status;
+}
+
+// A progressive file cut inside a table: the scans before it are whole, so try again without the
+// part. Only with allow_truncated; otherwise running dry is the error itself.
+Status JpegDecoder::read_shorter(ImageSpan<std::uint8_t> out, const Status& failed) {
+  Impl& impl = *impl_;
+  const Bytes shorter = before_last_marker(impl.bytes);
+  const Deadline deadline = impl.monitor.deadline;
+  const int retries = impl.retries + 1;
+  if (shorter.empty() || !open(shorter, DecodeOptions(impl.options))) return failed;
+  impl.monitor.deadline = deadline;
+  impl.retries = retries;
+  return read(out);
 }
 
 }  // namespace sluice::image

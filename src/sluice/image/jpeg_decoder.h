@@ -26,6 +26,8 @@ class JpegDecoder {
   Status read(ImageSpan<std::uint8_t> out);
 
  private:
+  Status read_shorter(ImageSpan<std::uint8_t> out, const Status& failed);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

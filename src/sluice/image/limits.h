@@ -14,6 +14,12 @@ namespace sluice::image {
 /// Within max_pixels and kMaxSide, or an error that names the size.
 Status check_pixels(std::uint64_t width, std::uint64_t height, const DecodeOptions& options);
 
+/// An error when `bytes` of file cannot possibly hold `units` at `units_per_byte`: a small file
+/// that claims to be large is turned away before memory is taken for it. Not asked with
+/// allow_truncated.
+Status check_plausible(std::uint64_t units, std::uint64_t bytes, std::uint64_t units_per_byte,
+                       const DecodeOptions& options);
+
 /// Counts from construction; trivially destructible, as longjmp passes over it.
 class Deadline {
  public:

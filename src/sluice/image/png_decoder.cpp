@@ -121,6 +121,9 @@ Result<ImageInfo> PngDecoder::open(Bytes bytes, const DecodeOptions& options) {
   const png_uint_32 width = png_get_image_width(impl.png, impl.info);
   const png_uint_32 height = png_get_image_height(impl.png, impl.info);
   SLUICE_CHECK(check_pixels(width, height, options));
+  constexpr std::uint64_t kDeflateRatio = 1032;  // the most that deflate can shrink
+  SLUICE_CHECK(check_plausible(std::uint64_t{height} * png_get_rowbytes(impl.png, impl.info),
+                               bytes.size(), kDeflateRatio, options));
   ImageInfo info;
   info.format = Format::png;
   info.width = static_cast<int>(width);

@@ -101,8 +101,9 @@ results::ResultFile head() {
     "git": {"sha": "3f2a9c1d0b7e", "dirty": false},
     "unknown": {"cores.smt": "no topology in /sys", "frequency.governor": "no cpufreq in /sys",
                 "gpu.driver_version": "libnvidia-ml.so.1 not found"},
-    "noise": {"score": 0.31, "level": "noisy",
-              "warnings": ["2 of 4 cores are usable (cgroup quota): give the run whole cores"]}
+    "noise": {"score": 62, "verdict": "usable",
+              "findings": [{"check": "quota", "severity": "warning", "points": 38,
+                            "value": "2 of 4 cores are usable", "advice": "Give the run whole cores."}]}
   })json");
   file.machine_profile = "cpu-intel-6.143.8-avx512-l3105x4_sluice1";
   file.run_config = Json::parse(R"json({"command": "quick", "images": 64, "seed": 0,
@@ -253,7 +254,9 @@ results::ResultFile hostile() {
   file.session_id = "session" + attribute;
   file.argv = {"sluice", "quick", "--out", "it's; rm -rf $HOME `x` " + script, control, ""};
   file.environment["cpu"]["model_name"] = script + attribute;
-  file.environment["noise"]["warnings"] = {script, control};
+  file.environment["noise"]["findings"][0]["value"] = script;
+  file.environment["noise"]["findings"][0]["advice"] = control;
+  file.environment["noise"]["findings"].push_back(control);
   file.environment["host"]["kernel"] = Json{{"nested", script}};
   file.environment[attribute] = control;
   file.run_config["<b>key</b>"] = attribute;

@@ -1,0 +1,37 @@
+// sluice/report/facts.h - what a reader must know beside the numbers: machine, noise, method.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/json.h"
+#include "sluice/report/sections.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice::report {
+
+/// Plain text, not yet escaped for any format; strings of the file went through printable().
+struct Fact {
+  std::string name;
+  std::string value;
+};
+
+/// The machine in a few lines, as far as the environment of the file knows it.
+std::vector<Fact> machine_facts(const results::ResultFile& file);
+/// What the noise check of the environment complained about, one line each, with its advice.
+std::vector<std::string> noise_warnings(const results::ResultFile& file);
+/// How the numbers came about: clock, scope, dataset, policy, interval.
+std::vector<Fact> method_facts(const Section& section);
+/// Every value of a document by its dotted path, in order; stops after `limit`.
+std::vector<Fact> flatten(const Json& json, std::size_t limit);
+
+/// The distinct commands of a section, ready for a shell.
+std::vector<std::string> commands(const Section& section);
+/// "sluice quick" out of the first command.
+std::string title(const Section& section);
+/// "0.1.0 (3f2a9c1d0b7e)".
+std::string tool_text(const results::ResultFile& file);
+/// Rows by status: "8 ok, 1 failed".
+std::string status_counts(const Section& section);
+
+}  // namespace sluice::report

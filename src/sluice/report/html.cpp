@@ -1,0 +1,132 @@
+// sluice/report/html.cpp - report.html: one page that needs nothing but itself.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/text.h"
+#include "sluice/report/facts.h"
+#include "sluice/report/html_parts.h"
+#include "sluice/report/report.h"
+
+#include <fmt/format.h>
+
+namespace sluice::report {
+namespace {
+
+std::string facts_list(const std::vector<Fact>& facts) {
+  std::string out = "<dl>\n";
+  for (const auto& fact : facts) {
+    out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", escape_html(fact.name), escape_html(fact.value));
+  }
+  return out + "</dl>\n";
+}
+
+std::string warnings_html(const std::vector<std::string>& warnings) {
+  if (warnings.empty()) return {};
+  std::string out =
+      "<div class=\"callout\" role=\"note\"><strong>This machine was not quiet.</strong><ul>\n";
+  for (const auto& warning : warnings)
+    out += "<li>" + escape_html(warning) + "</li>\n";
+  return out + "</ul></div>\n";
+}
+
+std::string head_html(const Section& section, const std::string& suffix) {
+  std::string out =
+      fmt::format("<header><h1>{}</h1><p class=\"profile\">{}</p>", escape_html(title(section)),
+                  escape_html(printable(section.head().machine_profile)));
+  out += fmt::format("<p class=\"soft\">{}</p>", escape_html(tool_text(section.head())));
+  out += "<nav aria-label=\"Sections\">";
+  for (const char* name : {"Results", "Distributions", "Canary", "Machine", "Method", "Repeat"}) {
+    const bool missing = (std::string_view(name) == "Canary" && section.canary.empty()) ||
+                         (std::string_view(name) == "Distributions" && section.rows.empty());
+    if (!missing) out += fmt::format("<a href=\"#{}{}\">{}</a>", name, suffix, name);
+  }
+  return out + "</nav></header>\n";
+}
+
+std::string distributions_html(const Section& section, const std::string& suffix) {
+  std::string plots;
+  for (const auto& line : section.rows)
+    plots += distribution(*line.row);
+  if (plots.empty()) return {};
+  return fmt::format(
+             "<h2 id=\"Distributions{}\">Distributions of samples</h2>\n<p class=\"note\">Every "
+             "timed sample, one lane "
+             "per run (a fresh process), first run on top. Upright mark: mean of the run. Shaded: "
+             "the 95 "
+             "% interval. Lanes that "
+             "do not overlap mean that runs differ by more than their samples do.</p>\n<div "
+             "class=\"plots\">\n",
+             suffix) +
+         plots + "</div>\n";
+}
+
+std::string results_caption(const Section& section) {
+  std::string out = fmt::format(
+      "Median, standard deviation and coefficient of variation over runs (fresh processes). Bar: "
+      "the 95 % interval, "
+      "drawn within ± {:g} % of the median, and one dot per run.",
+      100 * interval_range(section.rows));
+  if (section.several_libraries) {
+    out +=
+        " Bold: the best median of a case, and every library whose interval overlaps that one's.";
+  }
+  return out;
+}
+
+std::string section_html(const Section& section, std::size_t index) {
+  const std::string suffix = index == 0 ? "" : fmt::format("-{}", index + 1);
+  std::string out = "<section class=\"session\">\n" + head_html(section, suffix);
+  out += warnings_html(noise_warnings(section.head()));
+  out += summary_cards(section);
+  out += fmt::format("<h2 id=\"Results{}\">Results</h2>\n", suffix);
+  out += section.rows.empty() ? "<p class=\"soft\">No row was measured.</p>\n"
+                              : results_table(section, section.rows, results_caption(section));
+  if (const std::string figures = comparison(section); !figures.empty()) {
+    out += "<h2>Libraries compared</h2>\n<div class=\"compare\">\n" + figures + "</div>\n";
+  }
+  out += distributions_html(section, suffix);
+  if (!section.canary.empty()) {
+    out += fmt::format("<h2 id=\"Canary{}\">Canary</h2>\n", suffix);
+    out += results_table(section, section.canary,
+                         "Fixed work that never changes: if it moved, the machine did.");
+  }
+  out += fmt::format("<h2 id=\"Machine{}\">Machine</h2>\n", suffix) +
+         facts_list(machine_facts(section.head()));
+  if (const auto all = flatten(section.head().environment, 400); !all.empty()) {
+    out += "<details><summary>Everything recorded about it</summary>\n" + facts_list(all) +
+           "</details>\n";
+  }
+  out += fmt::format("<h2 id=\"Method{}\">How it was measured</h2>\n", suffix) +
+         facts_list(method_facts(section));
+  out += fmt::format("<h2 id=\"Repeat{}\">Repeat it</h2>\n", suffix);
+  for (const auto& command : commands(section))
+    out += "<pre><code>" + escape_html(command) + "</code></pre>\n";
+  return out + "</section>\n";
+}
+
+}  // namespace
+
+std::string html(const std::vector<results::ResultFile>& files) {
+  const auto all = sections(files);
+  // The policy is the second wall behind the escaping: nothing on this page may run or be fetched.
+  std::string out = fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'; "
+      "img-src data:\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"generator\" content=\"sluice\">\n<link rel=\"icon\" "
+      "href=\"data:,\">\n<title>{}</title>\n"
+      "<style>{}</style>\n</head>\n<body>\n<main>\n",
+      escape_html(all.empty()
+                      ? "sluice"
+                      : title(all.front()) + " · " + printable(all.front().head().machine_profile)),
+      page_style());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    out += section_html(all[i], i);
+  if (all.empty()) out += "<h1>sluice</h1><p>No result file was given.</p>\n";
+  return out +
+         "<footer>Made by sluice from result files alone; every number on this page can be derived "
+         "from them "
+         "again.</footer>\n</main>\n</body>\n</html>\n";
+}
+
+}  // namespace sluice::report

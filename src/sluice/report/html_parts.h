@@ -1,0 +1,34 @@
+// sluice/report/html_parts.h - the pieces of report.html; html.cpp puts them together.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/report/sections.h"
+
+#include <string>
+#include <string_view>
+
+namespace sluice::report {
+
+/// Text for an element or a quoted attribute.
+std::string escape_html(std::string_view text);
+
+const char* page_style();  // the whole style sheet
+
+// Tables (html_tables.cpp).
+std::string results_table(const Section& section, const std::vector<Line>& lines,
+                          const std::string& caption);
+std::string summary_cards(const Section& section);
+
+// Plots (html_plots.cpp): inline SVG whose x coordinates are percentages, so that they follow the
+// width of the page while dots stay round and text keeps its size.
+
+/// What the bars of a table mean: this far to either side of the median, a fraction.
+double interval_range(const std::vector<Line>& lines);
+/// The 95 % interval of a row relative to its median, with a dot per run.
+std::string interval_bar(const measure::Row& row, double range);
+/// Bars from zero, one per library, for every case measured in several; empty without such cases.
+std::string comparison(const Section& section);
+/// Every sample of a row, one lane per run.
+std::string distribution(const measure::Row& row);
+
+}  // namespace sluice::report

@@ -1,0 +1,107 @@
+// sluice/report/markdown.cpp - the report for repositories and pull requests.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/text.h"
+#include "sluice/report/facts.h"
+#include "sluice/report/format.h"
+#include "sluice/report/report.h"
+#include "sluice/report/sections.h"
+
+#include <fmt/format.h>
+
+namespace sluice::report {
+namespace {
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// Text with everything that Markdown or HTML would act on made literal. An underscore inside a
+/// word acts on nothing, and case names are full of them.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else {
+      const bool inside =
+          i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
+      const bool acts =
+          std::string_view("\\`*[]|~").find(c) != std::string_view::npos || (c == '_' && !inside);
+      if (acts) out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
+
+constexpr std::size_t kLongestCase = 120;  // columns; longer names are clipped in the middle
+
+std::string table(const std::vector<Line>& lines) {
+  std::string out =
+      "| case | library | median ± sd | 95 % interval | cv | runs × samples | status |\n"
+      "|---|---|--:|--:|--:|--:|---|\n";
+  for (const auto& line : lines) {
+    const measure::Row& row = *line.row;
+    const std::string median = escaped(median_cell(row));
+    std::string status = status_cell(row);
+    if (status != "ok") status = "**" + status + "**";
+    if (!row.reason.empty()) status += ": " + escaped(reason_cell(row));
+    out += fmt::format(
+        "| {} | {} | {} | {} | {} | {} | {} |\n", escaped(clip(case_cell(row), kLongestCase)),
+        escaped(clip(library_cell(row), kLongestCase)), line.best ? "**" + median + "**" : median,
+        interval_cell(row), cv_cell(row), runs_cell(row), status);
+  }
+  return out;
+}
+
+std::string list(const std::vector<Fact>& facts) {
+  std::string out;
+  for (const auto& fact : facts)
+    out += fmt::format("- {}: {}\n", escaped(fact.name), escaped(fact.value));
+  return out;
+}
+
+std::string section_text(const Section& section) {
+  std::string out = fmt::format("# {}\n\n", escaped(title(section)));
+  out += fmt::format("{} on {}: {}.\n", escaped(tool_text(section.head())),
+                     escaped(printable(section.head().machine_profile)), status_counts(section));
+  for (const auto& warning : noise_warnings(section.head())) {
+    out += "\n> **Noise:** " + escaped(warning) + "\n";
+  }
+  out += "\n## Results\n\n";
+  out += section.rows.empty() ? "No row was measured.\n" : table(section.rows);
+  out += "\nMedian, sd and cv are over runs (fresh processes); the interval is of their mean.";
+  if (section.several_libraries) {
+    out +=
+        " Bold: the best median of a case, and every library whose interval overlaps that one's.";
+  }
+  out += "\n";
+  if (!section.canary.empty()) {
+    out += "\n## Canary\n\nFixed work that never changes: if it moved, the machine did.\n\n" +
+           table(section.canary);
+  }
+  out += "\n## Machine\n\n" + list(machine_facts(section.head()));
+  out += "\n## How it was measured\n\n" + list(method_facts(section));
+  out += "\n## Repeat it\n\n```sh\n";
+  for (const auto& command : commands(section))
+    out += command + "\n";
+  return out + "```\n";
+}
+
+}  // namespace
+
+std::string markdown(const std::vector<results::ResultFile>& files) {
+  std::string out;
+  for (const auto& section : sections(files)) {
+    if (!out.empty()) out += "\n---\n\n";
+    out += section_text(section);
+  }
+  return out.empty() ? "# sluice\n\nNo result file was given.\n" : out;
+}
+
+}  // namespace sluice::report

@@ -1,0 +1,62 @@
+// sluice/report/sections.h - result files arranged for reading, and the cells every renderer shows.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/results/result_file.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice::report {
+
+struct Line {
+  const measure::Row* row = nullptr;
+  bool best = false;  // of its case, see `sections`
+};
+
+/// The files of one session on one machine. Points into the files it was made from.
+struct Section {
+  std::vector<const results::ResultFile*> files;  // at least one
+  std::vector<Line> rows;                         // rows of one case stand together
+  std::vector<Line> canary;
+  bool several_libraries = false;
+
+  [[nodiscard]] const results::ResultFile& head() const { return *files.front(); }
+};
+
+/// `best` is the best median of a case measured in several libraries, and every row whose interval
+/// overlaps that one's: what the numbers do not separate, the table does not either.
+std::vector<Section> sections(const std::vector<results::ResultFile>& files);
+
+// Cells. Plain text, not yet escaped for any format; strings of the file went through printable().
+std::string case_cell(const measure::Row& row);
+std::string library_cell(const measure::Row& row);
+std::string unit_of(const measure::Row& row);        // as scaled for this row
+std::string median_cell(const measure::Row& row);    // "871.2 ± 9.4 img/s"
+std::string interval_cell(const measure::Row& row);  // "860.1 to 882.3"
+std::string cv_cell(const measure::Row& row);
+std::string runs_cell(const measure::Row& row);  // "5 × 3": runs by samples; "5 (14)" when uneven
+/// "ok", "unstable", "early stopped", "unsupported", "failed", "skipped".
+std::string status_cell(const measure::Row& row);
+std::string reason_cell(const measure::Row& row);  // empty for ok
+
+/// A row worth a number: ok or stopped early, with a summary.
+bool has_summary(const measure::Row& row);
+
+/// Of one sample in the unit of the row; scaled so that the median sample is the row's p50,
+/// whatever the unit. NaN where that cannot be said.
+class SampleValues {
+ public:
+  explicit SampleValues(const measure::Row& row);
+  [[nodiscard]] double of(std::int64_t ns) const;
+
+ private:
+  double median_ns_ = 0;
+  double p50_ = 0;
+  bool rate_ = true;
+};
+
+/// Quantile by linear interpolation of sorted values; NaN for none.
+double quantile(const std::vector<double>& sorted, double q);
+
+}  // namespace sluice::report

@@ -1,0 +1,193 @@
+// sluice/report/text_table.cpp - the table a terminal shows.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/text.h"
+#include "sluice/report/facts.h"
+#include "sluice/report/format.h"
+#include "sluice/report/report.h"
+#include "sluice/report/sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace sluice::report {
+namespace {
+
+constexpr std::size_t kColumns = 7;
+constexpr std::size_t kGap = 2;
+enum Column : std::size_t {
+  case_column,
+  library_column,
+  median_column,
+  interval_column,
+  cv_column,
+  runs_column,
+  status_column
+};
+constexpr std::array<const char*, kColumns> kTitles = {
+    "case", "library", "median ± sd", "95 % interval", "cv", "runs", "status"};
+constexpr std::array<bool, kColumns> kRightAligned = {false, false, true, true, true, true, false};
+
+using Cells = std::array<std::string, kColumns>;
+
+struct Entry {
+  Cells cells;
+  std::string status;  // without the mark
+  std::string reason;
+  bool best = false;
+};
+
+class Paint {
+ public:
+  explicit Paint(bool on) : on_(on) {}
+  [[nodiscard]] std::string operator()(const char* code, const std::string& text) const {
+    return on_ && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+  }
+
+ private:
+  bool on_;
+};
+
+constexpr const char* kBold = "1";
+constexpr const char* kDim = "2";
+
+const char* status_colour(const std::string& status) {
+  if (status == "ok") return "32";
+  if (status == "failed") return "31";
+  return status == "unstable" || status == "early stopped" ? "33" : kDim;
+}
+
+Entry entry(const Line& line, bool mark_best) {
+  const measure::Row& row = *line.row;
+  Entry out;
+  out.cells = {case_cell(row), library_cell(row), median_cell(row), interval_cell(row),
+               cv_cell(row),   runs_cell(row),    status_cell(row)};
+  out.reason = reason_cell(row);
+  out.status = out.cells[status_column];
+  out.best = line.best;
+  if (mark_best && line.best) out.cells[status_column] += " *";
+  return out;
+}
+
+/// Widest cell of each column, then the columns of names give way until the line fits.
+std::array<std::size_t, kColumns> widths(const std::vector<Entry>& entries, std::size_t limit) {
+  std::array<std::size_t, kColumns> width{};
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    width[c] = display_width(kTitles[c]);
+    for (const auto& e : entries)
+      width[c] = std::max(width[c], display_width(e.cells[c]));
+  }
+  constexpr std::pair<Column, std::size_t> kFloors[] = {{case_column, 24},
+                                                        {library_column, 8},
+                                                        {median_column, 14},
+                                                        {interval_column, 12},
+                                                        {case_column, 8}};
+  for (const auto& [column, floor] : kFloors) {
+    const std::size_t total = std::accumulate(width.begin(), width.end(), (kColumns - 1) * kGap);
+    if (total <= limit) break;
+    const std::size_t excess = total - limit;
+    if (width[column] > floor)
+      width[column] = std::max(floor, width[column] - std::min(excess, width[column]));
+  }
+  return width;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool right) {
+  const std::size_t used = display_width(text);
+  const std::string space(width > used ? width - used : 0, ' ');
+  return right ? space + text : text + space;
+}
+
+/// Words of `text` in lines of at most `width` columns, each after `indent` spaces.
+std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
+  std::string out;
+  std::string line;
+  const std::size_t room = width > indent + 10 ? width - indent : 10;
+  const auto flush = [&] {
+    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
+    line.clear();
+  };
+  for (std::string word : split(text, ' ')) {
+    if (display_width(word) > room) word = clip(word, room);
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > room) flush();
+    line += (line.empty() ? "" : " ") + word;
+  }
+  flush();
+  return out;
+}
+
+std::string without_trailing_space(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::string table(const std::vector<Line>& lines, const TextOptions& options) {
+  const Paint paint(options.colour);
+  const std::size_t limit = std::max(options.width, 60U);
+  std::vector<Entry> entries;
+  for (const auto& line : lines)
+    entries.push_back(entry(line, !options.colour));
+  const auto width = widths(entries, limit);
+
+  std::string head;
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    head += (c > 0 ? std::string(kGap, ' ') : "") +
+            padded(clip(kTitles[c], width[c]), width[c], kRightAligned[c]);
+  }
+  std::string out = paint(kDim, without_trailing_space(head)) + "\n";
+  for (const auto& e : entries) {
+    std::string line;
+    for (std::size_t c = 0; c < kColumns; ++c) {
+      std::string cell = padded(clip(e.cells[c], width[c]), width[c], kRightAligned[c]);
+      if (c == median_column && e.best) cell = paint(kBold, cell);
+      if (c == status_column) cell = paint(status_colour(e.status), without_trailing_space(cell));
+      line += (c > 0 ? std::string(kGap, ' ') : "") + cell;
+    }
+    out += without_trailing_space(line) + "\n";
+    if (!e.reason.empty()) out += paint(kDim, wrapped(e.reason, limit, 4));
+  }
+  return out;
+}
+
+std::string section_text(const Section& section, const TextOptions& options) {
+  const Paint paint(options.colour);
+  const std::size_t limit = std::max(options.width, 60U);
+  std::string out = paint(kBold, title(section)) + "\n";
+  out += clip(fmt::format("{} on {}", tool_text(section.head()),
+                          printable(section.head().machine_profile)),
+              limit) +
+         "\n";
+  for (const auto& warning : noise_warnings(section.head())) {
+    out += paint("33", wrapped("noise: " + warning, limit, 0));
+  }
+  out += "\n";
+  out += section.rows.empty() ? "no row was measured\n" : table(section.rows, options);
+  const bool any_best =
+      std::any_of(section.rows.begin(), section.rows.end(), [](const Line& l) { return l.best; });
+  if (any_best && !options.colour) {
+    out += wrapped("* best of its case, or not separated from it by the intervals", limit, 0);
+  }
+  if (!section.canary.empty()) {
+    out += "\n" + paint(kBold, "canary") + " (fixed work: if it moved, the machine did)\n" +
+           table(section.canary, options);
+  }
+  out += "\n";
+  for (const auto& command : commands(section))
+    out += "repeat: " + command + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string text_table(const std::vector<results::ResultFile>& files, const TextOptions& options) {
+  std::string out;
+  for (const auto& section : sections(files)) {
+    if (!out.empty()) out += "\n";
+    out += section_text(section, options);
+  }
+  return out.empty() ? "no result file was given\n" : out;
+}
+
+}  // namespace sluice::report

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# tests/report/browser_test.py - opens report pages in headless Chromium: what is on them, and a silent console.
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import html.parser
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ARGS = None
+SKIPPED = 77  # what ctest calls skipped
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Page(html.parser.HTMLParser):
+    """Counts elements by (tag, first class) and keeps the visible text of the DOM that the browser built."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.counts = {}
+        self.tags = []
+        self.text = ""
+        self.loads = []
+        self.in_style = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.tags.append(tag)
+        name = (attributes.get("class") or "").split(" ")[0]
+        for key in ((tag, None), (tag, name)):
+            self.counts[key] = self.counts.get(key, 0) + 1
+        self.loads += [value for key, value in attrs if key in ("src", "href", "data", "poster", "action", "srcset")]
+        self.loads += [f"{key}={value}" for key, value in attrs if key.startswith("on")]
+        self.in_style = tag == "style"
+
+    def handle_endtag(self, tag):
+        self.in_style = False
+
+    def handle_data(self, data):
+        if not self.in_style:
+            self.text += data
+
+    def count(self, tag, name=None):
+        return self.counts.get((tag, name), 0)
+
+
+class BrowserTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.scratch.name)
+        subprocess.run([ARGS.writer, cls.folder], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def open(self, name):
+        """The DOM after loading, once the console has been found silent and nothing refers to another file."""
+        done, console = self.load(name)
+        self.assertEqual(console, [], name)
+        page = Page(done.stdout)
+        for load in page.loads:
+            self.assertTrue(load == "data:," or load.startswith("#"), f"{name} would load {load}")
+        self.assertNotIn("script", page.tags)
+        self.assertNotIn("img", page.tags)
+        return page
+
+    def load(self, name, *extra):
+        done = subprocess.run(
+            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+             f"--user-data-dir={self.folder / 'profile'}", "--disable-background-networking",
+             "--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--v=0",
+             "--virtual-time-budget=1000", *extra, "--dump-dom",
+             (self.folder / f"{name}.html").as_uri()],
+            capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+        return done, console
+
+    def test_a_complaint_would_be_heard(self):
+        (self.folder / "broken.html").write_text(
+            "<!doctype html><meta http-equiv='Content-Security-Policy' content=\"default-src 'none'\">"
+            "<img src='https://example.invalid/x.png'>", encoding="utf-8")
+        _, console = self.load("broken")
+        self.assertEqual(len(console), 1)
+
+    def test_quick(self):
+        page = self.open("quick")
+        self.assertEqual(page.count("th", None) - 2 * 6, 8 + 3)  # rows and canary, less the two table heads
+        self.assertEqual(page.count("svg", "interval"), 11)
+        self.assertEqual(page.count("svg", "distribution"), 8)
+        self.assertEqual(page.count("li", "card"), 6)
+        self.assertGreaterEqual(page.count("circle", "dot"), 8 * 15)
+        for text in ("sluice quick", "decode/jpeg/threads=1", "848.3 to 882.6", "unstable", "Canary",
+                     "Give the run whole cores", "sluice quick --out 'runs/my run'", "CLOCK_MONOTONIC"):
+            self.assertIn(text, page.text)
+
+    def test_peers(self):
+        page = self.open("peers")
+        for status in ("ok", "early", "unsupported", "failed", "skipped"):
+            self.assertRegex(page.text, status)
+        self.assertEqual(page.count("svg", "bars"), 6)
+        self.assertEqual(page.count("tr", "best"), 2)
+
+    def test_hostile_strings_stay_text(self):
+        page = self.open("hostile")
+        self.assertIn("<script>alert(1)</script>", page.text)
+        self.assertIn("onerror=alert(2)", page.text)
+
+    def test_large(self):
+        self.assertEqual(self.open("large").count("svg", "distribution"), 200)
+
+    def test_nothing_sticks_out_on_a_phone(self):
+        # A window cannot be narrower than 500 px; a frame can. What overflows it goes into the title.
+        names = ("quick", "peers", "hostile")
+        frames = "".join(f"<iframe width=390 height=800 style='border:0' src='{name}.html'></iframe>" for name in names)
+        (self.folder / "frames.html").write_text(
+            frames + "<script>onload = () => document.title = 'widths ' + [...document.querySelectorAll('iframe')]"
+            ".map(f => f.contentDocument.documentElement).map(e => e.scrollWidth - e.clientWidth).join(' ')</script>", encoding="utf-8")
+        done, _ = self.load("frames", "--allow-file-access-from-files")
+        widths = re.search(r"<title>widths ([\d ]+)", done.stdout)
+        self.assertIsNotNone(widths, done.stdout[:2000] + done.stderr)
+        self.assertEqual(widths.group(1).split(), ["0"] * len(names))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--writer", required=True)
+    ARGS = parser.parse_args()
+    if BROWSER is None:
+        print("SKIPPED: no chromium on this machine; tools/setup installs it")
+        sys.exit(SKIPPED)
+    sys.exit(not unittest.main(argv=[sys.argv[0]], exit=False).result.wasSuccessful())

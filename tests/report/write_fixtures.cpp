@@ -1,0 +1,28 @@
+// tests/report/write_fixtures.cpp - renders the fixture files into a folder, for a browser to open.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/file.h"
+#include "sluice/report/report.h"
+
+#include "tests/results/fixtures.h"
+#include <cstdio>
+#include <filesystem>
+
+int main(int argc, char** argv) {
+  namespace fixtures = sluice::fixtures;
+  if (argc != 2) {
+    std::fputs("usage: write_report_fixtures DIR\n", stderr);
+    return 2;
+  }
+  const std::filesystem::path folder = argv[1];
+  auto pages = fixtures::all();
+  for (const auto& [name, file] : pages) {
+    const auto written =
+        sluice::write_file_atomic(folder / (name + ".html"), sluice::report::html({file}));
+    if (!written) {
+      std::fprintf(stderr, "%s\n", written.error().message.c_str());
+      return 2;
+    }
+  }
+  const auto both = sluice::report::html({fixtures::quick(), fixtures::peers()});
+  return sluice::write_file_atomic(folder / "two.html", both) ? 0 : 2;
+}

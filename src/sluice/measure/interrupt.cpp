@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,9 +17,11 @@ std::atomic<int> notify_fd{-1};
 
 void on_signal(int) {
   if (signals_seen.fetch_add(1) > 0) _exit(130);  // the user insists; workers die with us
+  const int interrupted_errno = errno;
   const char byte = 1;
   const ssize_t written = write(notify_fd.load(), &byte, 1);
   (void)written;
+  errno = interrupted_errno;
 }
 
 }  // namespace

@@ -54,39 +54,62 @@ Status LineChannel::send(const Json& message) {
 std::optional<std::string> LineChannel::take_line() {
   const std::size_t end = buffer_.find('\n', scanned_);
   scanned_ = buffer_.size();
-  if (end == std::string::npos) return std::nullopt;
+  if (end == std::string::npos) {
+    if (discarding_) drop_buffer();
+    return std::nullopt;
+  }
   std::string line = buffer_.substr(0, end);
   buffer_.erase(0, end + 1);
   scanned_ = 0;
-  return line;
+  if (!discarding_) return line;
+  discarding_ = false;
+  return take_line();
 }
 
-Result<Json> LineChannel::receive(double timeout_s, int cancel_fd) {
+void LineChannel::drop_buffer() {
+  buffer_.clear();
+  scanned_ = 0;
+}
+
+Result<Json> LineChannel::receive(double timeout_s, int cancel_fd, int gone_fd) {
+  const auto too_long = [] {
+    return Error{Errc::invalid_input, fmt::format("a line of over {} bytes", kMaxMessageBytes)};
+  };
   const auto start = SteadyClock::now();
   while (true) {
     if (auto line = take_line()) {
+      if (line->size() >= kMaxMessageBytes) return too_long();  // with its newline it is over
       auto message = parse_json(*line, "message");
       if (!message || !message->is_object()) {
         return Error{Errc::invalid_input, fmt::format("not a JSON object: {}", excerpt(*line))};
       }
       return message;
     }
-    if (buffer_.size() > kMaxMessageBytes) {
-      return Error{Errc::invalid_input, fmt::format("a line of over {} bytes", kMaxMessageBytes)};
+    if (buffer_.size() >= kMaxMessageBytes) {
+      drop_buffer();
+      discarding_ = true;
+      return too_long();
     }
     int wait_ms = -1;
     if (timeout_s >= 0) {
       const double left_s =
           timeout_s - std::chrono::duration<double>(SteadyClock::now() - start).count();
-      if (left_s <= 0)
-        return Error{Errc::timeout, fmt::format("no answer within {:g} s", timeout_s)};
-      wait_ms = static_cast<int>(std::ceil(std::min(left_s, 1e6) * 1e3));
+      wait_ms = static_cast<int>(std::ceil(std::clamp(left_s, 0.0, 1e6) * 1e3));
     }
-    std::array<pollfd, 2> fds{pollfd{read_fd_, POLLIN, 0},
-                              pollfd{cancel_fd, POLLIN, 0}};  // a negative fd is ignored
+    const auto late = [&] {
+      return Error{Errc::timeout, fmt::format("no answer within {:g} s", timeout_s)};
+    };
+    if (wait_ms == 0 && discarding_) return late();  // else an endless line would hold us for ever
+    std::array<pollfd, 3> fds{pollfd{read_fd_, POLLIN, 0}, pollfd{cancel_fd, POLLIN, 0},
+                              pollfd{gone_fd, POLLIN, 0}};  // a negative fd is ignored
     const int ready = poll(fds.data(), fds.size(), wait_ms);
-    if (ready > 0 && fds[1].revents != 0) return Error{Errc::interrupted, "interrupted"};
-    if (ready <= 0 || fds[0].revents == 0) continue;  // a signal, or the deadline: judged above
+    if (ready < 0) continue;  // a signal
+    if (fds[1].revents != 0) return Error{Errc::interrupted, "interrupted"};
+    if (fds[0].revents == 0) {
+      if (fds[2].revents != 0) return Error{Errc::io, "the other side ended"};
+      if (wait_ms == 0) return late();
+      continue;
+    }
     std::array<char, 65536> chunk{};
     const ssize_t n = read(read_fd_, chunk.data(), chunk.size());
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;

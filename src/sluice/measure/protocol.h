@@ -25,18 +25,22 @@ class LineChannel {
   LineChannel& operator=(const LineChannel&) = delete;
 
   Status send(const Json& message);
-  /// The next message. A negative timeout waits for ever; the wait also ends when `cancel_fd`
-  /// becomes readable. Errors: timeout; interrupted; io when the other side closed; invalid_input
-  /// for a line that is no JSON object or is over 16 MiB.
-  Result<Json> receive(double timeout_s, int cancel_fd = -1);
+  /// The next message. A negative timeout waits for ever, 0 takes what is there; the wait also ends
+  /// when `cancel_fd` becomes readable, or when `gone_fd` does (the other process ended) and
+  /// nothing is left to read. Errors: timeout; interrupted; io when the other side closed or ended;
+  /// invalid_input for a line that is no JSON object or is over 16 MiB, after which the channel
+  /// goes on with the next line.
+  Result<Json> receive(double timeout_s, int cancel_fd = -1, int gone_fd = -1);
 
  private:
   std::optional<std::string> take_line();
+  void drop_buffer();
 
   int read_fd_;
   int write_fd_;
   std::string buffer_;
   std::size_t scanned_ = 0;  // bytes of buffer_ known to hold no newline
+  bool discarding_ = false;  // the rest of a line that was too long
 };
 
 }  // namespace sluice::measure

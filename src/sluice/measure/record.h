@@ -34,7 +34,7 @@ struct Run {
   int position = 0;           // place of the first sample in the random order of its block
   std::int64_t start_ns = 0;  // monotonic, of the first timed sample
   double idle_before_ms = 0;  // time the worker spent stopped before its first sample
-  int warmup_discarded = 0;   // untimed passes before the first sample
+  int warmup_discarded = 0;   // untimed passes before its samples
   std::vector<std::int64_t> samples_ns;
   std::int64_t cpu_ns = 0;  // user + system over all samples
   std::int64_t involuntary_switches = 0;

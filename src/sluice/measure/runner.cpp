@@ -5,6 +5,8 @@
 #include "sluice/core/log.h"
 #include "sluice/core/rng.h"
 #include "sluice/core/text.h"
+#include "sluice/measure/protocol.h"
+#include "sluice/measure/reply.h"
 #include "sluice/measure/sampler.h"
 #include "sluice/measure/stop_rule.h"
 #include "sluice/measure/summary.h"
@@ -13,11 +15,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace sluice::measure {
 namespace {
 
 constexpr std::size_t kMaxPaddingBytes = 4096;
+constexpr std::int64_t kMaxThreads = 1024;
 constexpr std::uint32_t kOrderStage = 1;    // of RngKey: the order within a block
 constexpr std::uint32_t kPaddingStage = 2;  // the size of the environment
 
@@ -34,14 +38,47 @@ bool terminal(const Row& row) {
          row.status == RowStatus::early_stopped;
 }
 
+/// Nothing more to be measured here, whatever other rows need.
+bool finished_earlier(const Row& row, const Policy& policy) {
+  if (row.status == RowStatus::ok)
+    return run_rates(row).size() >= static_cast<std::size_t>(policy.runs);
+  return row.status == RowStatus::unsupported || row.status == RowStatus::early_stopped;
+}
+
+/// `so_far` is empty, or holds for every subject its own row or an empty one.
+Status check_so_far(const std::vector<Row>& so_far, const std::vector<SubjectSpec>& subjects) {
+  if (so_far.empty()) return ok;
+  if (so_far.size() != subjects.size()) {
+    return Error{Errc::invalid_input, fmt::format("resume: {} earlier rows; expected {}",
+                                                  so_far.size(), subjects.size())};
+  }
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    const Row& row = so_far[i];
+    const bool same = row.case_name == subjects[i].case_name && row.library == subjects[i].library;
+    if (!same && !(row.case_name.empty() && row.runs.empty())) {
+      return Error{Errc::invalid_input,
+                   fmt::format("resume: earlier row {} is {} in {}; expected {} in {}", i,
+                               printable(row.case_name), printable(row.library),
+                               subjects[i].case_name, subjects[i].library)};
+    }
+  }
+  return ok;
+}
+
 class Wave {
  public:
   Wave(const std::vector<SubjectSpec>& subjects, const Policy& policy, const RunnerContext& context,
        std::vector<Row> so_far)
       : subjects_(subjects), policy_(policy), context_(context), rows_(std::move(so_far)) {
-    if (rows_.size() != subjects_.size()) rows_.assign(subjects_.size(), Row{});
-    for (std::size_t i = 0; i < subjects_.size(); ++i)
-      describe(rows_[i], subjects_[i]);
+    rows_.resize(subjects_.size());
+    std::set<std::string> unfinished;  // cases: measured further in all their libraries
+    for (std::size_t i = 0; i < subjects_.size(); ++i) {
+      if (!finished_earlier(rows_[i], policy_)) unfinished.insert(subjects_[i].case_name);
+    }
+    for (std::size_t i = 0; i < subjects_.size(); ++i) {
+      closed_.push_back(unfinished.count(subjects_[i].case_name) == 0);
+      if (!closed_[i]) describe(rows_[i], subjects_[i]);
+    }
   }
 
   Result<WaveResult> run() {
@@ -51,19 +88,25 @@ class Wave {
       return static_cast<double>(context_.clock->now_ns() - start_ns) * 1e-9;
     };
     const auto done = [&] {
-      return std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
-        return terminal(row) || rule->finished(run_rates(row), elapsed_s());
-      });
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        if (!settled(i) && !rule->finished(run_rates(rows_[i]), elapsed_s())) return false;
+      }
+      return true;
     };
+    const auto close_all = [&] {
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        if (!closed_[i]) close_block(rows_[i], rule->finished(run_rates(rows_[i]), elapsed_s()));
+      }
+    };
+    close_all();  // what an earlier visit measured
     int block = blocks_finished();
     auto bar = context_.progress->bar(
-        "measuring", static_cast<std::uint64_t>(policy_.runs) * subjects_.size(), "run");
+        "measuring", static_cast<std::uint64_t>(policy_.runs) * subjects_.size(), "runs");
     while (!done()) {
       bar.set(static_cast<std::uint64_t>(block) * subjects_.size());
       if (!run_block(block, bar)) return WaveResult{std::move(rows_), true};
       ++block;
-      for (Row& row : rows_)
-        close_block(row, rule->finished(run_rates(row), elapsed_s()));
+      close_all();
       if (context_.on_block) SLUICE_CHECK(context_.on_block(rows_));
     }
     return WaveResult{std::move(rows_), false};
@@ -71,19 +114,19 @@ class Wave {
 
  private:
   static void describe(Row& row, const SubjectSpec& spec) {
+    if (terminal(row)) row = Row{};  // measured again from the start
     row.case_name = spec.case_name;
     row.params = spec.params;
     row.library = spec.library;
     row.thread_policy.asked = spec.threads;
     row.unit = spec.unit;
     row.better = spec.better;
-    if (terminal(row)) {  // measured again from the start
-      row.runs.clear();
-      row.summary.reset();
-    }
     row.status = RowStatus::skipped;
     row.reason = "not measured yet";
   }
+
+  /// Nothing is measured for this row any more.
+  [[nodiscard]] bool settled(std::size_t i) const { return closed_[i] || terminal(rows_[i]); }
 
   [[nodiscard]] int blocks_finished() const {
     int blocks = 0;
@@ -111,12 +154,12 @@ class Wave {
   bool run_block(int block, Progress::Bar& bar) {
     std::vector<Active> active;
     for (const std::size_t i : shuffled(subjects_.size(), block, 0)) {
-      if (terminal(rows_[i])) continue;
+      if (settled(i)) continue;
       if (stop_requested()) return false;
       Active subject;
       subject.index = i;
       subject.run.block = block;
-      if (auto started = guarded([&] { return start(subject); }); !started) {
+      if (auto started = start(subject); !started) {
         if (started.error().code == Errc::interrupted) return false;
         fail(rows_[i], started.error());
         continue;
@@ -132,7 +175,7 @@ class Wave {
         if (stop_requested()) return false;
         if (sample == 0) subject.run.position = position;
         ++position;
-        if (auto taken = guarded([&] { return take(subject); }); !taken) {
+        if (auto taken = take(subject); !taken) {
           if (taken.error().code == Errc::interrupted) return false;
           fail(rows_[subject.index], taken.error());
           subject.worker.reset();
@@ -163,13 +206,16 @@ class Wave {
     subject.run.run_id =
         fmt::format("{}/{}/{}/{}", context_.session_id, spec.case_name, spec.library, block);
 
-    SLUICE_TRY(const Json hello, ask(subject, {{"type", "hello"}, {"protocol", 1}}));
-    row.library_version = hello.value("version", "");
+    SLUICE_TRY(const Json hello, ask(subject, {{"type", "hello"}, {"protocol", kProtocolVersion}}));
+    SLUICE_CHECK(Reply("hello", hello).integer("protocol", kProtocolVersion, kProtocolVersion));
+    SLUICE_TRY(row.library_version, Reply("hello", hello).text("version", ""));
     SLUICE_TRY(const Json configured, ask(subject, {{"type", "configure"},
                                                     {"threads", spec.threads},
                                                     {"device", "cpu"},
                                                     {"seed", policy_.seed}}));
-    row.thread_policy.in_force = configured.value("threads", 0);
+    SLUICE_TRY(const auto in_force,
+               Reply("configure", configured).integer("threads", 1, kMaxThreads));
+    row.thread_policy.in_force = static_cast<int>(in_force);
     SLUICE_TRY(const Json loaded,
                ask(subject, {{"type", "load"}, {"data_dir", spec.data_dir.string()}}));
     (void)loaded;
@@ -184,13 +230,12 @@ class Wave {
   Status check_output(Active& subject) {
     Row& row = rows_[subject.index];
     SLUICE_TRY(const Json checked, ask(subject, {{"type", "check"}}));
-    const std::string digest = checked.value("digest", "");
-    if (digest.empty())
-      return Error{Errc::measurement, "check: the worker gave no digest of its output"};
+    SLUICE_TRY(const std::string digest, Reply("check", checked).text("digest"));
+    if (digest.empty()) return Reply("check", checked).wrong("digest", "the digest of the output");
     if (!row.output_digest.empty() && row.output_digest != digest) {
       return Error{Errc::measurement,
                    fmt::format("check: output differs between runs (digest {}, earlier {})",
-                               printable(digest), row.output_digest)};
+                               printable(digest), printable(row.output_digest))};
     }
     row.output_digest = digest;
     return ok;
@@ -199,25 +244,27 @@ class Wave {
   /// Sizes the samples of the row in its first run; a subject that is too slow is stopped here.
   Status preflight(Active& subject, const Json& prepared) {
     Row& row = rows_[subject.index];
-    const auto items = prepared.value("items_per_pass", std::int64_t{0});
-    if (items < 1)
-      return Error{Errc::measurement,
-                   fmt::format("prepare: {} items per pass; expected at least 1", items)};
-    row.bytes_per_item = prepared.value("bytes_per_item", 0.0);
+    SLUICE_TRY(const auto items, Reply("prepare", prepared).integer("items_per_pass", 1));
+    SLUICE_TRY(row.bytes_per_item, Reply("prepare", prepared).number("bytes_per_item", 0));
     SLUICE_TRY(const Json timed,
                ask(subject, {{"type", "preflight"}, {"slow_item_s", policy_.slow_item_s}}));
-    const auto pass_ns = timed.value("pass_ns", std::int64_t{0});
-    const double item_s = static_cast<double>(pass_ns) * 1e-9 / static_cast<double>(items);
-    if (policy_.slow_item_s > 0 && item_s >= policy_.slow_item_s) {
+    SLUICE_TRY(const auto pass_ns, Reply("preflight", timed).integer("pass_ns", 1, kLongestNs));
+    const double item_ns = static_cast<double>(pass_ns) / static_cast<double>(items);
+    const bool first_run = row.runs.empty();  // later, one slow pass is a hiccup
+    if (first_run && policy_.slow_item_s > 0 && item_ns >= policy_.slow_item_s * 1e9) {
       row.status = RowStatus::early_stopped;
-      row.reason = fmt::format("preflight: {:.3g} s per item, the limit is {:g} s", item_s,
+      row.reason = fmt::format("preflight: {:.3g} s per item, the limit is {:g} s", item_ns * 1e-9,
                                policy_.slow_item_s);
       subject.worker->finish();
       return ok;
     }
     if (row.items_per_sample == 0) {
       const auto min_ns = static_cast<std::int64_t>(policy_.min_sample_ms * 1e6);
-      row.items_per_sample = items * passes_per_sample(pass_ns, min_ns);
+      if (__builtin_mul_overflow(items, passes_per_sample(pass_ns, min_ns),
+                                 &row.items_per_sample)) {
+        return Reply("prepare", prepared)
+            .wrong("items_per_pass", "a number whose sample can be counted");
+      }
     }
     if (row.items_per_sample % items != 0) {
       return Error{Errc::measurement,
@@ -238,41 +285,10 @@ class Wave {
                                                {"passes", passes_.at(subject.index)},
                                                {"warmup_ms", policy_.warmup_ms},
                                                {"warmup_limit_ms", policy_.warmup_limit_ms}}));
-    Run& run = subject.run;
-    if (run.samples_ns.empty()) {
-      run.start_ns = reply.value("start_ns", std::int64_t{0});
-      run.idle_before_ms = static_cast<double>(resumed_ns - subject.paused_ns) * 1e-6;
-    }
+    if (subject.run.samples_ns.empty())
+      subject.run.idle_before_ms = static_cast<double>(resumed_ns - subject.paused_ns) * 1e-6;
     pause(subject);
-    for (const Json& sample : reply.value("samples_ns", Json::array())) {
-      const auto ns = sample.is_number_integer() ? sample.get<std::int64_t>() : std::int64_t{0};
-      if (ns <= 0)
-        return Error{Errc::measurement, fmt::format("measure: a sample of {} ns", sample.dump())};
-      run.samples_ns.push_back(ns);
-    }
-    if (run.samples_ns.empty())
-      return Error{Errc::measurement, "measure: the worker returned no samples"};
-    run.warmup_discarded += reply.value("warmup_passes", 0);
-    run.cpu_ns += reply.value("cpu_ns", std::int64_t{0});
-    run.major_faults += reply.value("major_faults", std::int64_t{0});
-    run.involuntary_switches += reply.value("involuntary_switches", std::int64_t{0});
-    run.throttled = run.throttled || reply.value("throttled", false);
-    read_counters(run, reply);
-    return ok;
-  }
-
-  static void read_counters(Run& run, const Json& reply) {
-    const Json counters = reply.value("counters", Json());
-    if (!counters.is_object()) {
-      run.counters = {std::nullopt,
-                      reply.value("counters_reason", std::string("the worker counts none"))};
-      return;
-    }
-    run.counters = {HardwareCounters{counters.value("cycles", std::uint64_t{0}),
-                                     counters.value("instructions", std::uint64_t{0}),
-                                     counters.value("cache_misses", std::uint64_t{0}),
-                                     counters.value("branch_misses", std::uint64_t{0})},
-                    ""};
+    return add_sample(subject.run, Reply("measure", reply), rows_[subject.index].items_per_sample);
   }
 
   /// Ends the process and moves its run into the row, unless something went wrong on the way.
@@ -288,7 +304,7 @@ class Wave {
 
   void close_block(Row& row, bool enough) const {
     summarise(row, policy_.unstable_cv);
-    if (terminal(row)) return;
+    if (terminal(row) || row.runs.empty()) return;
     const double limit = policy_.single_thread_cpu_limit * row.thread_policy.asked;
     if (row.thread_policy.cpu_per_wall > limit) {
       fail(row, {Errc::measurement,
@@ -313,18 +329,6 @@ class Wave {
     subject.paused_ns = context_.clock->now_ns();
   }
 
-  /// A reply may hold a field of the wrong type; reading it throws, and that costs the row like any
-  /// other answer.
-  template <class Step>
-  static Status guarded(Step&& step) {
-    try {
-      return step();
-    } catch (const Json::exception& problem) {
-      return Error{Errc::measurement,
-                   fmt::format("the worker's answer cannot be read: {}", problem.what())};
-    }
-  }
-
   Result<Json> ask(Active& subject, Json request) const {
     return subject.worker->request(std::move(request), policy_.step_timeout_s);
   }
@@ -333,6 +337,7 @@ class Wave {
   const Policy& policy_;
   const RunnerContext& context_;
   std::vector<Row> rows_;
+  std::vector<bool> closed_;                    // finished in an earlier visit: kept as they are
   std::map<std::size_t, std::int64_t> passes_;  // per sample, by subject
 };
 
@@ -340,6 +345,8 @@ class Wave {
 
 Result<WaveResult> run_wave(const std::vector<SubjectSpec>& subjects, const Policy& policy,
                             const RunnerContext& context, std::vector<Row> so_far) {
+  SLUICE_CHECK(check(policy));
+  SLUICE_CHECK(check_so_far(so_far, subjects));
   return Wave(subjects, policy, context, std::move(so_far)).run();
 }
 

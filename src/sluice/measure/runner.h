@@ -50,9 +50,11 @@ struct WaveResult {
 
 /// A block: every subject starts afresh, is checked, and takes its samples in turn, in random
 /// order, while the others are stopped. Blocks are repeated until the stop rule is satisfied for
-/// every row that still can be measured. `so_far` (empty, or one row per subject) continues an
-/// interrupted wave: its finished blocks are kept. A subject that fails costs its row only; an
-/// Error is one that no row can carry (on_block failed).
+/// every row that still can be measured. `so_far` (empty, or one row per subject, itself
+/// empty where there is none yet) continues an interrupted wave: its finished blocks are kept, a
+/// case that is finished in all its libraries is not measured again, a failed row is, from the
+/// start. A subject that fails costs its row only; an Error is one that no row can carry (a bad
+/// policy, rows of something else, on_block failed).
 Result<WaveResult> run_wave(const std::vector<SubjectSpec>& subjects, const Policy& policy,
                             const RunnerContext& context, std::vector<Row> so_far = {});
 

@@ -55,17 +55,17 @@ std::int64_t passes_per_sample(std::int64_t pass_ns, std::int64_t min_sample_ns)
   return std::max<std::int64_t>(1, min_sample_ns / pass_ns + (min_sample_ns % pass_ns > 0 ? 1 : 0));
 }
 
-int warm_up(Subject& subject, Clock& clock, WarmUpRule rule, std::int64_t passes_hint) {
+std::int64_t warm_up(Subject& subject, Clock& clock, WarmUpRule rule, std::int64_t passes_hint) {
   // Short passes are grouped, so that reading the clock costs a warm-up of nanosecond passes
   // nothing.
   const std::int64_t group = std::max<std::int64_t>(1, passes_hint / 64);
-  int passes = 0;
+  std::int64_t passes = 0;
   while (!rule.finished()) {
     const std::int64_t start = clock.now_ns();
     for (std::int64_t i = 0; i < group; ++i)
       subject.run_pass();
     rule.add(std::max<std::int64_t>(clock.now_ns() - start, 1));
-    passes += static_cast<int>(group);
+    passes += group;
   }
   return passes;
 }

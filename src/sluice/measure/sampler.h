@@ -38,7 +38,7 @@ std::int64_t passes_per_sample(std::int64_t pass_ns, std::int64_t min_sample_ns)
 
 /// Untimed passes until the rule is satisfied; returns how many. `passes_hint` is the size of the
 /// coming sample.
-int warm_up(Subject& subject, Clock& clock, WarmUpRule rule, std::int64_t passes_hint);
+std::int64_t warm_up(Subject& subject, Clock& clock, WarmUpRule rule, std::int64_t passes_hint);
 
 struct Sample {
   std::int64_t start_ns = 0;

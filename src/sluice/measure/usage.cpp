@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 
 namespace sluice::measure {
-namespace {
 
 std::int64_t throttled_periods() {
   std::ifstream stat("/sys/fs/cgroup/cpu.stat");
@@ -20,8 +19,6 @@ std::int64_t throttled_periods() {
   return 0;
 }
 
-}  // namespace
-
 Usage usage_now() {
   Usage usage;
   timespec cpu{};
@@ -31,15 +28,13 @@ Usage usage_now() {
   getrusage(RUSAGE_SELF, &self);
   usage.involuntary_switches = self.ru_nivcsw;
   usage.major_faults = self.ru_majflt;
-  usage.throttled_periods = throttled_periods();
   return usage;
 }
 
 Usage operator-(const Usage& later, const Usage& earlier) {
   return Usage{later.cpu_ns - earlier.cpu_ns,
                later.involuntary_switches - earlier.involuntary_switches,
-               later.major_faults - earlier.major_faults,
-               later.throttled_periods - earlier.throttled_periods};
+               later.major_faults - earlier.major_faults};
 }
 
 }  // namespace sluice::measure

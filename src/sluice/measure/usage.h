@@ -10,11 +10,14 @@ struct Usage {
   std::int64_t cpu_ns = 0;  // user + system, all threads
   std::int64_t involuntary_switches = 0;
   std::int64_t major_faults = 0;
-  std::int64_t throttled_periods = 0;  // of the cgroup; 0 where it has no quota
 };
 
 /// Totals since the process started.
 Usage usage_now();
 Usage operator-(const Usage& later, const Usage& earlier);
+
+/// Periods in which the cgroup was throttled so far; 0 where it has no quota. Reads a file, hence
+/// apart from the figures that are taken right beside a sample.
+std::int64_t throttled_periods();
 
 }  // namespace sluice::measure

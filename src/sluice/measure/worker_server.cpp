@@ -4,11 +4,13 @@
 
 #include "sluice/core/text.h"
 #include "sluice/measure/counters.h"
+#include "sluice/measure/reply.h"
 #include "sluice/measure/sampler.h"
 #include "sluice/measure/usage.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +19,13 @@
 namespace sluice::measure {
 namespace {
 
-constexpr double kNsPerMs = 1e6;
+/// Whole nanoseconds of a time that the request names; absurd ones are cut to eleven days.
+std::int64_t ns_of(double value, double ns_per_unit) {
+  return static_cast<std::int64_t>(
+      std::clamp(value * ns_per_unit, 0.0, static_cast<double>(kLongestNs)));
+}
+
+constexpr std::int64_t kMaxPasses = 1'000'000'000'000'000;
 
 /// The scenario of "decode/jpeg/threads=1" is "decode/jpeg": everything before the first axis
 /// value.
@@ -67,11 +75,9 @@ class Server {
   }
 
   Result<Json> configure(const Json& request) {
-    context_.threads = request.value("threads", 1);
+    SLUICE_TRY(const auto threads, Reply("configure", request).integer("threads", 1, 1024, 1));
+    context_.threads = static_cast<int>(threads);
     context_.seed = request.value("seed", std::uint64_t{0});
-    if (context_.threads < 1 || context_.threads > 1024) {
-      return Error{Errc::usage, fmt::format("threads {}: expected 1 to 1024", context_.threads)};
-    }
     return Json{{"threads", context_.threads}};
   }
 
@@ -82,6 +88,7 @@ class Server {
 
   Result<Json> prepare(const Json& request) {
     subject_.reset();
+    checked_ = false;
     case_name_ = request.value("case", std::string());
     SLUICE_TRY(extra_, injected_slowdown(std::getenv("SLUICE_INJECT_SLOWDOWN"), case_name_));
     const auto found = catalogue_.scenarios.find(scenario_of(case_name_));
@@ -91,6 +98,8 @@ class Server {
     }
     context_.params = params_of(case_name_);
     SLUICE_TRY(subject_, found->second(context_));
+    if (subject_ == nullptr)
+      return Error{Errc::internal, fmt::format("'{}' made no subject", printable(case_name_))};
     return Json{{"items_per_pass", subject_->items_per_pass()},
                 {"bytes_per_item", subject_->bytes_per_item()}};
   }
@@ -104,23 +113,29 @@ class Server {
 
   Result<Json> preflight(const Json& request) {
     SLUICE_CHECK(prepared());
-    const double slow_item_s = request.value("slow_item_s", 0.0);
-    const double slow_pass_ns = slow_item_s * 1e9 * static_cast<double>(subject_->items_per_pass());
-    return Json{
-        {"pass_ns", preflight_pass_ns(*subject_, clock_, static_cast<std::int64_t>(slow_pass_ns))}};
+    const double slow_pass_s =
+        request.value("slow_item_s", 0.0) * static_cast<double>(subject_->items_per_pass());
+    return Json{{"pass_ns", preflight_pass_ns(*subject_, clock_, ns_of(slow_pass_s, 1e9))}};
   }
 
   Result<Json> measure(const Json& request) {
     SLUICE_CHECK(prepared());
     if (!checked_)
       return Error{Errc::measurement, "the output was not checked: results come before times"};
-    const auto passes = request.value("passes", std::int64_t{1});
-    if (passes < 1)
-      return Error{Errc::usage, fmt::format("passes {}: expected at least 1", passes)};
-    const WarmUpRule rule(
-        static_cast<std::int64_t>(request.value("warmup_ms", 50.0) * kNsPerMs),
-        static_cast<std::int64_t>(request.value("warmup_limit_ms", 1000.0) * kNsPerMs));
-    const int warmup_passes = warm_up(*subject_, clock_, rule, passes);
+    if (const std::string asked = request.value("case", case_name_); asked != case_name_) {
+      return Error{Errc::usage, fmt::format("'{}' is prepared, not '{}'", printable(case_name_),
+                                            printable(asked))};
+    }
+    SLUICE_TRY(const auto passes, Reply("measure", request).integer("passes", 1, kMaxPasses, 1));
+    std::int64_t items = 0;
+    if (__builtin_mul_overflow(passes, subject_->items_per_pass(), &items)) {
+      return Error{Errc::usage, fmt::format("passes {} times {} items: too many to count", passes,
+                                            subject_->items_per_pass())};
+    }
+    const WarmUpRule rule(ns_of(request.value("warmup_ms", 50.0), 1e6),
+                          ns_of(request.value("warmup_limit_ms", 1000.0), 1e6));
+    const std::int64_t warmup_passes = warm_up(*subject_, clock_, rule, passes);
+    const std::int64_t throttled_before = throttled_periods();
     const Usage before = usage_now();
     counters_.start();
     const Sample sample = take_sample(*subject_, clock_, passes, extra_);
@@ -128,12 +143,12 @@ class Server {
     const Usage used = usage_now() - before;
     Json reply{{"start_ns", sample.start_ns},
                {"samples_ns", Json::array({sample.elapsed_ns})},
-               {"items_per_sample", passes * subject_->items_per_pass()},
+               {"items_per_sample", items},
                {"warmup_passes", warmup_passes},
                {"cpu_ns", used.cpu_ns},
                {"major_faults", used.major_faults},
                {"involuntary_switches", used.involuntary_switches},
-               {"throttled", used.throttled_periods > 0}};
+               {"throttled", throttled_periods() > throttled_before}};
     const auto counted = counters_.read();
     if (counted.value) {
       reply["counters"] = Json{{"cycles", counted.value->cycles},
@@ -176,6 +191,9 @@ const char* error_code(Errc code) {
 Result<Json> handle_safely(Server& server, const std::string& type, const Json& request) {
   try {
     return server.handle(type, request);
+  } catch (const Json::exception& problem) {
+    return Error{Errc::usage,
+                 fmt::format("{}: a field cannot be read: {}", printable(type), problem.what())};
   } catch (const std::exception& problem) {
     return Error{Errc::internal, fmt::format("{} threw: {}", type, problem.what())};
   } catch (...) {

@@ -18,9 +18,9 @@ enum class ProfileDevice {
 };
 
 struct ProfileOptions {
-  std::string framework;  // framework_sluice() or framework_torch()
+  std::string framework{};  // framework_sluice() or framework_torch()
   ProfileDevice device = ProfileDevice::automatic;
-  std::optional<std::string> cuda_version;  // of the framework, "12.4"; otherwise the driver's
+  std::optional<std::string> cuda_version{};  // of the framework, "12.4"; otherwise the driver's
 };
 
 /// "sluice1": native subjects, by the version of the result schema.

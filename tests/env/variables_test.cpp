@@ -29,7 +29,7 @@ TEST(SelectVariables, LeavesTheRestAndEverySecret) {
   EXPECT_EQ(select_variables({"PATH=/bin", "USER=alice", "HOSTNAME=box", "AWS_SECRET_ACCESS_KEY=x",
                               "SLUICE_API_KEY=x", "NCCL_TOKEN=x", "TORCH_secret=x",
                               "SLUICE_DB_PASSWORD=x", "CUDA_AUTH=x", "SLUICE_CREDENTIALS=x",
-                              "broken", "=x", "OMP"}),
+                              "NVIDIA_REQUIRE_CUDA=long", "broken", "=x", "OMP"}),
             Map{});
 }
 

@@ -13,14 +13,20 @@
 namespace sluice::env {
 namespace {
 
-constexpr std::array kPrefixes = {"OMP_",    "GOMP_",   "KMP_",     "MKL_",     "OPENBLAS_",
-                                  "GOTO_",   "BLIS_",   "VECLIB_",  "NUMEXPR_", "TBB_",
-                                  "DNNL_",   "ONEDNN_", "NCCL_",    "CUDA_",    "CUBLAS_",
-                                  "CUDNN_",  "NVIDIA_", "PYTORCH_", "TORCH_",   "TORCHINDUCTOR_",
-                                  "MALLOC_", "OPENCV_", "DALI_",    "SLUICE_"};
-constexpr std::array kNames = {
-    "GLIBC_TUNABLES", "LD_PRELOAD", "LOCAL_RANK", "MASTER_ADDR",
-    "MASTER_PORT",    "RANK",       "WORLD_SIZE", "TOKENIZERS_PARALLELISM"};
+constexpr std::array kPrefixes = {
+    "OMP_",     "GOMP_",  "KMP_",           "MKL_",    "OPENBLAS_", "GOTO_", "BLIS_",   "VECLIB_",
+    "NUMEXPR_", "TBB_",   "DNNL_",          "ONEDNN_", "NCCL_",     "CUDA_", "CUBLAS_", "CUDNN_",
+    "PYTORCH_", "TORCH_", "TORCHINDUCTOR_", "MALLOC_", "OPENCV_",   "DALI_", "SLUICE_"};
+constexpr std::array kNames = {"GLIBC_TUNABLES",
+                               "LD_PRELOAD",
+                               "LOCAL_RANK",
+                               "MASTER_ADDR",
+                               "MASTER_PORT",
+                               "NVIDIA_TF32_OVERRIDE",
+                               "NVIDIA_VISIBLE_DEVICES",
+                               "RANK",
+                               "WORLD_SIZE",
+                               "TOKENIZERS_PARALLELISM"};
 constexpr std::array kSecretParts = {"KEY",        "TOKEN",      "SECRET", "PASSWORD", "PASSWD",
                                      "PASSPHRASE", "CREDENTIAL", "AUTH",   "COOKIE",   "SIGNATURE"};
 // Network addresses and hosts: they say where, not how fast.

@@ -13,5 +13,6 @@ void add_completion(CLI::App& root, Context& context);
 void add_data(CLI::App& root, Context& context);
 void add_docs(CLI::App& root, Context& context);
 void add_env(CLI::App& root, Context& context);
+void add_report(CLI::App& root, Context& context);
 
 }  // namespace sluice::cli

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# tests/report/command_test.py - `sluice report` as a user meets it: files, output, errors and exit codes.
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ARGS = None
+
+
+class ReportCommandTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.run_folder = self.folder / "R"
+        subprocess.run([ARGS.writer, self.run_folder / "results"], check=True)
+        for name in ("hostile", "large", "empty"):
+            (self.run_folder / "results" / f"{name}.json").unlink()
+
+    def report(self, *words):
+        return subprocess.run([ARGS.program, "report", *map(str, words)], capture_output=True, text=True, timeout=60,
+                              check=False)
+
+    def refused(self, *words):
+        done = self.report(*words)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        return done.stderr
+
+    def test_writes_three_files_beside_the_results(self):
+        done = self.report(self.run_folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        written = [self.run_folder / name for name in ("report.md", "report.html", "results.csv")]
+        self.assertEqual(done.stdout.splitlines(), [str(path) for path in written])
+        self.assertIn("decode/jpeg/threads=1", written[0].read_text(encoding="utf-8"))
+        self.assertTrue(written[1].read_text(encoding="utf-8").startswith("<!doctype html>"))
+        self.assertEqual(len(written[2].read_text(encoding="utf-8").splitlines()), 1 + 8 + 3 + 12 + 3)
+
+    def test_a_format_goes_to_stdout_or_into_out(self):
+        done = self.report(self.run_folder / "results" / "quick.json", "--format", "text")
+        self.assertIn("median ± sd", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+        done = self.report(self.run_folder, "--format", "csv", "--out", self.folder / "new" / "place")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([path.name for path in (self.folder / "new" / "place").iterdir()], ["results.csv"])
+
+    def test_json_is_one_document(self):
+        done = self.report(self.run_folder, "--json")
+        document = json.loads(done.stdout)
+        self.assertEqual([pathlib.Path(entry["path"]).name for entry in document["files"]], ["peers.json", "quick.json"])
+        self.assertEqual(len(document["files"][1]["result"]["rows"]), 8)
+        self.assertFalse((self.run_folder / "report.md").exists())
+
+    def test_bad_input_is_one_line_that_names_it(self):
+        quick = self.run_folder / "results" / "quick.json"
+        text = quick.read_text(encoding="utf-8")
+        document = json.loads(text)
+        quick.write_text(text[: len(text) // 2], encoding="utf-8")
+        self.assertIn("quick.json: not valid JSON", self.refused(self.run_folder))
+        document["schema_version"] = 7
+        quick.write_text(json.dumps(document), encoding="utf-8")
+        self.assertIn("schema_version 7 is newer than 1, which this program reads; use a newer sluice",
+                      self.refused(quick))
+        document["schema_version"] = 1
+        del document["rows"][2]["status"]
+        quick.write_text(json.dumps(document), encoding="utf-8")
+        self.assertIn("quick.json: rows[2].status: is missing", self.refused(quick))
+        self.assertIn("does not exist", self.refused(self.folder / "none"))
+        (self.folder / "hollow").mkdir()
+        self.assertIn("holds no result file", self.refused(self.folder / "hollow"))
+
+    def test_bad_usage(self):
+        quick = self.run_folder / "results" / "quick.json"
+        self.assertIn("--out DIR", self.refused(quick, quick))
+        self.assertIn("quick.json", self.refused(quick, "--out", quick))
+        self.assertEqual(self.report().returncode, 2)
+        self.assertEqual(self.report(quick, "--format", "pdf").returncode, 2)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--writer", required=True)
+    parser.add_argument("--program", required=True)
+    ARGS = parser.parse_args()
+    sys.exit(not unittest.main(argv=[sys.argv[0]], exit=False).result.wasSuccessful())

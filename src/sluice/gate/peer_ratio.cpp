@@ -1,0 +1,60 @@
+// sluice/gate/peer_ratio.cpp - pairs by block, ratio of rates, interval.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/gate/peer_ratio.h"
+
+#include "sluice/measure/summary.h"
+#include "sluice/stats/t_test.h"
+
+#include <map>
+
+namespace sluice::gate {
+namespace {
+
+std::map<int, double> rate_by_block(const measure::Row& row) {
+  std::map<int, double> rates;
+  for (const measure::Run& run : row.runs) {
+    const double rate = measure::run_rate(run, row.items_per_sample);
+    if (rate > 0) rates[run.block] = rate;
+  }
+  return rates;
+}
+
+bool comparable(const measure::Row& ours, const measure::Row& theirs) {
+  return ours.case_name == theirs.case_name && ours.library != theirs.library &&
+         ours.unit == theirs.unit && ours.status == measure::RowStatus::ok &&
+         theirs.status == measure::RowStatus::ok;
+}
+
+}  // namespace
+
+std::vector<PeerRatio> peer_ratios(const results::ResultFile& file, const std::string& library) {
+  std::vector<PeerRatio> found;
+  for (const measure::Row& ours : file.rows) {
+    if (ours.library != library) continue;
+    const auto our_rates = rate_by_block(ours);
+    for (const measure::Row& theirs : file.rows) {
+      if (!comparable(ours, theirs)) continue;
+      std::vector<double> ratios;
+      for (const auto& [block, rate] : rate_by_block(theirs)) {
+        const auto pair = our_rates.find(block);
+        if (pair != our_rates.end()) ratios.push_back(pair->second / rate);
+      }
+      const auto estimate = stats::geometric_mean_interval(ratios);
+      if (!estimate) continue;  // fewer than two pairs
+      found.push_back(PeerRatio{ours.case_name, library, theirs.library, *estimate,
+                                static_cast<int>(ratios.size())});
+    }
+  }
+  return found;
+}
+
+Json to_json(const PeerRatio& ratio) {
+  return Json{{"case", ratio.case_name},
+              {"library", ratio.library},
+              {"peer", ratio.peer},
+              {"ratio", ratio.ratio.point},
+              {"ci95", Json{{"low", ratio.ratio.low}, {"high", ratio.ratio.high}}},
+              {"pairs", ratio.pairs}};
+}
+
+}  // namespace sluice::gate

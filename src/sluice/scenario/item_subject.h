@@ -1,0 +1,42 @@
+// sluice/scenario/item_subject.h - a subject that does the same work for every item, on the threads
+// it was given.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/thread_pool.h"
+#include "sluice/measure/subject.h"
+
+#include <stdexcept>
+
+namespace sluice::scenario {
+
+/// run_item(index, worker) must write its output to memory that belongs to `index`, and keep its
+/// state by `worker`.
+class ItemSubject : public measure::Subject {
+ public:
+  ItemSubject(std::size_t items, int threads)
+      : items_(items), pool_(static_cast<unsigned>(threads)) {}
+
+  void run_pass() final {
+    pool_.parallel_for(items_,
+                       [this](std::size_t index, unsigned worker) { run_item(index, worker); });
+  }
+  [[nodiscard]] std::int64_t items_per_pass() const final {
+    return static_cast<std::int64_t>(items_);
+  }
+
+ protected:
+  virtual void run_item(std::size_t index, unsigned worker) = 0;
+
+  [[nodiscard]] unsigned workers() const { return pool_.size(); }
+  /// In a timed pass an error has no one to go to; it ends the row through the worker's reply.
+  static void require(const Status& status) {
+    if (!status) throw std::runtime_error(status.error().message);
+  }
+
+ private:
+  std::size_t items_;
+  ThreadPool pool_;
+};
+
+}  // namespace sluice::scenario

@@ -1,0 +1,54 @@
+// sluice/scenario/registry.cpp - the list of scenarios.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/version.h"
+#include "sluice/scenario/scenario.h"
+
+#include <algorithm>
+
+namespace sluice::scenario {
+
+const std::vector<Scenario>& all() {
+  static const std::vector<Scenario> scenarios = [] {
+    std::vector<Scenario> list = canary();
+    for (Scenario& scenario :
+         std::vector<Scenario>{decode_jpeg(), resize(), normalise(), pipeline(), empty()}) {
+      list.push_back(scenario);
+    }
+    return list;
+  }();
+  return scenarios;
+}
+
+measure::Catalogue catalogue() {
+  measure::Catalogue catalogue{"sluice", version::kProgram, {}};
+  for (const Scenario& scenario : all())
+    catalogue.scenarios[scenario.name] = scenario.make;
+  return catalogue;
+}
+
+std::vector<measure::SubjectSpec> plan(const std::vector<Kind>& kinds,
+                                       const std::vector<std::string>& worker,
+                                       const std::filesystem::path& data_dir, unsigned cores) {
+  std::vector<measure::SubjectSpec> specs;
+  for (const Scenario& scenario : all()) {
+    if (std::find(kinds.begin(), kinds.end(), scenario.kind) == kinds.end()) continue;
+    std::vector<measure::Axis> axes;
+    if (scenario.threads_axis) {
+      axes.push_back({"threads", {"1"}});
+      if (cores > 1) axes.back().values.push_back(std::to_string(cores));
+    }
+    for (const measure::State& state : measure::expand(axes)) {
+      measure::SubjectSpec spec;
+      spec.case_name = measure::case_name(scenario.name, state);
+      spec.params = state.values;
+      spec.command = worker;
+      spec.threads = state.values.count("threads") > 0 ? std::stoi(state.values.at("threads")) : 1;
+      spec.data_dir = data_dir;
+      spec.unit = scenario.unit;
+      specs.push_back(std::move(spec));
+    }
+  }
+  return specs;
+}
+
+}  // namespace sluice::scenario

@@ -10,4 +10,5 @@ find_package(PNG REQUIRED)
 find_package(hwy QUIET)  # optional: without it the plain paths are built and `sluice env` says so
 if(SLUICE_TESTS)
   find_package(GTest REQUIRED)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()

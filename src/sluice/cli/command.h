@@ -36,6 +36,7 @@ struct Globals {
   bool quiet = false;
   std::filesystem::path out;  // empty: the command's default
   std::uint64_t seed = 0;
+  bool seed_given = false;
   std::string log_level = "warn";
 };
 

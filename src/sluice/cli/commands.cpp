@@ -5,11 +5,14 @@
 namespace sluice::cli {
 
 void add_all_commands(CLI::App& root, Context& context) {
+  add_quick(root, context);
   add_env(root, context);
   add_data(root, context);
+  add_bench(root, context);
   add_report(root, context);
   add_completion(root, context);
   add_docs(root, context);
+  add_worker(root, context);
 }
 
 }  // namespace sluice::cli

@@ -9,10 +9,13 @@ namespace sluice::cli {
 /// Adds every command below to `root`, in the order of the help.
 void add_all_commands(CLI::App& root, Context& context);
 
+void add_bench(CLI::App& root, Context& context);
 void add_completion(CLI::App& root, Context& context);
 void add_data(CLI::App& root, Context& context);
 void add_docs(CLI::App& root, Context& context);
 void add_env(CLI::App& root, Context& context);
 void add_report(CLI::App& root, Context& context);
+void add_quick(CLI::App& root, Context& context);
+void add_worker(CLI::App& root, Context& context);
 
 }  // namespace sluice::cli

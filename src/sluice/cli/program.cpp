@@ -70,26 +70,26 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
   return fmt::format("; accepted: {}", join(candidates));
 }
 
+std::string unknown_word_message(const CLI::App& app, const std::string& prefix,
+                                 const std::string& word) {
+  if (word.rfind("-", 0) == 0) {
+    const std::string flag = word.substr(0, word.find('='));
+    return fmt::format("{}unknown flag '{}'{}", prefix, printable(flag),
+                       suggestion(flag, flag_names(app)));
+  }
+  const auto names = subcommand_names(app);
+  if (names.empty()) return fmt::format("{}unexpected argument '{}'", prefix, printable(word));
+  return fmt::format("{}unknown command '{}'{}", prefix, printable(word), suggestion(word, names));
+}
+
 /// CLI11's complaint as one line that names the offender and what would be accepted.
 std::string usage_message(const CLI::App& root, const CLI::ParseError& problem) {
   const CLI::App& app = chosen(root);
   const bool is_root = &app == &root;
   const std::string prefix = is_root ? "" : app.get_name() + ": ";
-  if (dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr) {
-    for (const std::string& word : app.remaining()) {
-      if (word.rfind("-", 0) == 0) {
-        const std::string flag = word.substr(0, word.find('='));
-        return fmt::format("{}unknown flag '{}'{}", prefix, printable(flag),
-                           suggestion(flag, flag_names(app)));
-      }
-      const auto names = subcommand_names(app);
-      if (!names.empty()) {
-        return fmt::format("{}unknown command '{}'{}", prefix, printable(word),
-                           suggestion(word, names));
-      }
-      return fmt::format("{}unexpected argument '{}'", prefix, printable(word));
-    }
-  }
+  // What nobody took is the likelier mistake than what is missing because of it.
+  const std::vector<std::string> unknown = app.remaining();
+  if (!unknown.empty()) return unknown_word_message(app, prefix, unknown.front());
   if (dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr &&
       !subcommand_names(app).empty()) {
     return fmt::format("{}a command is missing; accepted: {}", prefix, join(subcommand_names(app)));
@@ -109,6 +109,7 @@ int run_chosen(const CLI::App& root, Context& context) {
   Progress progress(progress_options(context.globals));
   context.progress = &progress;
   const CLI::App& app = chosen(root);
+  context.globals.seed_given = app.count("--seed") > 0;
   for (const Command& command : context.commands) {
     if (command.app != &app) continue;
     auto code = command.run();

@@ -1,0 +1,42 @@
+// sluice/cli/bench.cpp - `sluice bench decode|harness`: chosen rows, beside any peer worker.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/cli/session.h"
+
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+CLI::App* add_bench_of(CLI::App& bench, Context& context, const std::string& name,
+                       const std::string& description, scenario::Kind kind,
+                       const std::vector<std::string>& scenarios) {
+  auto flags = std::make_shared<SessionFlags>();
+  CLI::App* command = add_command(
+      bench, context, name, description,
+      [flags, &context, name, kind, scenarios]() -> Result<ExitCode> {
+        SLUICE_TRY(SessionPlan plan, make_plan(*flags, context.globals, "bench-" + name));
+        plan.kinds = {scenario::Kind::canary, kind};
+        plan.scenarios = scenarios;
+        SLUICE_TRY(const SessionResult session, run_session(context, plan));
+        return show_session(context, session);
+      });
+  add_session_flags(*command, *flags);
+  return command;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& root, Context& context) {
+  CLI::App* bench = root.add_subcommand("bench", "Measure one thing, beside peers");
+  bench->require_subcommand(1);
+  CLI::App* decode =
+      add_bench_of(*bench, context, "decode", "JPEG decode, single-threaded and on all cores",
+                   scenario::Kind::bench, {"decode/jpeg"});
+  add_examples(*decode, {"sluice bench decode --data-dir photos",
+                         "sluice bench decode --peer opencv=build/release/bench/opencv_worker"});
+  add_bench_of(*bench, context, "harness", "The overhead of measuring, per iteration",
+               scenario::Kind::harness, {"harness/empty"});
+}
+
+}  // namespace sluice::cli

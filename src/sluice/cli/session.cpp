@@ -1,0 +1,271 @@
+// sluice/cli/session.cpp - the life of a measuring command, top to bottom.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/session.h"
+
+#include "sluice/core/file.h"
+#include "sluice/core/log.h"
+#include "sluice/core/thread_pool.h"
+#include "sluice/core/version.h"
+#include "sluice/env/collect.h"
+#include "sluice/env/noise.h"
+#include "sluice/env/profile.h"
+#include "sluice/image/dataset.h"
+#include "sluice/image/photo_dataset.h"
+#include "sluice/image/simd.h"
+#include "sluice/measure/interrupt.h"
+#include "sluice/measure/runner.h"
+#include "sluice/report/report.h"
+#include "sluice/results/resume.h"
+#include "sluice/results/run_folder.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <random>
+#include <unistd.h>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Generated files live in the run folder while they are needed.
+class GeneratedData {
+ public:
+  explicit GeneratedData(fs::path folder) : folder_(std::move(folder)) {}
+  ~GeneratedData() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  GeneratedData(const GeneratedData&) = delete;
+  GeneratedData& operator=(const GeneratedData&) = delete;
+  [[nodiscard]] const fs::path& folder() const { return folder_; }
+
+ private:
+  fs::path folder_;
+};
+
+std::string utc_now() {
+  return fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+Result<std::string> own_program() {
+  std::error_code problem;
+  const fs::path path = fs::read_symlink("/proc/self/exe", problem);
+  if (problem) return Error{Errc::io, "/proc/self/exe: " + problem.message()};
+  return path.string();
+}
+
+bool is_canary(const measure::Row& row) {
+  return row.case_name.rfind("canary-", 0) == 0;
+}
+
+bool chosen(const SessionPlan& plan, const std::string& case_name) {
+  if (plan.scenarios.empty() || case_name.rfind("canary-", 0) == 0) return true;
+  return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), [&](const std::string& name) {
+    return case_name == name || case_name.rfind(name + "/", 0) == 0;
+  });
+}
+
+/// Our rows, and a copy of each for every peer, next to it.
+Result<std::vector<measure::SubjectSpec>> subjects_of(const SessionPlan& plan,
+                                                      const fs::path& data_dir) {
+  SLUICE_TRY(const std::string program, own_program());
+  const unsigned cores =
+      plan.policy.cpus.empty() ? usable_cores() : static_cast<unsigned>(plan.policy.cpus.size());
+  std::vector<measure::SubjectSpec> subjects;
+  for (measure::SubjectSpec& spec :
+       scenario::plan(plan.kinds, {program, "worker"}, data_dir, cores)) {
+    if (!chosen(plan, spec.case_name)) continue;
+    subjects.push_back(spec);
+    if (spec.case_name.rfind("canary-", 0) == 0) continue;
+    for (const Peer& peer : plan.peers) {
+      measure::SubjectSpec beside = spec;
+      beside.library = peer.name;
+      beside.command = peer.command;
+      subjects.push_back(std::move(beside));
+    }
+  }
+  return subjects;
+}
+
+Json run_config_of(const SessionPlan& plan, const std::vector<measure::SubjectSpec>& subjects) {
+  Json cases = Json::array();
+  for (const measure::SubjectSpec& spec : subjects)
+    cases.push_back(spec.case_name + " in " + spec.library);
+  Json policy = measure::to_json(plan.policy);
+  policy.erase("seed");  // is block_order_seed, which differs from visit to visit
+  return Json{{"command", plan.name},
+              {"data", plan.data_dir.empty() ? "generated" : "given"},
+              {"images", plan.data_dir.empty() ? Json(plan.images) : Json(nullptr)},
+              {"simd", image::simd_target()},
+              {"policy", std::move(policy)},
+              {"cases", std::move(cases)}};
+}
+
+/// Everything about the visit that is known before the first sample.
+Result<results::ResultFile> describe_visit(const Context& context, const SessionPlan& plan,
+                                           const fs::path& data_dir,
+                                           const std::vector<measure::SubjectSpec>& subjects) {
+  results::ResultFile file;
+  file.tool = {version::kProgram, version::git()};
+  SLUICE_TRY(const env::Environment environment, env::collect({.data_dir = data_dir}));
+  const env::NoiseReport noise = env::noise_check();
+  for (const env::Finding& finding : noise.findings) {
+    if (finding.severity != env::Severity::info) {
+      log::info("{}: {}. {}", finding.check, finding.value, finding.advice);
+    }
+  }
+  file.environment = env::to_json(environment);
+  file.environment["noise"] = env::to_json(noise);
+  file.machine_profile = env::machine_profile(
+      environment, {.framework = env::framework_sluice(results::kSchemaVersion),
+                    .device = env::ProfileDevice::cpu});
+  file.run_config = run_config_of(plan, subjects);
+  SLUICE_TRY(const image::DatasetInfo dataset, image::inspect_dataset(data_dir, {}));
+  file.dataset = {dataset.hash, static_cast<std::int64_t>(dataset.count),
+                  static_cast<std::int64_t>(dataset.bytes)};
+  file.timing = {.scope = "per case, see run_config",
+                 .data_source = "memory",
+                 .includes_decode = true,
+                 .includes_collate = true};
+  file.argv = context.argv;
+  file.session_id = fmt::format("{}-{}", utc_now(), getpid());
+  file.block_order_seed = plan.policy.seed;
+  return file;
+}
+
+void put_rows(results::ResultFile& file, const std::vector<measure::Row>& rows) {
+  file.canary.clear();
+  file.rows.clear();
+  for (const measure::Row& row : rows)
+    (is_canary(row) ? file.canary : file.rows).push_back(row);
+}
+
+/// Rows of an earlier visit, in the order of `subjects`; a row that is not there yet is empty.
+std::vector<measure::Row> rows_for(const std::vector<measure::SubjectSpec>& subjects,
+                                   const results::ResultFile& file) {
+  std::vector<measure::Row> rows(subjects.size());
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    for (const auto* list : {&file.canary, &file.rows}) {
+      for (const measure::Row& row : *list) {
+        if (row.case_name == subjects[i].case_name && row.library == subjects[i].library)
+          rows[i] = row;
+      }
+    }
+  }
+  return rows;
+}
+
+Status keep_off(const measure::CpuList& subject_cpus) {
+  if (subject_cpus.empty()) return ok;
+  const measure::CpuList rest = measure::without(measure::allowed_cpus(), subject_cpus);
+  if (rest.empty()) {
+    log::warn("--cpus {} leaves no core for the harness: it shares them",
+              measure::to_string(subject_cpus));
+    return ok;
+  }
+  if (!measure::pin_to(rest))
+    return Error{Errc::io, "the harness could not be moved off the cores of --cpus"};
+  return ok;
+}
+
+Status write_reports(const results::RunFolder& folder, const results::ResultFile& file) {
+  const std::vector<results::ResultFile> files{file};
+  return folder.write_report(report::markdown(files), report::html(files));
+}
+
+}  // namespace
+
+Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
+  measure::Interrupt interrupt;
+  SessionPlan plan = asked;
+  plan.policy.seed = plan.order_seed.value_or(std::random_device{}());
+  const fs::path result_name = plan.name + ".json";
+
+  SLUICE_TRY(const env::Environment environment, env::collect({}));
+  const std::string profile = env::machine_profile(
+      environment, {.framework = env::framework_sluice(results::kSchemaVersion),
+                    .device = env::ProfileDevice::cpu});
+  results::RunFolder::Options where;
+  where.out = context.globals.out;
+  where.resume = plan.resume;
+  where.name = plan.name;
+  where.profile = profile;
+  SLUICE_TRY(results::RunFolder folder, results::RunFolder::open(where));
+  std::optional<results::ResultFile> earlier;
+  if (folder.resumed()) {
+    SLUICE_TRY(earlier, results::read(folder.results() / result_name));
+    plan.policy.seed = earlier->block_order_seed;
+  }
+
+  std::optional<GeneratedData> generated;
+  fs::path data_dir = plan.data_dir;
+  if (data_dir.empty()) {
+    generated.emplace(folder.path() / "data");
+    data_dir = generated->folder();
+    image::PhotoDatasetOptions photos;
+    photos.folder = data_dir;
+    photos.count = plan.images;
+    photos.seed = context.globals.seed;
+    SLUICE_TRY(const auto made, image::make_photo_dataset(photos, *context.progress));
+    (void)made;
+  }
+  SLUICE_TRY(const auto subjects, subjects_of(plan, data_dir));
+  SLUICE_TRY(results::ResultFile file, describe_visit(context, plan, data_dir, subjects));
+  std::vector<measure::Row> so_far;
+  if (earlier) {
+    SLUICE_CHECK(
+        results::check_resumable(*earlier, file, (folder.results() / result_name).string()));
+    so_far = rows_for(subjects, *earlier);
+  }
+  SLUICE_CHECK(folder.write_environment(file.environment));
+  SLUICE_CHECK(folder.write_config(to_yaml(file.run_config)));
+  SLUICE_CHECK(keep_off(plan.policy.cpus));
+
+  measure::SystemClock clock;
+  measure::ProcessLauncher launcher;
+  const fs::path log_dir = folder.path() / "logs";
+  SLUICE_CHECK(create_folders(log_dir));
+  const auto write = [&](const std::vector<measure::Row>& rows) -> Status {
+    put_rows(file, rows);
+    return folder.write_result(result_name, file);
+  };
+  measure::RunnerContext runner{&clock,
+                                &launcher,
+                                context.progress,
+                                file.session_id,
+                                log_dir,
+                                interrupt.fd(),
+                                [&interrupt] { return interrupt.requested(); },
+                                write};
+  SLUICE_TRY(measure::WaveResult wave,
+             measure::run_wave(subjects, plan.policy, runner, std::move(so_far)));
+  SLUICE_CHECK(write(wave.rows));
+  SLUICE_CHECK(write_reports(folder, file));
+  return SessionResult{std::move(file), folder.path(), wave.interrupted};
+}
+
+Result<ExitCode> show_session(const Context& context, const SessionResult& session) {
+  const std::vector<results::ResultFile> files{session.file};
+  if (context.globals.json) {
+    fmt::print("{}", results::to_text(results::to_json(session.file)));
+  } else {
+    fmt::print("{}\n", report::text_table(files));
+    fmt::print("report: {}\n", (session.folder / "report.html").string());
+  }
+  if (session.interrupted) {
+    return Error{
+        Errc::interrupted,
+        fmt::format("interrupted; what was measured is kept, continue with --out {} --resume",
+                    session.folder.string())};
+  }
+  const bool failed =
+      std::any_of(session.file.rows.begin(), session.file.rows.end(),
+                  [](const measure::Row& row) { return row.status == measure::RowStatus::failed; });
+  return failed ? ExitCode::invalid : ExitCode::done;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,72 @@
+// sluice/cli/session.h - one visit to this machine: environment, data, rows, result file, report.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/command.h"
+#include "sluice/measure/policy.h"
+#include "sluice/results/result_file.h"
+#include "sluice/scenario/scenario.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::cli {
+
+/// A worker program of someone else, measured beside ours: --peer
+/// opencv=build/release/bench/opencv_worker.
+struct Peer {
+  std::string name;
+  std::vector<std::string> command;
+};
+
+/// What the user asked for.
+struct SessionPlan {
+  std::string name;  // "quick": of the run folder and the result file
+  std::vector<scenario::Kind> kinds;
+  std::vector<std::string> scenarios;       // names; empty: all of these kinds
+  std::vector<Peer> peers;                  // measured on every row but the canary
+  std::filesystem::path data_dir;           // empty: generated
+  int images = 64;                          // when generated
+  std::optional<std::uint64_t> order_seed;  // empty: another order and layout each time
+  bool resume = false;
+  measure::Policy policy;
+};
+
+struct SessionResult {
+  results::ResultFile file;
+  std::filesystem::path folder;
+  bool interrupted = false;
+};
+
+/// The flags that every measuring command shares.
+struct SessionFlags {
+  std::filesystem::path data_dir;
+  int images = 64;
+  int runs = 5;
+  int samples = 2;
+  double sample_ms = 100;
+  double warmup_ms = 50;
+  double timeout_s = 60;
+  std::string cpus;
+  std::vector<std::string> peers;
+  bool resume = false;
+};
+void add_session_flags(CLI::App& command, SessionFlags& flags);
+/// Checks the flags against each other and this machine.
+Result<SessionPlan> make_plan(const SessionFlags& flags, const Globals& globals,
+                              const std::string& name);
+
+/// Measures and writes results/<name>.json after every block, env.json, resolved_config.yaml and,
+/// at the end, the reports. An interruption is not an Error: what was measured is in the folder.
+Result<SessionResult> run_session(Context& context, const SessionPlan& plan);
+
+/// The resolved configuration as YAML, for resolved_config.yaml.
+std::string to_yaml(const Json& config);
+
+/// Prints the table (or the result file, with --json) and says where the report is.
+Result<ExitCode> show_session(const Context& context, const SessionResult& session);
+
+}  // namespace sluice::cli

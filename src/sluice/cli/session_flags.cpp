@@ -1,0 +1,90 @@
+// sluice/cli/session_flags.cpp - the flags of measuring commands, and the plan they describe.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/session.h"
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+namespace sluice::cli {
+namespace {
+
+Result<Peer> parse_peer(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return Error{
+        Errc::usage,
+        fmt::format("--peer {}: expected NAME=PROGRAM, a worker program (docs/peer-protocol.md)",
+                    printable(text))};
+  }
+  const std::filesystem::path program = text.substr(equals + 1);
+  std::error_code problem;
+  const auto absolute = std::filesystem::canonical(program, problem);
+  if (problem) {
+    return Error{Errc::not_found, fmt::format("--peer {}: {}", printable(text), problem.message())};
+  }
+  return Peer{text.substr(0, equals), {absolute.string()}};
+}
+
+}  // namespace
+
+void add_session_flags(CLI::App& command, SessionFlags& flags) {
+  command
+      .add_option("--data-dir", flags.data_dir,
+                  "folder of JPEG or PNG files; generated when not given")
+      ->type_name("DIR");
+  command.add_option("--images", flags.images, "number of generated images")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command
+      .add_option("--runs", flags.runs,
+                  "fresh processes per row; below 3 a comparison gives no verdict")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command.add_option("--samples", flags.samples, "timed samples per run")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command.add_option("--sample-ms", flags.sample_ms, "least duration of a sample")
+      ->check(CLI::Range(0.001, 60'000.0))
+      ->capture_default_str();
+  command.add_option("--warmup-ms", flags.warmup_ms, "untimed work before every sample")
+      ->check(CLI::Range(0.0, 60'000.0))
+      ->capture_default_str();
+  command
+      .add_option("--timeout", flags.timeout_s,
+                  "seconds after which a worker that does not answer is killed")
+      ->check(CLI::Range(0.1, 86'400.0))
+      ->capture_default_str();
+  command.add_option("--cpus", flags.cpus,
+                     "cores for the subjects, such as 0-3,6; the harness keeps off them");
+  command.add_option("--peer", flags.peers, "also measure this worker program, interleaved")
+      ->type_name("NAME=PROGRAM");
+  command.add_flag("--resume", flags.resume, "continue the folder that --out names");
+}
+
+Result<SessionPlan> make_plan(const SessionFlags& flags, const Globals& globals,
+                              const std::string& name) {
+  if (flags.resume && globals.out.empty()) {
+    return Error{Errc::usage, "--resume: needs --out DIR, the folder of the run to continue"};
+  }
+  SessionPlan plan;
+  plan.name = name;
+  plan.data_dir = flags.data_dir;
+  plan.images = flags.images;
+  plan.resume = flags.resume;
+  plan.policy.runs = flags.runs;
+  plan.policy.samples_per_run = flags.samples;
+  plan.policy.min_sample_ms = flags.sample_ms;
+  plan.policy.warmup_ms = flags.warmup_ms;
+  plan.policy.step_timeout_s = flags.timeout_s;
+  if (globals.seed_given) plan.order_seed = globals.seed;
+  if (!flags.cpus.empty()) {
+    SLUICE_TRY(plan.policy.cpus, measure::parse_cpu_list(flags.cpus));
+  }
+  for (const std::string& text : flags.peers) {
+    SLUICE_TRY(Peer peer, parse_peer(text));
+    plan.peers.push_back(std::move(peer));
+  }
+  return plan;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# tests/cli/program_test.py - the built program as a user meets it: exit codes, messages, interruption, resume.
+# SPDX-License-Identifier: Apache-2.0
+"""usage: program_test.py PROGRAM"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+PROGRAM = None
+# Small enough for a test; the numbers mean nothing.
+TINY = ["--images", "2", "--samples", "1", "--sample-ms", "1", "--warmup-ms", "0"]
+
+
+def run(*arguments, environment=None, **options):
+    merged = {**os.environ, **(environment or {})}
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=100, env=merged,
+                          **options)
+
+
+def wait_until(condition, limit_s=60):
+    """Asks again every few milliseconds; False when the limit passes."""
+    pause = threading.Event()
+    end = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        pause.wait(0.005)
+    return True
+
+
+def finished_runs(result_file):
+    if not result_file.exists():
+        return 0
+    document = json.loads(result_file.read_text())  # atomic: never half a document
+    return min(len(row["runs"]) for row in document["rows"])
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def assert_one_line_error(self, done, code, *parts):
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stdout, "")
+        lines = done.stderr.strip().splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        for part in parts:
+            self.assertIn(part, lines[0])
+
+
+class Usage(Scratch):
+    def test_version_and_help(self):
+        self.assertRegex(run("--version").stdout, r"^sluice \d+\.\d+\.\d+ \(")
+        shown = run("--help")
+        self.assertEqual(shown.returncode, 0)
+        for word in ("quick", "env", "data", "bench", "Exit codes"):
+            self.assertIn(word, shown.stdout)
+        self.assertIn("Examples:", run("quick", "--help").stdout)
+
+    def test_misspelt_command_and_flag(self):
+        self.assert_one_line_error(run("qick"), 2, "qick", "'quick'")
+        self.assert_one_line_error(run("quick", "--imagse", "3"), 2, "--imagse", "'--images'")
+        self.assert_one_line_error(run("data", "mkae"), 2, "mkae", "'make'")
+        self.assert_one_line_error(run(), 2, "quick")
+
+    def test_bad_values(self):
+        self.assert_one_line_error(run("quick", "--runs", "0"), 2, "--runs", "0")
+        self.assert_one_line_error(run("quick", "--cpus", "9999"), 2, "9999")
+        self.assert_one_line_error(run("quick", "--peer", "opencv"), 2, "NAME=PROGRAM")
+        self.assert_one_line_error(run("quick", "--peer", "x=no/such/program"), 2, "no/such/program")
+        self.assert_one_line_error(run("quick", "--resume"), 2, "--out")
+        self.assert_one_line_error(run("quick", "--log-level", "loud"), 2, "loud", "debug")
+
+    def test_worker_by_hand(self):
+        self.assert_one_line_error(run("worker"), 2, "SLUICE_PEER_IN")
+
+
+class Quick(Scratch):
+    def test_json_is_the_result_file(self):
+        out = self.folder / "run"
+        done = run("quick", "--json", "--quiet", "--out", out, "--runs", "3", *TINY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual(document, json.loads((out / "results" / "quick.json").read_text()))
+        self.assertEqual(len(document["canary"]), 3)
+        for row in document["rows"] + document["canary"]:
+            self.assertEqual(row["status"], "ok", row)
+            self.assertEqual(row["n_runs"], 3)
+            self.assertLess(row["ci95"]["low"], row["ci95"]["high"])
+            self.assertEqual(len({run["pid"] for run in row["runs"]}), 3, "every run is a fresh process")
+            for one in row["runs"]:
+                self.assertTrue(all(isinstance(ns, int) and ns > 0 for ns in one["samples_ns"]))
+        for name in ("env.json", "report.md", "report.html", "resolved_config.yaml"):
+            self.assertTrue((out / name).exists(), name)
+        self.assertFalse((out / "data").exists(), "generated data is removed")
+
+    def test_table_and_report_path(self):
+        out = self.folder / "run"
+        done = run("quick", "--quiet", "--out", out, "--runs", "1", *TINY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for word in ("decode/jpeg", "resize", "normalise", "pipeline", "canary", str(out / "report.html")):
+            self.assertIn(word, done.stdout)
+
+    def test_interrupted_then_resumed(self):
+        out = self.folder / "run"
+        result = out / "results" / "quick.json"
+        arguments = ["quick", "--quiet", "--out", str(out), "--runs", "6", *TINY]
+        running = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertTrue(wait_until(lambda: finished_runs(result) >= 2 or running.poll() is not None))
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 130, errors)
+        before = json.loads(result.read_text())
+        kept = {row["case"]: [run["run_id"] for run in row["runs"]] for row in before["rows"]}
+        self.assertTrue(all(2 <= len(ids) < 6 for ids in kept.values()), kept)
+
+        self.assert_one_line_error(run(*arguments), 2, str(out), "--resume")
+        done = run(*arguments, "--resume")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        after = json.loads(result.read_text())
+        for row in after["rows"]:
+            ids = [run["run_id"] for run in row["runs"]]
+            self.assertEqual(row["status"], "ok")
+            self.assertEqual(len(ids), 6)
+            self.assertEqual(ids[:len(kept[row["case"]])], kept[row["case"]], "finished runs are kept")
+            self.assertEqual([run["block"] for run in row["runs"]], list(range(6)))
+
+    def test_resume_with_another_configuration_is_refused(self):
+        out = self.folder / "run"
+        self.assertEqual(run("quick", "--quiet", "--out", out, "--runs", "1", *TINY).returncode, 0)
+        done = run("quick", "--quiet", "--out", out, "--resume", "--runs", "2", *TINY)
+        self.assert_one_line_error(done, 2, "quick.json", "runs")
+
+    def test_killed_supervisor_leaves_a_valid_folder_and_no_worker(self):
+        out = self.folder / "run"
+        result = out / "results" / "quick.json"
+        running = subprocess.Popen([PROGRAM, "quick", "--quiet", "--out", str(out), "--runs", "500", *TINY],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.assertTrue(wait_until(lambda: finished_runs(result) >= 1))
+        pids = {run["pid"] for row in json.loads(result.read_text())["rows"] for run in row["runs"]}
+        running.kill()
+        running.wait()
+        json.loads(result.read_text())
+        mine = str(out)
+
+        def workers_left():
+            left = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout
+            return [line for line in left.splitlines() if " worker" in line and mine in line]
+        self.assertTrue(wait_until(lambda: not workers_left(), 10), pids)
+
+    def test_a_slowed_row_is_recorded(self):
+        out = self.folder / "run"
+        done = run("quick", "--quiet", "--json", "--out", out, "--runs", "1", *TINY,
+                   environment={"SLUICE_INJECT_SLOWDOWN": "decode/jpeg/threads=1=300%"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("SLUICE_INJECT_SLOWDOWN", json.loads(done.stdout)["environment"]["variables"])
+        bad = run("quick", "--quiet", "--out", self.folder / "bad", "--runs", "1", *TINY,
+                  environment={"SLUICE_INJECT_SLOWDOWN": "lots"})
+        self.assertEqual(bad.returncode, 5)
+        self.assertIn("lots", bad.stderr)
+
+
+class BadInput(Scratch):
+    def test_missing_and_empty_data(self):
+        self.assert_one_line_error(run("quick", "--quiet", "--out", self.folder / "a", "--data-dir", "no/such"), 2, "no/such")
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.assert_one_line_error(run("quick", "--quiet", "--out", self.folder / "b", "--data-dir", empty), 2, str(empty), "jpg")
+
+    def test_damaged_image_fails_its_rows_and_names_the_file(self):
+        data = self.folder / "data"
+        self.assertEqual(run("data", "make", "--kind", "rgb", "--count", "2", "--out", data, "--quiet").returncode, 0)
+        victim = sorted(data.glob("*.jpg"))[1]
+        victim.write_bytes(victim.read_bytes()[:3000])
+        done = run("quick", "--quiet", "--out", self.folder / "run", "--data-dir", data, "--runs", "1",
+                   "--sample-ms", "1", "--warmup-ms", "0")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn(victim.name, done.stderr + done.stdout)
+
+    def test_out_cannot_be_a_folder(self):
+        blocker = self.folder / "file"
+        blocker.write_text("x")
+        self.assert_one_line_error(run("quick", "--quiet", "--out", blocker / "run", *TINY), 2, str(blocker))
+
+    def test_full_disk_is_one_line_and_nothing_half_written(self):
+        out = self.folder / "run"
+
+        def tiny_files():
+            import resource
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+        done = run("quick", "--quiet", "--out", out, *TINY, preexec_fn=tiny_files)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        for path in out.rglob("*"):
+            self.assertNotIn(".tmp", path.name)
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=1)

@@ -10,6 +10,7 @@ namespace sluice::cli {
 void add_all_commands(CLI::App& root, Context& context);
 
 void add_bench(CLI::App& root, Context& context);
+void add_compare(CLI::App& root, Context& context);
 void add_completion(CLI::App& root, Context& context);
 void add_data(CLI::App& root, Context& context);
 void add_docs(CLI::App& root, Context& context);

@@ -1,0 +1,94 @@
+// sluice/cli/compare.cpp - `sluice compare`: gates one set of results against another.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/gate/compare.h"
+
+#include "sluice/cli/commands.h"
+#include "sluice/core/file.h"
+#include "sluice/report/compare_table.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace sluice::cli {
+namespace {
+
+struct CompareArgs {
+  std::string base;
+  std::string candidate;
+  std::string threshold = "5%";
+  std::string alpha = "0.05";
+};
+
+report::TextOptions text_options() {
+  report::TextOptions options;
+  options.width = 120;
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const char* no_colour = std::getenv("NO_COLOR");
+  options.colour = terminal && (no_colour == nullptr || *no_colour == '\0');
+  winsize size{};
+  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60) {
+    options.width = size.ws_col;
+  }
+  return options;
+}
+
+ExitCode exit_code_of(gate::Outcome outcome) {
+  switch (outcome) {
+    case gate::Outcome::regression:
+    case gate::Outcome::failed_rows:
+      return ExitCode::regression;
+    case gate::Outcome::improved:
+    case gate::Outcome::same:
+    case gate::Outcome::no_verdict:
+      break;
+  }
+  return ExitCode::done;
+}
+
+Result<ExitCode> run_compare(const CompareArgs& args, const Globals& globals) {
+  gate::CompareOptions options;
+  SLUICE_TRY(options.threshold, parse_fraction(args.threshold, "--threshold"));
+  SLUICE_TRY(options.alpha, parse_fraction(args.alpha, "--alpha"));
+  SLUICE_TRY(const auto comparison, gate::compare_paths(args.base, args.candidate, options));
+  const std::string json = gate::to_json(comparison).dump(2) + "\n";
+  if (!globals.out.empty()) {
+    SLUICE_CHECK(create_folders(globals.out));
+    SLUICE_CHECK(write_file_atomic(globals.out / "verdict.json", json));
+  }
+  const std::string text = globals.json ? json : report::compare_table(comparison, text_options());
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return exit_code_of(comparison.outcome);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& root, Context& context) {
+  auto args = std::make_shared<CompareArgs>();
+  CLI::App* sub = add_command(
+      root, context, "compare",
+      "compare two result files or run folders; exit 1 when a row got slower",
+      [args, &context]() -> Result<ExitCode> { return run_compare(*args, context.globals); });
+  sub->add_option("base", args->base, "result file or run folder to compare with")
+      ->type_name("BASE")
+      ->required();
+  sub->add_option("candidate", args->candidate, "result file or run folder that is judged")
+      ->type_name("CANDIDATE")
+      ->required();
+  sub->add_option("--threshold", args->threshold,
+                  "loss that a significant difference must exceed to count")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  sub->add_option("--alpha", args->alpha, "chance of any false verdict over all rows (Holm)")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  add_examples(*sub, {"sluice compare runs/before runs/after",
+                      "sluice compare base.json candidate.json --threshold 3%",
+                      "sluice compare runs/before runs/after --json | jq .verdict"});
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,235 @@
+// sluice/report/compare_table.cpp - a comparison as aligned text.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/report/compare_table.h"
+
+#include "sluice/core/text.h"
+#include "sluice/report/format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace sluice::report {
+namespace {
+
+using gate::RowComparison;
+using gate::Verdict;
+
+constexpr std::size_t kColumns = 8;
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kCaseFloor =
+    20;  // a line may pass the width rather than clip a case name further
+constexpr std::array<bool, kColumns> kRightAligned = {false, false, true, true,
+                                                      true,  true,  true, false};
+using Cells = std::array<std::string, kColumns>;
+
+constexpr const char* kBold = "1";
+constexpr const char* kDim = "2";
+constexpr const char* kRed = "31";
+constexpr const char* kGreen = "32";
+constexpr const char* kYellow = "33";
+
+class Paint {
+ public:
+  explicit Paint(bool on) : on_(on) {}
+  [[nodiscard]] std::string operator()(const char* code, const std::string& text) const {
+    return on_ && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+  }
+
+ private:
+  bool on_;
+};
+
+const char* colour_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::regression:
+      return kRed;
+    case Verdict::improved:
+      return kGreen;
+    case Verdict::no_verdict:
+      return kYellow;
+    case Verdict::same:
+    case Verdict::not_judged:
+      break;
+  }
+  return kDim;
+}
+
+std::string verdict_text(Verdict verdict) {
+  std::string text = gate::to_string(verdict);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string none() {
+  return std::string(kNone);
+}
+
+std::string value_cell(const std::optional<gate::Side>& side) {
+  return side && side->value ? significant(*side->value, 4) : none();
+}
+
+std::string ratio_cell(const RowComparison& row) {
+  if (!row.ratio_point) return none();
+  if (!row.ratio) return fmt::format("{:.3f}", *row.ratio_point);
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", row.ratio->point, row.ratio->low, row.ratio->high);
+}
+
+std::string p_cell(const std::optional<double>& p) {
+  if (!p) return none();
+  return *p < 1e-3 ? "<0.001" : fmt::format("{:.3f}", *p);
+}
+
+std::string mde_cell(const RowComparison& row) {
+  return row.mde ? fmt::format("{:.1f} %", 100 * *row.mde) : none();
+}
+
+Cells titles(const gate::Comparison& comparison) {
+  return {"case",
+          "library",
+          "base",
+          "candidate",
+          fmt::format("ratio [{:g} %]", 100 * comparison.options.confidence),
+          "p Holm",
+          "MDE",
+          "verdict"};
+}
+
+Cells cells_of(const RowComparison& row) {
+  return {printable(gate::label(row)),
+          printable(row.library),
+          value_cell(row.base) + " " + printable(row.unit),
+          value_cell(row.candidate),
+          ratio_cell(row),
+          p_cell(row.p_holm),
+          mde_cell(row),
+          verdict_text(row.verdict)};
+}
+
+std::string padded(const std::string& text, std::size_t width, bool right) {
+  const std::size_t used = display_width(text);
+  const std::string space(width > used ? width - used : 0, ' ');
+  return right ? space + text : text + space;
+}
+
+std::string trimmed(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+/// What a reader of the table would otherwise ask: why no verdict, why a large change is "same".
+std::string remark(const RowComparison& row, double threshold) {
+  if (row.verdict == Verdict::no_verdict) return row.reason;
+  const double ratio = row.ratio_point.value_or(1);
+  const bool large = 1 - std::min(ratio, 1 / ratio) > threshold;
+  return row.verdict == Verdict::same && large ? row.reason : "";
+}
+
+std::string judged_table(const gate::Comparison& comparison, const TextOptions& options) {
+  const Paint paint(options.colour);
+  std::vector<const RowComparison*> rows;
+  std::vector<Cells> lines{titles(comparison)};
+  for (const RowComparison& row : comparison.rows) {
+    if (row.verdict == Verdict::not_judged) continue;
+    rows.push_back(&row);
+    lines.push_back(cells_of(row));
+  }
+  if (rows.empty()) return "no row was measured on both sides\n";
+  std::array<std::size_t, kColumns> width{};
+  std::size_t total = (kColumns - 1) * kGap;
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    for (const Cells& cells : lines)
+      width[c] = std::max(width[c], display_width(cells[c]));
+    total += width[c];
+  }
+  if (total > options.width && width[0] > kCaseFloor) {
+    width[0] -= std::min(width[0] - kCaseFloor, total - options.width);
+  }
+
+  std::string out;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::string line;
+    for (std::size_t c = 0; c + 1 < kColumns; ++c) {
+      line +=
+          padded(clip(lines[i][c], width[c]), width[c], kRightAligned[c]) + std::string(kGap, ' ');
+    }
+    if (i == 0) {
+      out += paint(kDim, line + lines[i].back()) + "\n";
+      continue;
+    }
+    const RowComparison& row = *rows[i - 1];
+    out += trimmed(line + paint(colour_of(row.verdict), lines[i].back())) + "\n";
+    const std::string why = remark(row, comparison.options.threshold);
+    if (!why.empty()) out += paint(kDim, "    " + why) + "\n";
+  }
+  return out;
+}
+
+/// Name and reason, aligned; `ratio` for the canary, whose speed is the point.
+std::string listing(const std::vector<const RowComparison*>& rows, bool ratio, const Paint& paint) {
+  std::size_t name_width = 0;
+  std::size_t ratio_width = 0;
+  const auto name = [](const RowComparison& row) {
+    return printable(gate::label(row)) + "  " + printable(row.library);
+  };
+  for (const RowComparison* row : rows) {
+    name_width = std::max(name_width, display_width(name(*row)));
+    ratio_width = std::max(ratio_width, display_width(ratio_cell(*row)));
+  }
+  std::string out;
+  for (const RowComparison* row : rows) {
+    std::string line = "  " + padded(name(*row), name_width, false) + std::string(kGap, ' ');
+    if (ratio) line += padded(ratio_cell(*row), ratio_width, false) + std::string(kGap, ' ');
+    out += line + (row->newly_failed ? paint(kRed, row->reason) : row->reason) + "\n";
+  }
+  return out;
+}
+
+const char* colour_of(gate::Outcome outcome) {
+  switch (outcome) {
+    case gate::Outcome::regression:
+    case gate::Outcome::failed_rows:
+      return kRed;
+    case gate::Outcome::improved:
+      return kGreen;
+    case gate::Outcome::no_verdict:
+      return kYellow;
+    case gate::Outcome::same:
+      break;
+  }
+  return kBold;
+}
+
+}  // namespace
+
+std::string compare_table(const gate::Comparison& comparison, const TextOptions& options) {
+  const Paint paint(options.colour);
+  std::string out = fmt::format("base       {}\ncandidate  {}\n", printable(comparison.base_name),
+                                printable(comparison.candidate_name));
+  for (const std::string& warning : comparison.warnings) {
+    out += paint(kYellow, "warning: " + warning) + "\n";
+  }
+  out += "\n" + judged_table(comparison, options);
+
+  std::vector<const RowComparison*> listed;
+  for (const RowComparison& row : comparison.rows) {
+    if (row.verdict == Verdict::not_judged) listed.push_back(&row);
+  }
+  if (!listed.empty())
+    out += "\n" + paint(kBold, "not judged") + "\n" + listing(listed, false, paint);
+
+  std::vector<const RowComparison*> machine;
+  for (const RowComparison& row : comparison.machine)
+    machine.push_back(&row);
+  if (!machine.empty()) {
+    out += "\n" + paint(kBold, "machine") +
+           " (canary: fixed work; if it moved, the machine did)\n" + listing(machine, true, paint);
+  }
+  out += "\n" + paint(colour_of(comparison.outcome), comparison.summary) + "\n";
+  return out;
+}
+
+}  // namespace sluice::report

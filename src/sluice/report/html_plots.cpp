@@ -139,7 +139,7 @@ std::string histogram(const Lane& lane, const Domain& domain, double bottom, dou
 }
 
 std::string axis(const Row& row, const Domain& domain, double y) {
-  const Scale scale(has_summary(row) ? row.summary->median : domain.high, printable(row.unit));
+  const Scale scale = has_summary(row) ? scale_of(row) : Scale(domain.high, "");
   std::string out =
       fmt::format("<line class=\"axis\" x1=\"2%\" x2=\"98%\" y1=\"{0:.1f}\" y2=\"{0:.1f}\"/>", y);
   constexpr std::pair<double, const char*> kLabels[] = {{0, "start"}, {0.5, "middle"}, {1, "end"}};
@@ -230,7 +230,7 @@ std::string comparison(const Section& section) {
     out += fmt::format("<figure><h3>{}</h3>\n", escape_html(clip(case_cell(head), 80)));
     for (const Line* line : lines) {
       const Row& row = *line->row;
-      const Scale scale(row.summary->median, printable(row.unit));
+      const Scale scale = scale_of(row);
       out += fmt::format(
           "<div class=\"pair{}\"><span>{}</span><svg class=\"bars\" height=\"16\" "
           "aria-hidden=\"true\">"
@@ -290,7 +290,7 @@ std::string distribution(const Row& row) {
   }
   body += axis(row, domain, height + 2);
 
-  const std::string unit = unit_of(row);
+  const std::string unit = scale_of(row).unit();
   const std::string words =
       fmt::format("{} samples of {} in {} runs, {}", samples, case_cell(row), lanes.size(), unit);
   std::string note = fmt::format("{} · {} samples", unit, samples);

@@ -64,7 +64,7 @@ thead th { font-weight: 500; font-size: .8125rem; color: var(--soft); border-bot
 .rows tr.again th { color: transparent; user-select: none; } .rows tr.inside th, .rows tr.inside td { border-bottom-color: transparent; }
 td.empty { color: var(--soft); }
 .best .median { font-weight: 700; }
-.bar { width: 11rem; min-width: 7rem; }
+.bar { width: 11rem; min-width: 7rem; } .library { min-width: 5.5rem; }
 .range { display: block; font-size: .8125rem; color: var(--soft); white-space: nowrap; }
 .chip { display: inline-block; font-size: .8125rem; white-space: nowrap; }
 .chip::before { content: ""; display: inline-block; width: .5rem; height: .5rem; border-radius: 50%; margin-right: .4rem; background: currentColor; }
@@ -98,7 +98,7 @@ details { margin-top: 1rem; font-size: .9rem; } summary { cursor: pointer; color
 pre { background: var(--faint); border: 1px solid var(--line); border-radius: .4rem; padding: .8rem 1rem; margin: .8rem 0 0; font: .875rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
 footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .8125rem; color: var(--soft); }
 
-@media (max-width: 760px) {
+@media (max-width: 960px) {
   main { padding: 1.5rem 1rem 3rem; }
   h1 { font-size: 1.55rem; }
   .cards { grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: .6rem; } .card { padding: .7rem .8rem; } .card .value { font-size: 1.3rem; }
@@ -107,12 +107,13 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line);
   .rows tr { border-bottom: 1px solid var(--line); padding: .7rem 0; } .rows tr.inside { border-bottom-style: dashed; }
   .rows th, .rows td { border: 0; padding: .1rem 0; } .rows tbody th { font-weight: 600; } .rows tr.again th { color: var(--soft); font-weight: 400; }
   .rows td { display: grid; grid-template-columns: 7.5rem 1fr; gap: .8rem; text-align: left; align-items: start; }
-  .rows td::before { content: attr(data-label); color: var(--soft); font-size: .8125rem; line-height: 1.35rem; }
+  .rows td::before { content: attr(data-label); color: var(--soft); font-size: .8125rem; line-height: 1.35rem; font-weight: 400; }
   .rows td.empty { display: none; }
-  .number { white-space: normal; } .bar { width: auto; } .reason { max-width: none; }
+  .number, .range { white-space: normal; } .bar { width: auto; min-width: 0; } .library { min-width: 0; } .reason { max-width: none; }
   .pair { grid-template-columns: 5rem 1fr; } .pair .value { grid-column: 2; text-align: left; margin-top: -.4rem; }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
 }
+@media (min-width: 1100px) { .reason { min-width: 12rem; } }
 @media print {
   :root { color-scheme: light; --paper: #fff; --card: #fff; --ink: #000; --soft: #444; --line: #bbb; --accent: #0f6a8b; --accent-soft: #c9dfe7; --dot: #0f6a8b; --good: #1d5a34; --warn: #6d4700; --warn-soft: #fff; --bad: #8e1d17; }
   body { font-size: 10pt; -webkit-print-color-adjust: exact; print-color-adjust: exact; } main { max-width: none; padding: 0; }

@@ -31,14 +31,14 @@ std::string row_html(const Line& line, bool again, bool inside, bool libraries, 
   std::string out =
       fmt::format("<tr role=\"row\" class=\"{}{}{}\"><th role=\"rowheader\" scope=\"row\">{}</th>",
                   line.best ? "best " : "", again ? "again " : "", inside ? "inside" : "",
-                  escape_html(case_cell(row)));
+                  escape_html(clip(case_cell(row), 160)));
   if (libraries) {
-    std::string library = escape_html(library_cell(row));
+    std::string library = escape_html(clip(library_cell(row), 60));
     if (!row.library_version.empty()) {
       library = fmt::format("<span title=\"version {}\">{}</span>",
                             escape_html(printable(row.library_version)), library);
     }
-    out += cell("Library", library);
+    out += cell("Library", library, "library");
   }
   out += cell("Median ± sd", escape_html(median_cell(row)), "number median");
   std::string interval(kNone);
@@ -103,7 +103,7 @@ std::string scenario_cards(const Section& section) {
   if (order.size() > kMost) return out;
   for (const auto& name : order) {
     const Row& row = *best[name];
-    const Scale scale(row.summary->median, printable(row.unit));
+    const Scale scale = scale_of(row);
     std::vector<std::string> more;
     if (section.several_libraries) more.push_back(library_cell(row));
     if (const std::string axes = axes_of(row); !axes.empty()) more.push_back(axes);

@@ -118,14 +118,10 @@ std::string library_cell(const Row& row) {
   return printable(row.library);
 }
 
-namespace {
 Scale scale_of(const Row& row) {
-  return Scale(has_summary(row) ? row.summary->median : 0, printable(row.unit));
-}
-}  // namespace
-
-std::string unit_of(const Row& row) {
-  return scale_of(row).unit();
+  constexpr std::size_t kLongestUnit =
+      16;  // columns: a table must not be as wide as a unit may be long
+  return Scale(has_summary(row) ? row.summary->median : 0, clip(printable(row.unit), kLongestUnit));
 }
 
 std::string median_cell(const Row& row) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/report/format.h"
 #include "sluice/results/result_file.h"
 
 #include <string>
@@ -31,7 +32,7 @@ std::vector<Section> sections(const std::vector<results::ResultFile>& files);
 // Cells. Plain text, not yet escaped for any format; strings of the file went through printable().
 std::string case_cell(const measure::Row& row);
 std::string library_cell(const measure::Row& row);
-std::string unit_of(const measure::Row& row);        // as scaled for this row
+Scale scale_of(const measure::Row& row);             // how the numbers of this row are shown
 std::string median_cell(const measure::Row& row);    // "871.2 ± 9.4 img/s"
 std::string interval_cell(const measure::Row& row);  // "860.1 to 882.3"
 std::string cv_cell(const measure::Row& row);

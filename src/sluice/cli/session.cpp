@@ -9,6 +9,7 @@
 #include "sluice/env/collect.h"
 #include "sluice/env/noise.h"
 #include "sluice/env/profile.h"
+#include "sluice/gate/peer_ratio.h"
 #include "sluice/image/dataset.h"
 #include "sluice/image/photo_dataset.h"
 #include "sluice/image/simd.h"
@@ -144,6 +145,14 @@ void put_rows(results::ResultFile& file, const std::vector<measure::Row>& rows) 
     (is_canary(row) ? file.canary : file.rows).push_back(row);
 }
 
+/// With peers beside us, the ratio to each.
+void put_summary(results::ResultFile& file) {
+  Json ratios = Json::array();
+  for (const gate::PeerRatio& ratio : gate::peer_ratios(file))
+    ratios.push_back(gate::to_json(ratio));
+  if (!ratios.empty()) file.extra = Json{{"summary", Json{{"peer_ratios", std::move(ratios)}}}};
+}
+
 /// Rows of an earlier visit, in the order of `subjects`; a row that is not there yet is empty.
 std::vector<measure::Row> rows_for(const std::vector<measure::SubjectSpec>& subjects,
                                    const results::ResultFile& file) {
@@ -243,7 +252,9 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
                                 write};
   SLUICE_TRY(measure::WaveResult wave,
              measure::run_wave(subjects, plan.policy, runner, std::move(so_far)));
-  SLUICE_CHECK(write(wave.rows));
+  put_rows(file, wave.rows);
+  put_summary(file);
+  SLUICE_CHECK(folder.write_result(result_name, file));
   SLUICE_CHECK(write_reports(folder, file));
   return SessionResult{std::move(file), folder.path(), wave.interrupted};
 }
@@ -254,6 +265,11 @@ Result<ExitCode> show_session(const Context& context, const SessionResult& sessi
     fmt::print("{}", results::to_text(results::to_json(session.file)));
   } else {
     fmt::print("{}\n", report::text_table(files));
+    for (const gate::PeerRatio& ratio : gate::peer_ratios(session.file)) {
+      fmt::print("{}: {} is {:.3f} x {} (95 % interval {:.3f} to {:.3f}, {} pairs)\n",
+                 ratio.case_name, ratio.library, ratio.ratio.point, ratio.peer, ratio.ratio.low,
+                 ratio.ratio.high, ratio.pairs);
+    }
     fmt::print("report: {}\n", (session.folder / "report.html").string());
   }
   if (session.interrupted) {

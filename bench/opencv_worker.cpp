@@ -1,0 +1,84 @@
+// bench/opencv_worker.cpp - OpenCV behind the worker protocol: the peer that our decoder is measured beside.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+
+#include "sluice/image/codec.h"
+#include "sluice/measure/worker_server.h"
+#include "sluice/scenario/inputs.h"
+#include "sluice/scenario/item_subject.h"
+
+namespace sluice::bench {
+namespace {
+
+constexpr int kTolerance = 1;  // another build of libjpeg may round the chroma differently
+
+/// cv::imdecode of the same files in memory, each into a matrix that is kept, as ours are.
+class OpencvDecodeSubject final : public scenario::ItemSubject {
+ public:
+  OpencvDecodeSubject(std::vector<scenario::EncodedFile> files, int threads)
+      : ItemSubject(files.size(), threads), files_(std::move(files)), outputs_(files_.size()) {}
+
+  Result<std::string> check() override {
+    run_pass();
+    image::Image ours;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      SLUICE_CHECK(scenario::named(files_[i].name, image::decode(ours, files_[i].bytes)));
+      if (const int worst = distance(ours.view<std::uint8_t>(), outputs_[i]); worst > kTolerance) {
+        return Error{Errc::measurement, fmt::format("{}: {} from our pixels", files_[i].name, worst)};
+      }
+    }
+    return std::string("within 1 of sluice");
+  }
+  [[nodiscard]] double bytes_per_item() const override { return 0; }
+
+ protected:
+  void run_item(std::size_t index, unsigned) override {
+    auto& bytes = files_[index].bytes;
+    const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8UC1, bytes.data());
+    cv::imdecode(encoded, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION, &outputs_[index]);
+    if (outputs_[index].empty()) throw std::runtime_error(files_[index].name + ": OpenCV decodes nothing");
+  }
+
+ private:
+  /// Largest difference, theirs being BGR; 256 when the sizes differ.
+  static int distance(image::ImageView<std::uint8_t> ours, const cv::Mat& theirs) {
+    if (theirs.cols != ours.width() || theirs.rows != ours.height() || theirs.channels() != 3) return 256;
+    int worst = 0;
+    for (int y = 0; y < ours.height(); ++y) {
+      const auto* row = theirs.ptr<std::uint8_t>(y);
+      for (int x = 0; x < ours.width(); ++x) {
+        for (int c = 0; c < 3; ++c) worst = std::max(worst, std::abs(ours.at(x, y, c) - row[3 * x + 2 - c]));
+      }
+    }
+    return worst;
+  }
+
+  std::vector<scenario::EncodedFile> files_;
+  std::vector<cv::Mat> outputs_;
+};
+
+measure::Catalogue catalogue() {
+  measure::Catalogue catalogue{"opencv", CV_VERSION, {}};
+  catalogue.scenarios["decode/jpeg"] =
+      [](const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
+    cv::setNumThreads(1);  // ours are the threads: one decode on each
+    SLUICE_TRY(auto files, scenario::read_files(context.data_dir));
+    return std::unique_ptr<measure::Subject>(std::make_unique<OpencvDecodeSubject>(std::move(files), context.threads));
+  };
+  return catalogue;
+}
+
+}  // namespace
+}  // namespace sluice::bench
+
+int main() {
+  const auto served = sluice::measure::serve_on_environment(sluice::bench::catalogue());
+  if (served) return 0;
+  std::fprintf(stderr, "opencv_worker: %s\n", served.error().message.c_str());
+  return 2;
+}

@@ -28,31 +28,53 @@ void normalize_hwc(ImageSpan<float> dst, ImageView<std::uint8_t> src, const Norm
 
 using Floats = hn::ScalableTag<float>;
 using Ints = hn::Rebind<std::int32_t, Floats>;
-using Bytes4 = hn::Rebind<std::uint8_t, Floats>;  // as many bytes as a vector has floats
+using FloatBytes = hn::Rebind<std::uint8_t, Floats>;  // as many bytes as a vector has floats
 
 template <class V>
 HWY_INLINE hn::Vec<Floats> to_float(V bytes) {
   return hn::ConvertTo(Floats(), hn::PromoteTo(Ints(), bytes));
 }
 
+using Bytes16 = hn::FixedTag<std::uint8_t, 16>;
+
+/// Part `kPart` of sixteen bytes: as many as a vector has floats (4, 8 or 16).
+template <std::size_t kPart, class V>
+HWY_INLINE hn::Vec<FloatBytes> part_of(V bytes) {
+  constexpr std::size_t kLanes = hn::MaxLanes(Floats());
+  const auto shifted =
+      hn::ShiftRightBytes<static_cast<int>((kPart * kLanes) % 16)>(Bytes16(), bytes);
+  if constexpr (kLanes == 4) {
+    const hn::Half<Bytes16> half;
+    return hn::LowerHalf(hn::Half<decltype(half)>(), hn::LowerHalf(half, shifted));
+  } else if constexpr (kLanes == 8) {
+    return hn::LowerHalf(hn::Half<Bytes16>(), shifted);
+  } else {
+    return shifted;
+  }
+}
+
 /// Sixteen bytes of one channel to its plane.
 template <class V>
 HWY_INLINE void store_plane(float* to, V bytes, float scale, float offset) {
-  const hn::FixedTag<std::uint8_t, 16> d;
-  alignas(16) std::uint8_t lanes[16];
-  hn::Store(bytes, d, lanes);
-  const std::size_t step = hn::Lanes(Floats());
+  constexpr std::size_t kLanes = hn::MaxLanes(Floats());
   const auto s = hn::Set(Floats(), scale);
   const auto o = hn::Set(Floats(), offset);
-  for (std::size_t i = 0; i < 16; i += step)
-    hn::StoreU(hn::MulAdd(to_float(hn::LoadU(Bytes4(), lanes + i)), s, o), Floats(), to + i);
+  const auto store = [&](std::size_t i, auto part) HWY_ATTR {
+    hn::StoreU(hn::MulAdd(to_float(part), s, o), Floats(), to + i * kLanes);
+  };
+  store(0, part_of<0>(bytes));
+  if constexpr (kLanes <= 8) store(1, part_of<1>(bytes));
+  if constexpr (kLanes == 4) {
+    store(2, part_of<2>(bytes));
+    store(3, part_of<3>(bytes));
+  }
 }
 
 /// One row of `width` pixels to kChannels planes that are `plane` floats apart.
 template <std::size_t kChannels>
 void planes(float* to, std::size_t plane, const std::uint8_t* from, std::size_t width,
             const Normalization& n) {
-  const hn::FixedTag<std::uint8_t, 16> d;
+  const Bytes16 d;
   std::size_t x = 0;
   for (; x + 16 <= width; x += 16) {
     hn::Vec<decltype(d)> c0, c1, c2, c3;
@@ -115,7 +137,7 @@ void normalize_hwc(ImageSpan<float> dst, ImageView<std::uint8_t> src, const Norm
     std::size_t i = 0;
     std::size_t c = 0;
     for (; i + lanes <= src.row_samples(); i += lanes) {
-      const auto value = to_float(hn::LoadU(Bytes4(), from + i));
+      const auto value = to_float(hn::LoadU(FloatBytes(), from + i));
       hn::StoreU(hn::MulAdd(value, hn::LoadU(Floats(), scale + c), hn::LoadU(Floats(), offset + c)),
                  Floats(), to + i);
       c += step;

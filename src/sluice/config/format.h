@@ -79,7 +79,7 @@ struct ListOf {
   }
   [[nodiscard]] std::string type() const { return "list of " + format.type(); }
   [[nodiscard]] std::string range() const {
-    const std::string each = format.range();
+    std::string each = format.range();
     if (min_count == 0) return each;
     return fmt::format("at least {} element{}{}{}", min_count, min_count == 1 ? "" : "s",
                        each.empty() ? "" : ", each ", each);

@@ -9,6 +9,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
+#include <yaml-cpp/node/node.h>  // parser.h only names YAML::Node, which clang-tidy takes for ours
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>

@@ -6,6 +6,8 @@
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -52,7 +54,8 @@ void for_each_ancestor(std::string group, Visit visit) {
 std::optional<double> quota_v2(const ReadFile& read, const std::string& group) {
   std::optional<double> quota;
   for_each_ancestor(group, [&](const std::string& part) {
-    if (const auto text = read("/sys/fs/cgroup" + part + "/cpu.max")) {
+    const std::string path = fmt::format("/sys/fs/cgroup{}/cpu.max", part);
+    if (const auto text = read(path)) {
       quota = stricter(quota, parse_cpu_max(*text));
     }
   });
@@ -64,7 +67,7 @@ std::optional<double> quota_v1(const ReadFile& read, const std::string& controll
   std::optional<double> quota;
   for (const std::string& mount : {controllers, std::string("cpu")}) {
     for_each_ancestor(group, [&](const std::string& part) {
-      const std::string folder = "/sys/fs/cgroup/" + mount + part;
+      const std::string folder = fmt::format("/sys/fs/cgroup/{}{}", mount, part);
       const auto limit = read(folder + "/cpu.cfs_quota_us");
       const auto period = read(folder + "/cpu.cfs_period_us");
       if (limit && period) quota = stricter(quota, parse_cfs_quota(*limit, *period));

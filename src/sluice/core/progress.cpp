@@ -52,7 +52,7 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
-std::string with_unit(std::string text, const Live& bar) {
+std::string with_unit(const std::string& text, const Live& bar) {
   return bar.unit.empty() ? text : text + " " + bar.unit;
 }
 
@@ -243,7 +243,7 @@ void Progress::print(std::string_view lines) {
   }
 }
 
-Progress::Bar Progress::bar(std::string name, std::uint64_t total, std::string unit) {
+Progress::Bar Progress::bar(std::string_view name, std::uint64_t total, std::string_view unit) {
   State& s = *state_;
   if (s.options.quiet) return {nullptr, 0};
   const std::lock_guard lock(s.mutex);

@@ -57,7 +57,7 @@ class Progress {
     std::size_t id_;
   };
   /// `total` 0: not known, so no share and no time left are shown. `unit` is a plural ("images").
-  Bar bar(std::string name, std::uint64_t total, std::string unit = "");
+  Bar bar(std::string_view name, std::uint64_t total, std::string_view unit = {});
 
  private:
   struct State;

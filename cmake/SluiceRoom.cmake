@@ -16,6 +16,10 @@ endif()
 set_target_properties(sluice_flags PROPERTIES EXPORT_NAME flags)
 install(TARGETS sluice_flags EXPORT SluiceTargets)
 
+# In the fuzz build only code that a fuzzer reaches needs coverage and speed: the rest compiles in half the time.
+set(SLUICE_FUZZED_OPTIONS $<$<BOOL:${SLUICE_FUZZ}>:-fsanitize=fuzzer-no-link>)
+set(SLUICE_UNFUZZED_OPTIONS $<$<BOOL:${SLUICE_FUZZ}>:-O0>)
+
 # sluice_room(config SOURCES reader.cpp HEADERS reader.h ROOMS core LIBS yaml-cpp)
 # One folder, one static library. ROOMS is the whole list of rooms it may include from;
 # LIBS are private, PUBLIC_LIBS are those whose types appear in the room's headers.
@@ -26,7 +30,10 @@ function(sluice_room name)
   list(TRANSFORM arg_ROOMS PREPEND sluice_)
   target_link_libraries(sluice_${name} PUBLIC sluice_flags ${arg_ROOMS} ${arg_PUBLIC_LIBS} PRIVATE ${arg_LIBS})
   set_target_properties(sluice_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
-  if(NOT name STREQUAL cli)  # nothing may see cli, not even a program that embeds the rest
+  if(name STREQUAL cli)
+    target_compile_options(sluice_cli PRIVATE ${SLUICE_UNFUZZED_OPTIONS})
+  else()  # nothing may see cli, not even a program that embeds the rest
+    target_compile_options(sluice_${name} PRIVATE ${SLUICE_FUZZED_OPTIONS})
     install(TARGETS sluice_${name} EXPORT SluiceTargets FILE_SET HEADERS)
   endif()
 endfunction()
@@ -41,6 +48,8 @@ function(sluice_test file)
   list(TRANSFORM arg_ROOMS PREPEND sluice_)
   target_link_libraries(${name} PRIVATE ${arg_ROOMS} ${arg_LIBS} GTest::gtest_main GTest::gmock)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(${name} PRIVATE ${SLUICE_UNFUZZED_OPTIONS}
+    $<$<CONFIG:Release>:-O1>)  # the product is what must be optimised as users run it
   target_compile_definitions(${name} PRIVATE SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
   if(arg_LABELS)
@@ -57,6 +66,7 @@ function(sluice_fuzz file)
   list(TRANSFORM arg_ROOMS PREPEND sluice_)
   add_executable(${file} ${file}.cpp)
   target_link_libraries(${file} PRIVATE ${arg_ROOMS} ${arg_LIBS})
+  target_compile_options(${file} PRIVATE -fsanitize=fuzzer-no-link)
   target_link_options(${file} PRIVATE -fsanitize=fuzzer)
   set_target_properties(${file} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
   file(APPEND ${PROJECT_BINARY_DIR}/fuzz_targets.txt "${file} ${PROJECT_SOURCE_DIR}/${arg_CORPUS}\n")

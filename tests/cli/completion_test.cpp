@@ -22,6 +22,7 @@ class CompletionTest : public ::testing::Test {
     CLI::App* make = data->add_subcommand("make", "it's generated: \"all\" of it");
     make->add_option("--kind,-k", kind_, "what to make")->check(CLI::IsMember({"rgb", "video"}));
     make->add_option("--secret", kind_, "not for people")->group("");
+    make->add_option("--count", count_, "how many")->check(CLI::Range(1, 9))->capture_default_str();
     make->add_flag("--quiet", quiet_, "say nothing");
     make->add_option("folder", folder_, "where | to")->required();
     root_.add_subcommand("worker", "internal")->group("");
@@ -30,6 +31,7 @@ class CompletionTest : public ::testing::Test {
   CLI::App root_{"Measures.", "sluice"};
   std::string kind_;
   std::string folder_;
+  int count_ = 3;
   bool quiet_ = false;
 };
 
@@ -37,7 +39,8 @@ TEST_F(CompletionTest, BashKnowsCommandsFlagsAndValues) {
   const std::string script = bash_completion(root_);
   EXPECT_THAT(script, HasSubstr("\"\") words=\"data --help -h\" ;;"));
   EXPECT_THAT(script, HasSubstr("\" data\") words=\"make --help -h\" ;;"));
-  EXPECT_THAT(script, HasSubstr("\" data make\") words=\"--help -h --kind -k --quiet\" ;;"));
+  EXPECT_THAT(script,
+              HasSubstr("\" data make\") words=\"--help -h --kind -k --count --quiet\" ;;"));
   EXPECT_THAT(script, HasSubstr("\" data make --kind\") words=\"rgb video\" ;;"));
   EXPECT_THAT(script, HasSubstr("\" data make\") trail=\" data make\" ;;"));
 }
@@ -70,6 +73,7 @@ TEST_F(CompletionTest, TheReferenceHasASectionPerLeafAndKeepsTablesWhole) {
   EXPECT_THAT(page, Not(HasSubstr("## sluice data\n")));
   EXPECT_THAT(page, HasSubstr("sluice data make [flags] folder\n"));
   EXPECT_THAT(page, HasSubstr("| `--kind, -k rgb\\|video` | what to make |"));
+  EXPECT_THAT(page, HasSubstr("| `--count INT` | how many; 1 to 9 (default 3) |"));
   EXPECT_THAT(page, HasSubstr("| `folder` | where \\| to |"));
   EXPECT_EQ(page.substr(page.size() - 2).front() == '\n', false) << "ends with one newline";
 }

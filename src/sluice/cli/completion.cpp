@@ -241,7 +241,7 @@ fi
 void add_completion(CLI::App& root, Context& context) {
   auto args = std::make_shared<Args>();
   CLI::App* command =
-      add_command(root, context, "completion", "print the completion script for bash or zsh",
+      add_command(root, context, "completion", "Print the completion script for bash or zsh",
                   [args, &root, &context]() { return run_completion(root, context, *args); });
   command->add_option("shell", args->shell, "the shell that will read it")
       ->type_name("{bash,zsh}")

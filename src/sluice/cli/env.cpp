@@ -158,7 +158,7 @@ Result<ExitCode> run_env(const EnvArgs& args, const Globals& globals) {
 void add_env(CLI::App& root, Context& context) {
   auto args = std::make_shared<EnvArgs>();
   CLI::App* sub = add_command(root, context, "env",
-                              "describe this machine, name its profile and check how quiet it is",
+                              "Describe this machine, name its profile and check how quiet it is",
                               [args, &context] { return run_env(*args, context.globals); });
   sub->add_option("--data-dir", args->data_dir, "folder whose storage is described")
       ->type_name("DIR")

@@ -37,6 +37,26 @@ std::string cell(const std::string& text) {
   return result;
 }
 
+/// CLI11 writes a checked type as "INT:INT in [1 - 1000]": the word before the colon, and "1 to
+/// 1000" or nothing.
+struct TypeName {
+  std::string word;
+  std::string range;
+};
+TypeName type_name(const CLI::Option& option) {
+  const std::string text = option.get_type_name();
+  const std::size_t colon = text.find(':');
+  TypeName type{text.substr(0, colon), ""};
+  const std::size_t open = text.find("in [", colon == std::string::npos ? text.size() : colon);
+  const std::size_t middle = text.find(" - ", open == std::string::npos ? text.size() : open);
+  const std::size_t close = text.find(']', middle == std::string::npos ? text.size() : middle);
+  if (close != std::string::npos) {
+    type.range = fmt::format("{} to {}", text.substr(open + 4, middle - open - 4),
+                             text.substr(middle + 3, close - middle - 3));
+  }
+  return type;
+}
+
 /// "`--threads N`", "`BASE`".
 std::string signature(const CLI::Option& option) {
   const std::vector<std::string> flags = flags_of(option);
@@ -46,13 +66,14 @@ std::string signature(const CLI::Option& option) {
   if (!choices.empty()) {
     text += " " + join(choices, "|");
   } else if (option.get_items_expected_max() > 0) {
-    text += " " + option.get_type_name();
+    text += " " + type_name(option).word;
   }
   return "`" + text + "`";
 }
 
 std::string option_row(const CLI::Option& option) {
   std::string text = option.get_description();
+  if (const std::string range = type_name(option).range; !range.empty()) text += "; " + range;
   if (!option.get_default_str().empty())
     text += fmt::format(" (default {})", option.get_default_str());
   if (option.get_required() && !flags_of(option).empty()) text += " (required)";
@@ -147,7 +168,7 @@ std::string markdown_reference(const CLI::App& root) {
 void add_docs(CLI::App& root, Context& context) {
   auto page = std::make_shared<std::string>();
   CLI::App* command =
-      add_command(root, context, "docs", "print a generated page of the documentation",
+      add_command(root, context, "docs", "Print a generated page of the documentation",
                   [page, &root, &context]() { return run_docs(root, context, *page); });
   command->add_option("page", *page, "the page")->type_name("{cli}")->required();
   command->group("");

@@ -1,5 +1,6 @@
 // sluice/core/json.h - the one JSON type (keys keep their order) and safe reading of untrusted
-// text. SPDX-License-Identifier: Apache-2.0
+// text.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "sluice/core/result.h"

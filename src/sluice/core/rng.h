@@ -1,5 +1,6 @@
 // sluice/core/rng.h - counter-based random numbers: the value depends on its key and counter, never
-// on history. SPDX-License-Identifier: Apache-2.0
+// on history.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

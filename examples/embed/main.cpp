@@ -1,14 +1,136 @@
-// examples/embed/main.cpp - Sluice from C++: which machine is this, how fast is a piece of code,
-// did it get slower.
+// examples/embed/main.cpp - Sluice from C++: which machine is this, how fast are two ways to sort,
+// is one slower.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
 #include <sluice/core/rng.h>
 #include <sluice/core/version.h>
+#include <sluice/env/collect.h>
+#include <sluice/env/profile.h>
+#include <sluice/gate/compare.h>
+#include <sluice/measure/runner.h>
+#include <sluice/measure/worker_server.h>
+#include <sluice/results/result_file.h>
+#include <string>
+#include <vector>
 
-int main() {
-  fmt::print("sluice {}\n", sluice::version::kProgram);
-  sluice::Rng rng(sluice::RngKey{.seed = 1});
-  fmt::print("first draw of seed 1: {}\n", rng.next_u32());
-  return 0;
+using sluice::Errc;
+using sluice::Error;
+using sluice::Result;
+using sluice::Status;
+namespace env = sluice::env;
+namespace gate = sluice::gate;
+namespace measure = sluice::measure;
+namespace results = sluice::results;
+
+namespace {
+
+/// The code under test: sorts the same 20,000 numbers in every pass.
+class Sort final : public measure::Subject {
+ public:
+  explicit Sort(bool stable) : stable_(stable), input_(20'000), output_(input_.size()) {
+    sluice::Rng rng(sluice::RngKey{.seed = 1});
+    for (std::uint32_t& value : input_)
+      value = rng.next_u32();
+  }
+  // Results before times: a subject whose output is wrong is never timed.
+  Result<std::string> check() override {
+    run_pass();
+    if (!std::is_sorted(output_.begin(), output_.end()))
+      return Error{Errc::measurement, "the output is not sorted"};
+    return fmt::format("{} numbers, smallest {}", output_.size(), output_.front());
+  }
+  void run_pass() override {
+    std::copy(input_.begin(), input_.end(), output_.begin());
+    if (stable_) {
+      std::stable_sort(output_.begin(), output_.end());
+    } else {
+      std::sort(output_.begin(), output_.end());
+    }
+  }
+  [[nodiscard]] std::int64_t items_per_pass() const override {
+    return static_cast<std::int64_t>(input_.size());
+  }
+  [[nodiscard]] double bytes_per_item() const override { return sizeof(std::uint32_t); }
+
+ private:
+  bool stable_;
+  std::vector<std::uint32_t> input_;
+  std::vector<std::uint32_t> output_;
+};
+
+/// A subject is measured in processes of its own, started as `embed worker <how>`.
+Status serve(const std::string& how) {
+  measure::Catalogue catalogue;
+  catalogue.library = "embed";
+  catalogue.version = "1";
+  catalogue.scenarios["sort"] =
+      [how](const measure::SubjectContext&) -> Result<std::unique_ptr<measure::Subject>> {
+    return std::unique_ptr<measure::Subject>(std::make_unique<Sort>(how == "stable"));
+  };
+  return measure::serve_on_environment(catalogue);
+}
+
+/// Three fresh processes with short samples: enough to show, too little to publish.
+Result<results::ResultFile> measure_sort(const std::string& how) {
+  measure::SubjectSpec subject;
+  subject.case_name = "sort";
+  subject.library = "embed";
+  subject.command = {"/proc/self/exe", "worker", how};
+  subject.unit = "numbers/s";
+
+  measure::Policy policy;
+  policy.runs = 3;
+  policy.samples_per_run = 1;
+  policy.min_sample_ms = 10;
+  policy.warmup_ms = 5;
+  policy.single_thread_cpu_limit = 2;  // samples this short are too coarse to prove one thread
+
+  measure::SystemClock clock;
+  measure::ProcessLauncher launcher;
+  measure::RunnerContext context;
+  context.clock = &clock;
+  context.launcher = &launcher;
+  context.progress = &sluice::Progress::silent();
+  context.session_id = how;
+  SLUICE_TRY(measure::WaveResult wave, measure::run_wave({subject}, policy, context));
+
+  SLUICE_TRY(const env::Environment environment, env::collect());
+  results::ResultFile file;
+  file.tool = {.version = sluice::version::kProgram, .git = sluice::version::git()};
+  file.environment = env::to_json(environment);
+  file.machine_profile = env::machine_profile(
+      environment, {.framework = env::framework_sluice(results::kSchemaVersion)});
+  file.run_config = measure::to_json(policy);
+  file.session_id = how;
+  file.rows = wave.rows;
+  return file;
+}
+
+Status run() {
+  SLUICE_TRY(const results::ResultFile base, measure_sort("stable"));
+  SLUICE_TRY(const results::ResultFile candidate, measure_sort("plain"));
+  SLUICE_TRY(const gate::Comparison comparison, gate::compare(base, candidate));
+  fmt::print("machine {}\n", base.machine_profile);
+  for (const gate::RowComparison& row : comparison.rows) {
+    if (!row.ratio) return Error{Errc::measurement, row.reason};
+    fmt::print("{} {}: candidate over baseline {:.2f} [{:.2f}, {:.2f}], {}\n", row.library,
+               row.case_name, row.ratio->point, row.ratio->low, row.ratio->high,
+               gate::to_string(row.verdict));
+  }
+  fmt::print("outcome {}\n", gate::to_string(comparison.outcome));
+  return sluice::ok;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool worker = argc == 3 && std::string(argv[1]) == "worker";
+  const Status status = worker ? serve(argv[2]) : run();
+  if (!status) fmt::print(stderr, "embed: {}\n", status.error().message);
+  return status ? 0 : 1;
 }

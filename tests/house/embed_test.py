@@ -29,7 +29,10 @@ class EmbedTest(unittest.TestCase):
 
     def test_it_runs(self):
         output = call(TREE / "embed")
-        self.assertRegex(output, r"^sluice \d+\.\d+\.\d+\n")
+        machine, row, outcome = output.splitlines()
+        self.assertRegex(machine, r"^machine [\w.-]+_sluice\d+$")
+        self.assertRegex(row, r"^embed sort: candidate over baseline \d+\.\d+ \[\d+\.\d+, \d+\.\d+\], \w+$")
+        self.assertIn(outcome, {"outcome same", "outcome improved", "outcome regression"})  # no test asserts on speed
 
     def test_the_installed_program_runs(self):
         self.assertRegex(call(STAGE / "bin" / "sluice", "--version"), r"^sluice \d+\.\d+\.\d+")

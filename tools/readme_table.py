@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# tools/readme_table.py - fills the result tables of a Markdown file from the result files they name.
+# SPDX-License-Identifier: Apache-2.0
+"""usage: readme_table.py [--check] [FILE.md...]    README.md unless told; --check changes nothing, exit 1 when stale
+
+Between `<!-- results: docs/results/NAME.json -->` and `<!-- /results -->` stands one line with machine and commit and
+one table, both computed from the raw samples of that result file. No number of a table is typed by hand.
+"""
+import json
+import math
+import re
+import statistics
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACE = re.compile(r"(<!-- results: (\S+) -->\n)(.*?)(<!-- /results -->)", re.DOTALL)
+
+
+def run_rates(row):
+    """Items per second of every run: all its items over all its time, so that stalls count."""
+    rates = []
+    for run in row["runs"]:
+        samples = run["samples_ns"]
+        if samples:
+            rates.append(row["items_per_sample"] * len(samples) / (sum(samples) * 1e-9))
+    return rates
+
+
+def rounded(value):
+    """Four significant digits, thousands separated."""
+    digits = max(0, 3 - math.floor(math.log10(abs(value)))) if value else 0
+    return f"{value:,.{digits}f}" if digits else f"{round(value, 3 - math.floor(math.log10(abs(value)))):,.0f}"
+
+
+def table_row(row):
+    if row["status"] != "ok":
+        return f"| {row['case']} | {row['library']} | {row['status']}: {row['reason']} | | |"
+    rates = run_rates(row)
+    spread = f"{100 * statistics.stdev(rates) / statistics.mean(rates):.1f} %" if len(rates) > 1 else ""
+    return (f"| {row['case']} | {row['library']} | {rounded(statistics.median(rates))} {row['unit']} "
+            f"| {spread} | {len(rates)} |")
+
+
+def table(document, name):
+    environment = document["environment"]
+    cpu = environment["cpu"]["model_name"] or environment["cpu"]["part"] or "unknown CPU"
+    head = [f"{cpu}, {environment['cores']['usable']} cores (`{document['machine_profile']}`), "
+            f"commit {document['tool']['git']}, from [{name}]({name}):", "",
+            "| case | library | median over runs | spread (CV) | runs |", "|---|---|---|---|---|"]
+    return "\n".join(head + [table_row(row) for row in document["rows"]]) + "\n"
+
+
+def filled(text, root):
+    def fill(place):
+        document = json.loads((root / place.group(2)).read_text(encoding="utf-8"))
+        return place.group(1) + table(document, place.group(2)) + place.group(4)
+    return PLACE.sub(fill, text)
+
+
+def main(arguments):
+    check = "--check" in arguments
+    names = [a for a in arguments if a != "--check"] or ["README.md"]
+    stale = []
+    for name in names:
+        path = ROOT / name
+        text = path.read_text(encoding="utf-8")
+        fresh = filled(text, ROOT)
+        if fresh != text:
+            stale.append(name)
+            if not check:
+                path.write_text(fresh, encoding="utf-8")
+    if check and stale:
+        print(f"stale, run tools/readme_table.py: {', '.join(stale)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

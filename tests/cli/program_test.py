@@ -62,7 +62,7 @@ class Usage(Scratch):
         self.assertRegex(run("--version").stdout, r"^sluice \d+\.\d+\.\d+ \(")
         shown = run("--help")
         self.assertEqual(shown.returncode, 0)
-        for word in ("quick", "env", "data", "bench", "Exit codes"):
+        for word in ("quick", "env", "data", "bench", "report", "compare", "Exit codes"):
             self.assertIn(word, shown.stdout)
         self.assertIn("Examples:", run("quick", "--help").stdout)
 

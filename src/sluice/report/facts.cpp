@@ -211,7 +211,7 @@ std::string title(const Section& section) {
 
 std::string tool_text(const results::ResultFile& file) {
   std::string text = "sluice " + file.tool.version;
-  if (!file.tool.git.empty()) text += " (" + file.tool.git.substr(0, 16) + ")";
+  if (!file.tool.git.empty()) text += " (" + file.tool.git + ")";
   return printable(text);
 }
 

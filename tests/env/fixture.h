@@ -104,6 +104,15 @@ inline void add_neoverse(Tree& tree,
   add_cache(tree, 3, 3, "Unified", "32768K");
 }
 
+/// Letters, digits and `. _ -` only, and at least one. (std::regex does not compile cleanly with
+/// -fsanitize.)
+inline bool is_file_name(const std::string& text) {
+  return !text.empty() &&
+         text.find_first_not_of(
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") ==
+             std::string::npos;
+}
+
 /// Answers as set; a name in `failing` makes that question fail ("name:3" for one device only).
 class FakeNvml final : public Nvml {
  public:

@@ -53,7 +53,10 @@ def table(document, name):
 
 def filled(text, root):
     def fill(place):
-        document = json.loads((root / place.group(2)).read_text(encoding="utf-8"))
+        path = root / place.group(2)
+        if not path.exists():
+            return place.group(1) + "_No result is published yet._\n" + place.group(4)
+        document = json.loads(path.read_text(encoding="utf-8"))
         return place.group(1) + table(document, place.group(2)) + place.group(4)
     return PLACE.sub(fill, text)
 

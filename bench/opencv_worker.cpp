@@ -1,16 +1,17 @@
-// bench/opencv_worker.cpp - OpenCV behind the worker protocol: the peer that our decoder is measured beside.
+// bench/opencv_worker.cpp - OpenCV behind the worker protocol: the peer that our decoder is
+// measured beside.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/image/codec.h"
+#include "sluice/measure/worker_server.h"
+#include "sluice/scenario/inputs.h"
+#include "sluice/scenario/item_subject.h"
+
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
-
-#include "sluice/image/codec.h"
-#include "sluice/measure/worker_server.h"
-#include "sluice/scenario/inputs.h"
-#include "sluice/scenario/item_subject.h"
 
 namespace sluice::bench {
 namespace {
@@ -29,7 +30,8 @@ class OpencvDecodeSubject final : public scenario::ItemSubject {
     for (std::size_t i = 0; i < files_.size(); ++i) {
       SLUICE_CHECK(scenario::named(files_[i].name, image::decode(ours, files_[i].bytes)));
       if (const int worst = distance(ours.view<std::uint8_t>(), outputs_[i]); worst > kTolerance) {
-        return Error{Errc::measurement, fmt::format("{}: {} from our pixels", files_[i].name, worst)};
+        return Error{Errc::measurement,
+                     fmt::format("{}: {} from our pixels", files_[i].name, worst)};
       }
     }
     return std::string("within 1 of sluice");
@@ -41,18 +43,21 @@ class OpencvDecodeSubject final : public scenario::ItemSubject {
     auto& bytes = files_[index].bytes;
     const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8UC1, bytes.data());
     cv::imdecode(encoded, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION, &outputs_[index]);
-    if (outputs_[index].empty()) throw std::runtime_error(files_[index].name + ": OpenCV decodes nothing");
+    if (outputs_[index].empty())
+      throw std::runtime_error(files_[index].name + ": OpenCV decodes nothing");
   }
 
  private:
   /// Largest difference, theirs being BGR; 256 when the sizes differ.
   static int distance(image::ImageView<std::uint8_t> ours, const cv::Mat& theirs) {
-    if (theirs.cols != ours.width() || theirs.rows != ours.height() || theirs.channels() != 3) return 256;
+    if (theirs.cols != ours.width() || theirs.rows != ours.height() || theirs.channels() != 3)
+      return 256;
     int worst = 0;
     for (int y = 0; y < ours.height(); ++y) {
       const auto* row = theirs.ptr<std::uint8_t>(y);
       for (int x = 0; x < ours.width(); ++x) {
-        for (int c = 0; c < 3; ++c) worst = std::max(worst, std::abs(ours.at(x, y, c) - row[3 * x + 2 - c]));
+        for (int c = 0; c < 3; ++c)
+          worst = std::max(worst, std::abs(ours.at(x, y, c) - row[3 * x + 2 - c]));
       }
     }
     return worst;
@@ -68,7 +73,8 @@ measure::Catalogue catalogue() {
       [](const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
     cv::setNumThreads(1);  // ours are the threads: one decode on each
     SLUICE_TRY(auto files, scenario::read_files(context.data_dir));
-    return std::unique_ptr<measure::Subject>(std::make_unique<OpencvDecodeSubject>(std::move(files), context.threads));
+    return std::unique_ptr<measure::Subject>(
+        std::make_unique<OpencvDecodeSubject>(std::move(files), context.threads));
   };
   return catalogue;
 }

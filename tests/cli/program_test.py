@@ -70,6 +70,7 @@ class Usage(Scratch):
         self.assert_one_line_error(run("qick"), 2, "qick", "'quick'")
         self.assert_one_line_error(run("quick", "--imagse", "3"), 2, "--imagse", "'--images'")
         self.assert_one_line_error(run("data", "mkae"), 2, "mkae", "'make'")
+        self.assert_one_line_error(run("data", "make", "--knd", "rgb"), 2, "data make: ", "'--kind'")
         self.assert_one_line_error(run(), 2, "quick")
 
     def test_bad_values(self):
@@ -175,6 +176,7 @@ class BadInput(Scratch):
         empty = self.folder / "empty"
         empty.mkdir()
         self.assert_one_line_error(run("quick", "--quiet", "--out", self.folder / "b", "--data-dir", empty), 2, str(empty), "jpg")
+        self.assertFalse((self.folder / "a").exists() or (self.folder / "b").exists(), "nothing was written")
 
     def test_damaged_image_fails_its_rows_and_names_the_file(self):
         data = self.folder / "data"

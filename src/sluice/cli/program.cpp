@@ -82,11 +82,20 @@ std::string unknown_word_message(const CLI::App& app, const std::string& prefix,
   return fmt::format("{}unknown command '{}'{}", prefix, printable(word), suggestion(word, names));
 }
 
+/// "data make" for what was chosen; empty at the root.
+std::string command_path(const CLI::App& root) {
+  std::string path;
+  for (const CLI::App* app = &root; !app->get_subcommands().empty();) {
+    app = app->get_subcommands().front();
+    path += (path.empty() ? "" : " ") + app->get_name();
+  }
+  return path;
+}
+
 /// CLI11's complaint as one line that names the offender and what would be accepted.
 std::string usage_message(const CLI::App& root, const CLI::ParseError& problem) {
   const CLI::App& app = chosen(root);
-  const bool is_root = &app == &root;
-  const std::string prefix = is_root ? "" : app.get_name() + ": ";
+  const std::string prefix = command_path(root).empty() ? "" : command_path(root) + ": ";
   // What nobody took is the likelier mistake than what is missing because of it.
   const std::vector<std::string> unknown = app.remaining();
   if (!unknown.empty()) return unknown_word_message(app, prefix, unknown.front());

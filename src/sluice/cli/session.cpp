@@ -193,6 +193,10 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
   SessionPlan plan = asked;
   plan.policy.seed = plan.order_seed.value_or(std::random_device{}());
   const fs::path result_name = plan.name + ".json";
+  if (!plan.data_dir.empty()) {  // before anything is written
+    SLUICE_TRY(const auto files, image::list_images(plan.data_dir));
+    (void)files;
+  }
 
   SLUICE_TRY(const env::Environment environment, env::collect({}));
   const std::string profile = env::machine_profile(

@@ -116,6 +116,23 @@ void run_plain(const detail::ResizeJob<T, Work>& job) {
   }
 }
 
+template <class T, class Work>
+Status resize(ImageSpan<T> dst, ImageView<T> src, std::vector<std::int32_t>& offsets,
+              std::vector<Work>& weights, std::vector<Work>& row) {
+  SLUICE_CHECK(check(dst, src));
+  if (same_shape(dst, src)) {
+    copy(dst, src);
+    return ok;
+  }
+  const auto job = prepare(dst, src, offsets, weights, row);
+#ifdef SLUICE_HAVE_HWY
+  detail::resize_hwy(job);
+#else
+  detail::resize_plain(job);
+#endif
+  return ok;
+}
+
 }  // namespace
 
 void detail::resize_plain(const ResizeJobU8& job) {
@@ -133,33 +150,11 @@ void resize_bilinear_reference(ImageSpan<float> dst, ImageView<float> src) {
 }
 
 Status BilinearResizer::run(ImageSpan<std::uint8_t> dst, ImageView<std::uint8_t> src) {
-  SLUICE_CHECK(check(dst, src));
-  if (same_shape(dst, src)) {
-    copy(dst, src);
-    return ok;
-  }
-  const detail::ResizeJobU8 job = prepare(dst, src, offsets_, weights_u8_, row_u8_);
-#ifdef SLUICE_HAVE_HWY
-  detail::resize_hwy(job);
-#else
-  detail::resize_plain(job);
-#endif
-  return ok;
+  return resize(dst, src, offsets_, weights_u8_, row_u8_);
 }
 
 Status BilinearResizer::run(ImageSpan<float> dst, ImageView<float> src) {
-  SLUICE_CHECK(check(dst, src));
-  if (same_shape(dst, src)) {
-    copy(dst, src);
-    return ok;
-  }
-  const detail::ResizeJobF32 job = prepare(dst, src, offsets_, weights_f32_, row_f32_);
-#ifdef SLUICE_HAVE_HWY
-  detail::resize_hwy(job);
-#else
-  detail::resize_plain(job);
-#endif
-  return ok;
+  return resize(dst, src, offsets_, weights_f32_, row_f32_);
 }
 
 }  // namespace sluice::image

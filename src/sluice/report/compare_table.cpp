@@ -4,6 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
+#include "sluice/report/paint.h"
 
 #include <fmt/format.h>
 
@@ -25,23 +26,6 @@ constexpr std::size_t kCaseFloor =
 constexpr std::array<bool, kColumns> kRightAligned = {false, false, true, true,
                                                       true,  true,  true, false};
 using Cells = std::array<std::string, kColumns>;
-
-constexpr const char* kBold = "1";
-constexpr const char* kDim = "2";
-constexpr const char* kRed = "31";
-constexpr const char* kGreen = "32";
-constexpr const char* kYellow = "33";
-
-class Paint {
- public:
-  explicit Paint(bool on) : on_(on) {}
-  [[nodiscard]] std::string operator()(const char* code, const std::string& text) const {
-    return on_ && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
-  }
-
- private:
-  bool on_;
-};
 
 const char* colour_of(Verdict verdict) {
   switch (verdict) {

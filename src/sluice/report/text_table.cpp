@@ -3,6 +3,7 @@
 #include "sluice/core/text.h"
 #include "sluice/report/facts.h"
 #include "sluice/report/format.h"
+#include "sluice/report/paint.h"
 #include "sluice/report/report.h"
 #include "sluice/report/sections.h"
 
@@ -39,24 +40,10 @@ struct Entry {
   bool best = false;
 };
 
-class Paint {
- public:
-  explicit Paint(bool on) : on_(on) {}
-  [[nodiscard]] std::string operator()(const char* code, const std::string& text) const {
-    return on_ && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
-  }
-
- private:
-  bool on_;
-};
-
-constexpr const char* kBold = "1";
-constexpr const char* kDim = "2";
-
 const char* status_colour(const std::string& status) {
-  if (status == "ok") return "32";
-  if (status == "failed") return "31";
-  return status == "unstable" || status == "early stopped" ? "33" : kDim;
+  if (status == "ok") return kGreen;
+  if (status == "failed") return kRed;
+  return status == "unstable" || status == "early stopped" ? kYellow : kDim;
 }
 
 Entry entry(const Line& line, bool mark_best) {

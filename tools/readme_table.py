@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: readme_table.py [--check] [FILE.md...]    README.md unless told; --check changes nothing, exit 1 when stale
 
-Between `<!-- results: docs/results/NAME.json -->` and `<!-- /results -->` stands one line with machine and commit and
-one table, both computed from the raw samples of that result file. No number of a table is typed by hand.
+Between `<!-- results: docs/results/NAME.json -->` and `<!-- /results -->` stands one line with machine and commit, one
+table and, where peers were measured beside us, the ratio to each: computed from the raw samples of that result file. No
+number is typed by hand.
 """
 import json
 import math
@@ -42,13 +43,34 @@ def table_row(row):
             f"| {spread} | {len(rates)} |")
 
 
+def paired_ratio(document, claim):
+    """Geometric mean of our rate over the peer's, run by run of the same block."""
+    def by_block(library):
+        row = next(r for r in document["rows"] if (r["case"], r["library"]) == (claim["case"], library))
+        return {run["block"]: rate for run, rate in zip(row["runs"], run_rates(row))}
+    ours, theirs = by_block(claim["library"]), by_block(claim["peer"])
+    logs = [math.log(ours[block] / theirs[block]) for block in sorted(ours.keys() & theirs.keys())]
+    return math.exp(statistics.mean(logs)), len(logs)
+
+
+def ratio_lines(document):
+    lines = []
+    for claim in ((document.get("summary") or {}).get("peer_ratios") or []):
+        ratio, pairs = paired_ratio(document, claim)
+        interval = claim["ci95"]
+        assert interval["low"] <= ratio <= interval["high"], f"{claim['case']}: the samples say {ratio}"
+        lines.append(f"- {claim['case']}: {claim['library']} is **{ratio:.3f} ×** {claim['peer']} "
+                     f"(95 % interval {interval['low']:.3f} to {interval['high']:.3f}, {pairs} pairs)")
+    return [""] + lines if lines else []
+
+
 def table(document, name):
     environment = document["environment"]
     cpu = environment["cpu"]["model_name"] or environment["cpu"]["part"] or "unknown CPU"
     head = [f"{cpu}, {environment['cores']['usable']} cores (`{document['machine_profile']}`), "
             f"commit {document['tool']['git']}, from [{name}]({name}):", "",
             "| case | library | median over runs | spread (CV) | runs |", "|---|---|---|---|---|"]
-    return "\n".join(head + [table_row(row) for row in document["rows"]]) + "\n"
+    return "\n".join(head + [table_row(row) for row in document["rows"]] + ratio_lines(document)) + "\n"
 
 
 def filled(text, root):

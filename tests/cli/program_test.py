@@ -43,6 +43,25 @@ def finished_runs(result_file):
     return min(len(row["runs"]) for row in document["rows"])
 
 
+def process_state(pid):
+    """(state letter, parent) of a process, or None when there is none."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return fields[0], int(fields[1])
+
+
+def children_of(pid):
+    everyone = [int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()]
+    return [one for one in everyone if (process_state(one) or ("", 0))[1] == pid]
+
+
+def alive(pid):
+    state = process_state(pid)
+    return state is not None and state[0] != "Z"
+
+
 class Scratch(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -147,16 +166,12 @@ class Quick(Scratch):
         running = subprocess.Popen([PROGRAM, "quick", "--quiet", "--out", str(out), "--runs", "500", *TINY],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.assertTrue(wait_until(lambda: finished_runs(result) >= 1))
-        pids = {run["pid"] for row in json.loads(result.read_text())["rows"] for run in row["runs"]}
+        workers = []
+        self.assertTrue(wait_until(lambda: workers.extend(children_of(running.pid)) or workers))
         running.kill()
         running.wait()
         json.loads(result.read_text())
-        mine = str(out)
-
-        def workers_left():
-            left = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout
-            return [line for line in left.splitlines() if " worker" in line and mine in line]
-        self.assertTrue(wait_until(lambda: not workers_left(), 10), pids)
+        self.assertTrue(wait_until(lambda: not any(map(alive, workers)), 10), workers)
 
     def test_a_slowed_row_is_recorded(self):
         out = self.folder / "run"

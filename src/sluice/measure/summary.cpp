@@ -27,11 +27,11 @@ std::vector<double> sample_rates(const Row& row) {
   return rates;
 }
 
-/// Between runs where there are enough of them to say anything, else between the samples of the
-/// run.
+/// Between runs where there are several (two give a wide interval, as they should), else between
+/// the samples of the one run.
 std::optional<Interval> interval(const std::vector<double>& by_run,
                                  const std::vector<double>& by_sample) {
-  if (by_run.size() >= 3) {
+  if (by_run.size() >= 2) {
     const auto estimate = stats::geometric_mean_interval(by_run);
     if (estimate) return Interval{estimate->low, estimate->high, "t on log run means", "run"};
   }

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/command.h"
 
+#include "sluice/config/units.h"
 #include "sluice/core/text.h"
 
 #include <fmt/format.h>
-
-#include <cstdlib>
 
 namespace sluice::cli {
 
@@ -54,19 +53,11 @@ void add_examples(CLI::App& command, const std::vector<std::string>& examples) {
 }
 
 Result<double> parse_fraction(const std::string& text, const std::string& flag) {
-  char* end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  bool understood = end != text.c_str();
-  if (understood && *end == '%') {
-    value /= 100;
-    ++end;
-  }
-  if (!understood || *end != '\0' || !(value >= 0 && value <= 1)) {
-    return Error{Errc::usage,
-                 fmt::format("{} {}: expected a share such as 5% or 0.05, between 0 and 1", flag,
-                             printable(text))};
-  }
-  return value;
+  const auto share = config::parse_share(text);
+  if (share && *share >= 0 && *share <= 1) return *share;
+  return Error{Errc::usage,
+               fmt::format("{} {}: expected a share such as 5% or 0.05, between 0 and 1", flag,
+                           printable(text))};
 }
 
 }  // namespace sluice::cli

@@ -10,33 +10,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
-#include <optional>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace sluice::cli {
 namespace {
-
-double monotonic_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-Progress::Options progress_options(const Globals& globals) {
-  Progress::Options options;
-  options.quiet = globals.quiet;
-  options.terminal = isatty(STDERR_FILENO) != 0;
-  winsize size{};
-  if (options.terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-    options.width = size.ws_col;
-  options.now_s = monotonic_s;
-  options.write = [](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-  };
-  return options;
-}
 
 /// Names of the subcommands of `app`, or its long flags.
 std::vector<std::string> subcommand_names(const CLI::App& app) {
@@ -115,7 +92,7 @@ int run_chosen(const CLI::App& root, Context& context) {
   auto level = log::parse_level(context.globals.log_level);
   if (!level) return fail({Errc::usage, fmt::format("--log-level {}", level.error().message)});
   log::set_level(*level);
-  Progress progress(progress_options(context.globals));
+  Progress progress(Progress::for_stderr(context.globals.quiet));
   context.progress = &progress;
   const CLI::App& app = chosen(root);
   context.globals.seed_given = app.count("--seed") > 0;

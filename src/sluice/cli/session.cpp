@@ -59,12 +59,12 @@ Result<std::string> own_program() {
   return path.string();
 }
 
-bool is_canary(const measure::Row& row) {
-  return row.case_name.rfind("canary-", 0) == 0;
+bool is_canary(const std::string& case_name) {
+  return case_name.rfind("canary-", 0) == 0;
 }
 
 bool chosen(const SessionPlan& plan, const std::string& case_name) {
-  if (plan.scenarios.empty() || case_name.rfind("canary-", 0) == 0) return true;
+  if (plan.scenarios.empty() || is_canary(case_name)) return true;
   return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), [&](const std::string& name) {
     return case_name == name || case_name.rfind(name + "/", 0) == 0;
   });
@@ -81,7 +81,7 @@ Result<std::vector<measure::SubjectSpec>> subjects_of(const SessionPlan& plan,
        scenario::plan(plan.kinds, {program, "worker"}, data_dir, cores)) {
     if (!chosen(plan, spec.case_name)) continue;
     subjects.push_back(spec);
-    if (spec.case_name.rfind("canary-", 0) == 0) continue;
+    if (is_canary(spec.case_name)) continue;
     for (const Peer& peer : plan.peers) {
       measure::SubjectSpec beside = spec;
       beside.library = peer.name;
@@ -106,13 +106,20 @@ Json run_config_of(const SessionPlan& plan, const std::vector<measure::SubjectSp
               {"cases", std::move(cases)}};
 }
 
+/// Our subjects here never touch the GPU.
+std::string profile_of(const env::Environment& environment) {
+  return env::machine_profile(environment,
+                              {.framework = env::framework_sluice(results::kSchemaVersion),
+                               .device = env::ProfileDevice::cpu});
+}
+
 /// Everything about the visit that is known before the first sample.
 Result<results::ResultFile> describe_visit(const Context& context, const SessionPlan& plan,
+                                           const env::Environment& environment,
                                            const fs::path& data_dir,
                                            const std::vector<measure::SubjectSpec>& subjects) {
   results::ResultFile file;
   file.tool = {version::kProgram, version::git()};
-  SLUICE_TRY(const env::Environment environment, env::collect({.data_dir = data_dir}));
   const env::NoiseReport noise = env::noise_check();
   for (const env::Finding& finding : noise.findings) {
     if (finding.severity != env::Severity::info) {
@@ -121,9 +128,7 @@ Result<results::ResultFile> describe_visit(const Context& context, const Session
   }
   file.environment = env::to_json(environment);
   file.environment["noise"] = env::to_json(noise);
-  file.machine_profile = env::machine_profile(
-      environment, {.framework = env::framework_sluice(results::kSchemaVersion),
-                    .device = env::ProfileDevice::cpu});
+  file.machine_profile = profile_of(environment);
   file.run_config = run_config_of(plan, subjects);
   SLUICE_TRY(const image::DatasetInfo dataset, image::inspect_dataset(data_dir, {}));
   file.dataset = {dataset.hash, static_cast<std::int64_t>(dataset.count),
@@ -142,7 +147,7 @@ void put_rows(results::ResultFile& file, const std::vector<measure::Row>& rows) 
   file.canary.clear();
   file.rows.clear();
   for (const measure::Row& row : rows)
-    (is_canary(row) ? file.canary : file.rows).push_back(row);
+    (is_canary(row.case_name) ? file.canary : file.rows).push_back(row);
 }
 
 /// With peers beside us, the ratio to each.
@@ -198,15 +203,15 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
     (void)files;
   }
 
-  SLUICE_TRY(const env::Environment environment, env::collect({}));
-  const std::string profile = env::machine_profile(
-      environment, {.framework = env::framework_sluice(results::kSchemaVersion),
-                    .device = env::ProfileDevice::cpu});
+  // Generated data will lie in the run folder, so that is whose storage counts then.
+  const fs::path& storage = plan.data_dir.empty() ? context.globals.out : plan.data_dir;
+  SLUICE_TRY(const env::Environment environment,
+             env::collect({.data_dir = storage.empty() ? fs::path(".") : storage}));
   results::RunFolder::Options where;
   where.out = context.globals.out;
   where.resume = plan.resume;
   where.name = plan.name;
-  where.profile = profile;
+  where.profile = profile_of(environment);
   SLUICE_TRY(results::RunFolder folder, results::RunFolder::open(where));
   std::optional<results::ResultFile> earlier;
   if (folder.resumed()) {
@@ -227,7 +232,8 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
     (void)made;
   }
   SLUICE_TRY(const auto subjects, subjects_of(plan, data_dir));
-  SLUICE_TRY(results::ResultFile file, describe_visit(context, plan, data_dir, subjects));
+  SLUICE_TRY(results::ResultFile file,
+             describe_visit(context, plan, environment, data_dir, subjects));
   std::vector<measure::Row> so_far;
   if (earlier) {
     SLUICE_CHECK(

@@ -58,6 +58,13 @@ struct ThreadPolicy {
   int asked = 1;
   int in_force = 1;
   double cpu_per_wall = 0;
+  std::string name;  // "micro-single", ...; empty: just the number of threads
+};
+
+/// Of the device during the samples, as the library's own allocator counts it.
+struct GpuMemory {
+  std::int64_t peak_allocated_bytes = 0;
+  std::int64_t peak_reserved_bytes = 0;
 };
 
 /// All numbers of `Summary` are in the unit of the row (a rate such as img/s, or seconds).
@@ -86,7 +93,11 @@ struct Row {
   std::vector<Run> runs;
   std::optional<Summary> summary;  // absent unless ok (or partial)
   std::optional<std::int64_t> peak_rss_bytes;
+  std::optional<GpuMemory> gpu_memory;  // absent: no GPU was used
   std::string output_digest;
+  /// How its output differs in meaning from that of the other libraries of its case; empty: the
+  /// rows may be compared.
+  std::string not_comparable;
 };
 
 const char* to_string(RowStatus status);

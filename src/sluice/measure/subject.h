@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/json.h"
 #include "sluice/core/result.h"
 
 #include <cstdint>
@@ -20,6 +21,9 @@ struct SubjectContext {
   std::uint64_t seed = 0;
   std::filesystem::path data_dir;             // empty: the subject needs no files
   std::map<std::string, std::string> params;  // the axis values of the case
+  std::filesystem::path inputs_index;         // decoded inputs shared by all workers; empty: none
+  std::filesystem::path inputs_data;
+  Json spec;  // what `prepare` says about the case beside its name; an object or null
 };
 
 /// Called in this order: check, then run_pass as often as the policy asks. Any of them may throw; a

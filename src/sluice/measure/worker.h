@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,7 @@ struct LaunchOptions {
   std::size_t environment_padding =
       0;               // bytes of an extra variable: shifts the stack, so that layout luck is noise
   CpuList cpus;        // empty: not pinned
+  std::map<std::string, std::string> environment;  // added to ours; replaces what is there
   int cancel_fd = -1;  // waits for answers end when this becomes readable
 };
 

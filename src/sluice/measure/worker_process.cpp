@@ -221,21 +221,19 @@ class ProcessWorker final : public Worker {
   std::optional<std::int64_t> peak_rss_bytes_;
 };
 
-/// Our environment with the descriptors and the padding.
-std::vector<std::string> worker_environment(std::size_t padding) {
-  const std::array<std::string, 3> replaced{"SLUICE_PADDING=", std::string(kPeerInVariable) + "=",
-                                            std::string(kPeerOutVariable) + "="};
+/// Our environment with what the launch adds, the descriptors and the padding.
+std::vector<std::string> worker_environment(const LaunchOptions& options) {
+  std::map<std::string, std::string> replaced = options.environment;
+  replaced["SLUICE_PADDING"] = std::string(options.environment_padding, 'x');
+  replaced[kPeerInVariable] = std::to_string(kChildIn);
+  replaced[kPeerOutVariable] = std::to_string(kChildOut);
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string text = *variable;
-    bool keep = true;
-    for (const std::string& name : replaced)
-      keep = keep && text.rfind(name, 0) != 0;
-    if (keep) environment.push_back(text);
+    if (replaced.count(text.substr(0, text.find('='))) == 0) environment.push_back(text);
   }
-  environment.push_back(replaced[0] + std::string(padding, 'x'));
-  environment.push_back(replaced[1] + std::to_string(kChildIn));
-  environment.push_back(replaced[2] + std::to_string(kChildOut));
+  for (const auto& [name, value] : replaced)
+    environment.push_back(name + "=" + value);
   return environment;
 }
 
@@ -309,7 +307,7 @@ Result<std::unique_ptr<Worker>> ProcessLauncher::launch(const LaunchOptions& opt
                              printable(options.command[0]), std::strerror(errno))};
   }
   std::vector<std::string> arguments = options.command;
-  std::vector<std::string> environment = worker_environment(options.environment_padding);
+  std::vector<std::string> environment = worker_environment(options);
   const std::vector<char*> argv = c_array(arguments);
   const std::vector<char*> envp = c_array(environment);
   Pipe to_child = high_pipe();

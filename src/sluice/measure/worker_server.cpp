@@ -83,6 +83,9 @@ class Server {
 
   Result<Json> load(const Json& request) {
     context_.data_dir = request.value("data_dir", std::string());
+    const Json inputs = request.value("inputs", Json::object());
+    context_.inputs_index = inputs.value("index", std::string());
+    context_.inputs_data = inputs.value("data", std::string());
     return Json::object();
   }
 
@@ -97,6 +100,7 @@ class Server {
                    fmt::format("{} has no case '{}'", catalogue_.library, printable(case_name_))};
     }
     context_.params = params_of(case_name_);
+    context_.spec = request.value("spec", Json());
     SLUICE_TRY(subject_, found->second(context_));
     if (subject_ == nullptr)
       return Error{Errc::internal, fmt::format("'{}' made no subject", printable(case_name_))};

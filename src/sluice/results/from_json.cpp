@@ -140,6 +140,7 @@ measure::Row read_row(const Json& json, const Where& where, Problem& problem) {
     threads.read("asked", row.thread_policy.asked);
     threads.read("in_force", row.thread_policy.in_force);
     threads.read_unless_null("cpu_per_wall", row.thread_policy.cpu_per_wall);
+    if (policy->contains("name")) threads.read("name", row.thread_policy.name);
   }
   constexpr RowStatus kStatuses[] = {RowStatus::ok, RowStatus::early_stopped,
                                      RowStatus::unsupported, RowStatus::failed, RowStatus::skipped};
@@ -155,7 +156,16 @@ measure::Row read_row(const Json& json, const Where& where, Problem& problem) {
   read_summary(fields, problem, row.summary);
   std::int64_t peak = 0;
   if (fields.read_unless_null("peak_rss_bytes", peak)) row.peak_rss_bytes = peak;
+  if (const Json* memory = fields.find_unless_null("gpu_memory")) {
+    const Where at = fields.at("gpu_memory");
+    const Fields bytes(*memory, at, problem);
+    measure::GpuMemory& peak_memory = row.gpu_memory.emplace();
+    bytes.read("peak_allocated_bytes", peak_memory.peak_allocated_bytes);
+    bytes.read("peak_reserved_bytes", peak_memory.peak_reserved_bytes);
+  }
   fields.read_unless_null("output_digest", row.output_digest);
+  if (json.is_object() && json.contains("not_comparable"))
+    fields.read("not_comparable", row.not_comparable);
   return row;
 }
 

@@ -90,6 +90,7 @@ Json row_to_json(const measure::Row& row) {
   Json policy = {{"asked", row.thread_policy.asked}, {"in_force", row.thread_policy.in_force}};
   put_number(policy, "cpu_per_wall", row.thread_policy.cpu_per_wall,
              row.thread_policy.cpu_per_wall > 0, "not measured");
+  if (!row.thread_policy.name.empty()) policy["name"] = row.thread_policy.name;
   json["thread_policy"] = std::move(policy);
   json["status"] = to_string(row.status);
   json["reason"] = row.reason;
@@ -110,12 +111,18 @@ Json row_to_json(const measure::Row& row) {
   } else {
     put_null(json, "peak_rss_bytes", "not sampled");
   }
-  put_null(json, "gpu_memory", "no GPU was used");
+  if (row.gpu_memory) {
+    json["gpu_memory"] = {{"peak_allocated_bytes", row.gpu_memory->peak_allocated_bytes},
+                          {"peak_reserved_bytes", row.gpu_memory->peak_reserved_bytes}};
+  } else {
+    put_null(json, "gpu_memory", "no GPU was used");
+  }
   if (row.output_digest.empty()) {
     put_null(json, "output_digest", "no output was checked");
   } else {
     json["output_digest"] = row.output_digest;
   }
+  if (!row.not_comparable.empty()) json["not_comparable"] = row.not_comparable;
   return json;
 }
 

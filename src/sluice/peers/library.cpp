@@ -1,0 +1,156 @@
+// sluice/peers/library.cpp - the table of libraries and the look-ups in it.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/peers/library.h"
+
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace sluice::peers {
+namespace {
+
+constexpr std::array<std::string_view, 4> kGroups = {"light", "latest", "torch", "dali"};
+
+// Rows that share a table should share an environment: everything that goes through a torch
+// DataLoader or a decoder runs in `torch`, whatever it needs itself.
+const std::vector<Library>& table() {
+  static const std::vector<Library> kLibraries = {
+      {.name = "sluice",
+       .title = "Sluice",
+       .package = "",
+       .homepage = "",
+       .licence = "Apache-2.0",
+       .ways = {{"micro", "", "sluice"}, {"pipeline", "", "sluice"}, {"decode", "", "sluice"}}},
+      {.name = "albumentationsx",
+       .title = "AlbumentationsX",
+       .package = "albumentationsx",
+       .homepage = "https://albumentations.ai",
+       .licence = "AGPL-3.0-or-later",
+       .ways = {{"micro", "light", "albumentationsx_worker.py"},
+                {"pipeline", "torch", "pipeline_worker.py"}}},
+      {.name = "albumentationsx-latest",
+       .title = "AlbumentationsX (newest)",
+       .package = "albumentationsx",
+       .homepage = "https://albumentations.ai",
+       .licence = "AGPL-3.0-or-later",
+       .ways = {{"micro", "latest", "albumentationsx_worker.py"}}},
+      {.name = "torchvision",
+       .title = "torchvision",
+       .package = "torchvision",
+       .homepage = "https://pytorch.org/vision",
+       .licence = "BSD-3-Clause",
+       .ways = {{"micro", "torch", "torchvision_worker.py"},
+                {"pipeline", "torch", "pipeline_worker.py"},
+                {"decode", "torch", "decode_worker.py"}}},
+      {.name = "kornia",
+       .title = "Kornia",
+       .package = "kornia",
+       .homepage = "https://kornia.org",
+       .licence = "Apache-2.0",
+       .ways = {{"micro", "torch", "kornia_worker.py"},
+                {"pipeline", "torch", "pipeline_worker.py"}}},
+      {.name = "pillow",
+       .title = "Pillow",
+       .package = "pillow",
+       .homepage = "https://python-pillow.github.io",
+       .licence = "MIT-CMU",
+       .ways = {{"micro", "light", "pillow_worker.py"},
+                {"pipeline", "torch", "pipeline_worker.py"}}},
+      {.name = "opencv",
+       .title = "OpenCV (C++)",
+       .package = "opencv-python-headless",
+       .homepage = "https://opencv.org",
+       .licence = "Apache-2.0",
+       .ways = {{"micro", "", "opencv_worker"}, {"decode", "torch", "decode_worker.py"}}},
+      {.name = "opencv-wheel",
+       .title = "OpenCV (Python wheel)",
+       .package = "opencv-python-headless",
+       .homepage = "https://pypi.org/project/opencv-python-headless",
+       .licence = "Apache-2.0",
+       .ways = {{"micro", "light", "opencv_wheel_worker.py"}}},
+      {.name = "dali",
+       .title = "NVIDIA DALI",
+       .package = "nvidia-dali-cuda120",
+       .homepage = "https://developer.nvidia.com/dali",
+       .licence = "Apache-2.0",
+       .needs_gpu = true,
+       .ways = {{"pipeline", "dali", "dali_worker.py"}}},
+      {.name = "pyav",
+       .title = "PyAV",
+       .package = "av",
+       .homepage = "https://pyav.basswood-io.com",
+       .licence = "BSD-3-Clause",
+       .ways = {{"decode", "torch", "decode_worker.py"}}},
+      {.name = "torchcodec",
+       .title = "TorchCodec",
+       .package = "torchcodec",
+       .homepage = "https://meta-pytorch.org/torchcodec",
+       .licence = "BSD-3-Clause",
+       .ways = {{"decode", "torch", "decode_worker.py"}}},
+  };
+  return kLibraries;
+}
+
+}  // namespace
+
+const Way* Library::way(std::string_view mode) const {
+  const auto found =
+      std::find_if(ways.begin(), ways.end(), [&](const Way& way) { return way.mode == mode; });
+  return found == ways.end() ? nullptr : &*found;
+}
+
+std::string_view Library::group() const {
+  const auto found =
+      std::find_if(ways.begin(), ways.end(), [](const Way& way) { return !way.group.empty(); });
+  return found == ways.end() ? std::string_view{} : found->group;
+}
+
+std::span<const Library> libraries() {
+  return table();
+}
+
+const Library* find_library(std::string_view name) {
+  for (const Library& library : libraries()) {
+    if (library.name == name) return &library;
+  }
+  return nullptr;
+}
+
+Result<const Library*> require_library(std::string_view name) {
+  if (const Library* found = find_library(name)) return found;
+  std::vector<std::string> names;
+  for (const Library& library : libraries())
+    names.emplace_back(library.name);
+  const auto near = nearest(name, names);
+  return Error{Errc::usage, fmt::format("library '{}' is not known; {}", printable(name),
+                                        near ? fmt::format("did you mean '{}'?", *near)
+                                             : "accepted: " + join(names))};
+}
+
+std::span<const std::string_view> groups() {
+  return kGroups;
+}
+
+bool is_group(std::string_view name) {
+  return std::find(kGroups.begin(), kGroups.end(), name) != kGroups.end();
+}
+
+std::vector<const Library*> libraries_of_group(std::string_view group) {
+  std::vector<const Library*> found;
+  for (const Library& library : libraries()) {
+    if (std::any_of(library.ways.begin(), library.ways.end(),
+                    [&](const Way& way) { return way.group == group; }))
+      found.push_back(&library);
+  }
+  return found;
+}
+
+std::vector<std::string> rows_of_library(std::string_view name) {
+  if (name == "opencv") return {"opencv", "opencv-wheel"};
+  return {std::string(name)};
+}
+
+}  // namespace sluice::peers

@@ -1,0 +1,77 @@
+// tests/peers/library_test.cpp - the table of libraries is complete and sound.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/peers/library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace sluice::peers {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Library, NamesAreUniqueAndComplete) {
+  std::set<std::string_view> seen;
+  for (const Library& library : libraries()) {
+    EXPECT_TRUE(seen.insert(library.name).second) << library.name;
+    EXPECT_FALSE(library.title.empty()) << library.name;
+    EXPECT_FALSE(library.licence.empty()) << library.name;
+    EXPECT_FALSE(library.ways.empty()) << library.name;
+  }
+  for (const char* name :
+       {"sluice", "albumentationsx", "albumentationsx-latest", "torchvision", "kornia", "pillow",
+        "opencv", "opencv-wheel", "dali", "pyav", "torchcodec"})
+    EXPECT_EQ(seen.count(name), 1U) << name;
+}
+
+TEST(Library, WaysNameKnownModesAndGroups) {
+  for (const Library& library : libraries()) {
+    std::set<std::string_view> modes;
+    for (const Way& way : library.ways) {
+      EXPECT_THAT(way.mode, AnyOf("micro", "pipeline", "decode")) << library.name;
+      EXPECT_TRUE(modes.insert(way.mode).second) << library.name;
+      EXPECT_TRUE(way.group.empty() || is_group(way.group)) << library.name;
+      EXPECT_FALSE(way.program.empty()) << library.name;
+      EXPECT_EQ(way.program.ends_with(".py"), !way.group.empty()) << library.name;
+    }
+  }
+}
+
+TEST(Library, EveryGroupIsUsed) {
+  for (const std::string_view group : groups())
+    EXPECT_FALSE(libraries_of_group(group).empty()) << group;
+}
+
+TEST(Library, GroupsPerModeAreThoseOfTheMatrix) {
+  for (const char* name : {"albumentationsx", "pillow", "opencv-wheel"})
+    EXPECT_EQ(find_library(name)->way("micro")->group, "light") << name;
+  for (const char* name : {"torchvision", "kornia"})
+    EXPECT_EQ(find_library(name)->way("micro")->group, "torch") << name;
+  for (const char* name : {"albumentationsx", "torchvision", "kornia", "pillow"})
+    EXPECT_EQ(find_library(name)->way("pipeline")->group, "torch") << name;
+  for (const char* name : {"opencv", "pyav", "torchvision", "torchcodec"})
+    EXPECT_EQ(find_library(name)->way("decode")->group, "torch") << name;
+}
+
+TEST(Library, AMisspeltNameIsAnErrorWithTheNearest) {
+  const auto wrong = require_library("torchvison");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Errc::usage);
+  EXPECT_THAT(wrong.error().message, HasSubstr("did you mean 'torchvision'?"));
+  const auto far = require_library("zzzzzzzz\n");
+  ASSERT_FALSE(far);
+  EXPECT_THAT(far.error().message, HasSubstr("accepted: sluice, "));
+  EXPECT_EQ(far.error().message.find('\n'), std::string::npos);
+}
+
+TEST(Library, OpencvIsTwoRows) {
+  EXPECT_THAT(rows_of_library("opencv"), ElementsAre("opencv", "opencv-wheel"));
+  EXPECT_THAT(rows_of_library("pillow"), ElementsAre("pillow"));
+}
+
+}  // namespace
+}  // namespace sluice::peers

@@ -1,4 +1,4 @@
-// sluice/cli/reference.cpp - `sluice docs cli` (hidden): what tools/docs writes to docs/cli.md.
+// sluice/cli/reference.cpp - `sluice docs PAGE` (hidden): what tools/docs writes to docs/PAGE.md.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/reference.h"
 
@@ -7,6 +7,8 @@
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
+#include "sluice/plan/pages.h"
+#include "sluice/plan/transforms.h"
 
 #include <fmt/format.h>
 
@@ -130,17 +132,39 @@ const CLI::App* first_leaf(const CLI::App& app) {
   return commands.empty() ? &app : first_leaf(*commands.front());
 }
 
-Result<ExitCode> run_docs(const CLI::App& root, const Context& context, const std::string& page) {
-  if (page != "cli") {
-    return Error{Errc::usage,
-                 fmt::format("docs: unknown page '{}'; accepted: cli", printable(page))};
+/// A generated page, and for --json the data behind it where there is more to it than text.
+struct Page {
+  std::string_view name;
+  std::string (*text)(const CLI::App& root);
+  Json (*data)() = nullptr;
+};
+const std::array kPages = {
+    Page{"cli", markdown_reference},
+    Page{"transforms", [](const CLI::App&) { return plan::transforms_page(); },
+         plan::transforms_json},
+};
+
+std::vector<std::string> page_names() {
+  std::vector<std::string> names;
+  for (const Page& page : kPages)
+    names.emplace_back(page.name);
+  return names;
+}
+
+Result<ExitCode> run_docs(const CLI::App& root, const Context& context, const std::string& name) {
+  const auto* page = std::find_if(kPages.begin(), kPages.end(),
+                                  [&](const Page& candidate) { return candidate.name == name; });
+  if (page == kPages.end()) {
+    return Error{Errc::usage, fmt::format("docs: unknown page '{}'; accepted: {}", printable(name),
+                                          join(page_names()))};
   }
-  const std::string text = markdown_reference(root);
+  const std::string text = page->text(root);
   if (!context.globals.out.empty()) {
     SLUICE_CHECK(create_folders(context.globals.out));
-    SLUICE_CHECK(write_file_atomic(context.globals.out / (page + ".md"), text));
+    SLUICE_CHECK(write_file_atomic(context.globals.out / (name + ".md"), text));
   } else if (context.globals.json) {
-    fmt::print("{}\n", Json{{"page", page}, {"text", text}}.dump(2));
+    const Json data = page->data != nullptr ? page->data() : Json{{"page", name}, {"text", text}};
+    fmt::print("{}\n", data.dump(2));
   } else {
     fmt::print("{}", text);
   }
@@ -170,7 +194,9 @@ void add_docs(CLI::App& root, Context& context) {
   CLI::App* command =
       add_command(root, context, "docs", "Print a generated page of the documentation",
                   [page, &root, &context]() { return run_docs(root, context, *page); });
-  command->add_option("page", *page, "the page")->type_name("{cli}")->required();
+  command->add_option("page", *page, "the page")
+      ->type_name("{" + join(page_names(), ",") + "}")
+      ->required();
   command->group("");
 }
 

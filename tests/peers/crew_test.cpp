@@ -151,6 +151,19 @@ TEST_F(CrewTest, AnAbsentMemberSaysWhyAndStartsNothing) {
   EXPECT_EQ(world.launches["b"], 0);
 }
 
+TEST_F(CrewTest, AnExcludedLibraryIsNotAsked) {
+  use({"a", "b"});
+  Crew crew(options, context);
+  ASSERT_TRUE(crew.start());
+  const auto rows = crew.measure(CrewCase{"c0", {}, Json::object(), {{"b", "crashes here"}}}, 0);
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->at(0).status, RowStatus::ok);
+  EXPECT_EQ(rows->at(1).status, RowStatus::unsupported);
+  EXPECT_EQ(rows->at(1).reason, "crashes here");
+  EXPECT_TRUE(std::all_of(world.measured.begin(), world.measured.end(),
+                          [](const auto& taken) { return taken.name == "a"; }));
+}
+
 TEST_F(CrewTest, ALibraryThatNeverComesUpIsGivenUpAfterTwoAttempts) {
   use({"a", "b"});
   world.hook = [](const std::string& name, const std::string& type, int, Json&) {
@@ -242,7 +255,7 @@ TEST_F(CrewTest, InterruptionKeepsNothingOfTheCase) {
   context.interrupted = [&] { return measures >= 2; };
   Crew crew(options, context);
   ASSERT_TRUE(crew.start());
-  const auto measured = crew.measure(CrewCase{"c0", {}, Json::object()}, 0);
+  const auto measured = crew.measure(CrewCase{"c0", {}, Json::object(), {}}, 0);
   ASSERT_FALSE(measured);
   EXPECT_EQ(measured.error().code, Errc::interrupted);
 }

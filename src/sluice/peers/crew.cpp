@@ -96,6 +96,11 @@ class Crew::Impl {
     std::vector<Part> parts(players_.size());
     for (const std::size_t p : shuffled(players_.size(), case_number, 0)) {
       parts[p].row = described(players_[p], one);
+      if (const auto known = one.excluded.find(players_[p].member.library);
+          known != one.excluded.end()) {
+        fail(parts[p], {Errc::unsupported, known->second});
+        continue;
+      }
       if (auto ready = bring_to_start(players_[p], parts[p], one); !ready) {
         if (ready.error().code == Errc::interrupted) return ready.error();
         fail(parts[p], ready.error());

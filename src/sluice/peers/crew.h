@@ -31,6 +31,7 @@ struct CrewCase {
   std::string name;
   std::map<std::string, std::string> params;
   Json spec;  // sent with `prepare`
+  std::map<std::string, std::string> excluded;  // library: why it is not even asked
 };
 
 struct CrewOptions {

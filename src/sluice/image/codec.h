@@ -37,6 +37,7 @@ struct ImageInfo {
   int width = 0;  // as stored, before orientation
   int height = 0;
   int channels = 0;          // as stored: 1 grey or palette, 2 grey + alpha, 3, 4 RGBA or CMYK
+  bool colour = true;        // false: grey, with or without alpha; a palette counts as colour
   int bit_depth = 8;         // of a stored sample
   bool progressive = false;  // or interlaced
   int orientation = 1;       // EXIF, 1 to 8

@@ -22,13 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> kSuffixes = {".jpg", ".jpeg", ".png"};
 
-std::string lower_suffix(const fs::path& path) {
-  std::string suffix = path.extension().string();
-  for (char& c : suffix)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return suffix;
-}
-
 bool hidden(const fs::path& path) {
   return path.filename().string().rfind('.', 0) == 0;
 }
@@ -87,11 +80,19 @@ void add(DatasetInfo& total, const std::string& name, const Entry& entry, bool e
 
 }  // namespace
 
+std::string lower_suffix(const fs::path& path) {
+  std::string suffix = path.extension().string();
+  for (char& c : suffix)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return suffix;
+}
+
 bool has_image_suffix(const fs::path& path) {
   return std::find(kSuffixes.begin(), kSuffixes.end(), lower_suffix(path)) != kSuffixes.end();
 }
 
-Result<std::vector<std::string>> list_images(const fs::path& folder) {
+Result<std::vector<std::string>> list_files(const fs::path& folder,
+                                            const std::function<bool(const fs::path&)>& wanted) {
   std::error_code code;
   const std::string shown = printable(folder.string());
   const fs::file_status status = fs::status(folder, code);
@@ -106,19 +107,24 @@ Result<std::vector<std::string>> list_images(const fs::path& folder) {
       walk.disable_recursion_pending();
       continue;
     }
-    if (walk->is_regular_file(ignored) && has_image_suffix(walk->path()))
+    if (walk->is_regular_file(ignored) && wanted(walk->path()))
       names.push_back(walk->path().lexically_relative(folder).generic_string());
   }
   if (code) return Error{Errc::io, fmt::format("{}: cannot be listed: {}", shown, code.message())};
-  if (names.empty())
-    return Error{
-        Errc::invalid_input,
-        fmt::format("{}: no images; files named *.jpg, *.jpeg or *.png are accepted", shown)};
   std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
       return static_cast<unsigned char>(x) < static_cast<unsigned char>(y);
     });
   });
+  return names;
+}
+
+Result<std::vector<std::string>> list_images(const fs::path& folder) {
+  SLUICE_TRY(auto names, list_files(folder, has_image_suffix));
+  if (names.empty())
+    return Error{Errc::invalid_input,
+                 fmt::format("{}: no images; files named *.jpg, *.jpeg or *.png are accepted",
+                             printable(folder.string()))};
   return names;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,6 +20,16 @@ namespace sluice::image {
 /// ".jpg .jpeg .png": what list_images looks for, in any case. What a file holds is decided by its
 /// content.
 bool has_image_suffix(const std::filesystem::path& path);
+
+/// Every file under `folder` that `wanted` (given its path) accepts, as relative paths with '/',
+/// sorted by bytes; none is no error. Hidden files and folders are passed over, links to folders
+/// not followed.
+Result<std::vector<std::string>> list_files(
+    const std::filesystem::path& folder,
+    const std::function<bool(const std::filesystem::path&)>& wanted);
+
+/// ".jpg" of "a/B.JPG".
+std::string lower_suffix(const std::filesystem::path& path);
 
 /// Every image file under `folder`, as relative paths with '/', sorted by bytes. Hidden files and
 /// folders are passed over, links to folders not followed. A missing folder and one without images

@@ -262,6 +262,7 @@ Result<ImageInfo> JpegDecoder::open(Bytes bytes, const DecodeOptions& options) {
   info.width = static_cast<int>(jpeg.image_width);
   info.height = static_cast<int>(jpeg.image_height);
   info.channels = jpeg.num_components;
+  info.colour = jpeg.num_components != 1;
   info.bit_depth = jpeg.data_precision;
   info.progressive = jpeg.progressive_mode != FALSE;
   info.subsampling = subsampling_name(jpeg);

@@ -129,6 +129,7 @@ Result<ImageInfo> PngDecoder::open(Bytes bytes, const DecodeOptions& options) {
   info.width = static_cast<int>(width);
   info.height = static_cast<int>(height);
   info.channels = png_get_channels(impl.png, impl.info);
+  info.colour = (png_get_color_type(impl.png, impl.info) & PNG_COLOR_MASK_COLOR) != 0;
   info.bit_depth = png_get_bit_depth(impl.png, impl.info);
   info.progressive = png_get_interlace_type(impl.png, impl.info) != PNG_INTERLACE_NONE;
   return info;

@@ -1,0 +1,37 @@
+// sluice/peers/child.h - runs a helper program to its end: time limit, log, line by line.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::peers {
+
+struct ChildOptions {
+  std::vector<std::string> command;  // the first is a path
+  /// Added to our environment; without a value: taken out of it.
+  std::map<std::string, std::optional<std::string>> environment{};
+  std::filesystem::path log_file{};  // stdout and stderr, appended; empty: not kept
+  double timeout_s = 60;
+  int cancel_fd = -1;                                    // readable: end it
+  std::function<void(std::string_view line)> on_line{};  // of stdout and stderr, in order
+};
+
+struct ChildResult {
+  int status = 0;      // exit code; 128 + number when a signal ended it
+  std::string output;  // the last 64 KiB of stdout and stderr
+};
+
+/// The child has its own process group, which is killed when the limit passes (Errc::timeout), when
+/// `cancel_fd` becomes readable (Errc::interrupted) and when it ends, whatever it started. It dies
+/// with us.
+Result<ChildResult> run_child(const ChildOptions& options);
+
+}  // namespace sluice::peers

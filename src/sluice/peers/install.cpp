@@ -1,0 +1,283 @@
+// sluice/peers/install.cpp - lock, repair, venv, pip, marker, and the removal of what is older.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/file.h"
+#include "sluice/core/log.h"
+#include "sluice/core/sha256.h"
+#include "sluice/core/text.h"
+#include "sluice/peers/child.h"
+#include "sluice/peers/environment.h"
+#include "sluice/peers/library.h"
+#include "sluice/peers/marker.h"
+#include "sluice/peers/python.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <poll.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace sluice::peers {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kVenvTimeoutS = 300;
+constexpr double kFreezeTimeoutS = 120;
+constexpr int kLockPollMs = 200;
+// What the bar counts.
+constexpr std::uint64_t kCreate = 0;
+constexpr std::uint64_t kDownload = 1;
+constexpr std::uint64_t kInstall = 2;
+constexpr std::uint64_t kPhases = 3;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Held while a group is installed; let go with the object, or the process.
+class GroupLock {
+ public:
+  GroupLock() = default;
+  ~GroupLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+  GroupLock(const GroupLock&) = delete;
+  GroupLock& operator=(const GroupLock&) = delete;
+
+  Status take(const fs::path& file, std::string_view group, const InstallOptions& options) {
+    fd_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd_ < 0)
+      return Error{Errc::io, fmt::format("{}: cannot be written: {}", printable(file.string()),
+                                         std::strerror(errno))};
+    const auto start = Clock::now();
+    const double limit_s = options.pip_timeout_s + kVenvTimeoutS + kFreezeTimeoutS;
+    bool told = false;
+    while (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EINTR) continue;
+      if (errno != EWOULDBLOCK) return ok;  // a file system without locks keeps nobody out
+      if (!told)
+        log::warn("environment '{}': another process is installing it; waiting for it", group);
+      told = true;
+      if (seconds_since(start) > limit_s)
+        return Error{Errc::timeout, fmt::format("environment '{}': another process holds {} for "
+                                                "more than {:.0f} s",
+                                                group, printable(file.string()), limit_s)};
+      pollfd wait{options.cancel_fd, POLLIN, 0};
+      if (poll(&wait, 1, kLockPollMs) > 0 && wait.revents != 0)
+        return Error{Errc::interrupted, "interrupted while waiting for another install"};
+    }
+    return ok;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Ours may point Python or pip elsewhere; proxies and indexes stay as the user set them.
+std::map<std::string, std::optional<std::string>> clean_environment() {
+  std::map<std::string, std::optional<std::string>> changes;
+  for (const char* name : {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE",
+                           "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIREMENT",
+                           "PIP_NO_DEPS", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__"})
+    changes[name] = std::nullopt;
+  changes["PYTHONNOUSERSITE"] = "1";
+  changes["PYTHONUNBUFFERED"] = "1";
+  changes["PIP_DISABLE_PIP_VERSION_CHECK"] = "1";
+  changes["PIP_NO_INPUT"] = "1";
+  return changes;
+}
+
+/// What pip means, from what it wrote.
+std::string advice_for(std::string_view output) {
+  const auto says = [&](std::string_view words) { return output.find(words) != output.npos; };
+  if (says("No space left on device"))
+    return "the disk is full: free some, or name another folder with SLUICE_CACHE_DIR";
+  for (const std::string_view words :
+       {"Temporary failure in name resolution", "Name or service not known",
+        "Failed to establish a new connection", "Network is unreachable", "Connection refused",
+        "Max retries exceeded", "Read timed out", "ProxyError", "ConnectTimeoutError"}) {
+    if (says(words))
+      return "the package index cannot be reached: check the network, or set PIP_INDEX_URL or "
+             "PIP_FIND_LINKS";
+  }
+  if (says("No module named pip") || says("ensurepip is not"))
+    return "Python lacks a part: run apt-get install python3-venv";
+  if (says("No matching distribution found"))
+    return "there is no such package for this Python and processor";
+  return "";
+}
+
+/// The last line that says what is wrong; the last line at all when none does.
+std::string last_words(std::string_view output) {
+  std::string last;
+  std::string error;
+  for (const std::string& line : split(output, '\n')) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    last = line;
+    if (line.find("ERROR") != std::string::npos || line.find("Error:") != std::string::npos)
+      error = line;
+  }
+  return printable((error.empty() ? last : error).substr(0, 300));
+}
+
+/// One environment on its way.
+class Installation {
+ public:
+  Installation(Venv wanted, Python python, fs::path requirements, const InstallOptions& options)
+      : environment_(std::move(wanted)),
+        python_(std::move(python)),
+        requirements_(std::move(requirements)),
+        options_(options),
+        log_(environment_.folder.string() + ".log"),
+        bar_((options.progress != nullptr ? *options.progress : Progress::silent())
+                 .bar("install " + environment_.group, kPhases, "steps")) {}
+
+  Result<Venv> run() {
+    SLUICE_CHECK(write_file_atomic(log_, ""));
+    bar_.set(kCreate, "create venv");
+    SLUICE_TRY(const std::string made,
+               step("venv", {python_.program.string(), "-m", "venv", environment_.folder.string()},
+                    kVenvTimeoutS));
+    bar_.set(kDownload, "download");
+    SLUICE_TRY(const std::string installed, step("pip", pip_command(), options_.pip_timeout_s));
+    SLUICE_TRY(const std::string frozen,
+               step("pip freeze", {environment_.python().string(), "-m", "pip", "freeze", "--all"},
+                    kFreezeTimeoutS));
+    environment_.packages = parse_freeze(frozen);
+    if (environment_.packages.empty())
+      return Error{Errc::io, fmt::format("environment '{}': pip freeze lists no package; log: {}",
+                                         environment_.group, printable(log_.string()))};
+    std::string lock;
+    for (const auto& [name, version] : environment_.packages)
+      lock += name + "==" + version + "\n";
+    environment_.lock_hash = sha256_hex("python " + python_.version + "\n" + lock);
+    SLUICE_CHECK(write_file_atomic(environment_.folder / "lock.txt", lock));
+    SLUICE_CHECK(write_marker(environment_));
+    bar_.set(kPhases, "done");
+    return environment_;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> pip_command() const {
+    // Wheels only: nothing is compiled, so what is measured is what its authors publish.
+    return {environment_.python().string(),
+            "-m",
+            "pip",
+            "install",
+            "--no-input",
+            "--no-warn-script-location",
+            "--progress-bar",
+            "off",
+            "--only-binary",
+            ":all:",
+            "-r",
+            requirements_.string()};
+  }
+
+  void show(std::string_view line) {
+    if (line.starts_with("Installing collected packages")) phase_ = kInstall;
+    bar_.set(phase_, printable(line.substr(0, 120)));
+  }
+
+  Result<std::string> step(const char* name, std::vector<std::string> command, double timeout_s) {
+    ChildOptions child;
+    child.command = std::move(command);
+    child.environment = clean_environment();
+    child.log_file = log_;
+    child.timeout_s = timeout_s;
+    child.cancel_fd = options_.cancel_fd;
+    if (std::string_view(name) == "pip") {
+      phase_ = kDownload;
+      child.on_line = [this](std::string_view line) { show(line); };
+    }
+    auto done = run_child(child);
+    if (!done) {
+      return Error{done.error().code,
+                   fmt::format("environment '{}': {}: {}; log: {}", environment_.group, name,
+                               done.error().message, printable(log_.string()))};
+    }
+    if (done->status == 0) return std::move(done->output);
+    std::string message =
+        fmt::format("environment '{}': {} failed (exit code {}): {}", environment_.group, name,
+                    done->status, last_words(done->output));
+    if (const std::string advice = advice_for(done->output); !advice.empty())
+      message += "; " + advice;
+    return Error{Errc::io, message + "; log: " + printable(log_.string())};
+  }
+
+  Venv environment_;
+  Python python_;
+  fs::path requirements_;
+  const InstallOptions& options_;
+  fs::path log_;
+  Progress::Bar bar_;
+  std::uint64_t phase_ = kCreate;
+};
+
+Status remove_folder(const fs::path& folder) {
+  std::error_code problem;
+  fs::remove_all(folder, problem);
+  if (!problem) return ok;
+  return Error{Errc::io, fmt::format("{}: cannot be removed: {}", printable(folder.string()),
+                                     problem.message())};
+}
+
+/// Those of other processors stay: a home folder may be shared.
+void remove_older(const Places& places, const Venv& current) {
+  for (const fs::path& folder : folders_of_group(places, current.group)) {
+    if (folder == current.folder) continue;
+    const auto found = read_marker(folder);
+    if (found && found->architecture != current.architecture) continue;
+    if (const Status removed = remove_folder(folder); !removed) {
+      log::warn("{}", removed.error().message);
+      continue;
+    }
+    std::error_code ignored;
+    fs::remove(folder.string() + ".log", ignored);
+    log::info("{}: removed, replaced by {}", folder.string(), current.folder.string());
+  }
+}
+
+}  // namespace
+
+Result<InstallReport> install_environment(const Places& places, std::string_view group,
+                                          const InstallOptions& options) {
+  const auto start = Clock::now();
+  if (!is_group(group))
+    return Error{Errc::usage, fmt::format("group '{}' is not known", printable(group))};
+  if (places.adapters.empty()) return find_environment(places, group).error();
+  const fs::path requirements = requirements_file(places, group);
+  SLUICE_TRY(const std::string wanted_text, read_text_file(requirements, 1 << 20));
+  SLUICE_TRY(const Python python, find_python(places));
+  Venv wanted;
+  wanted.group = group;
+  wanted.requirements_hash = sha256_hex(wanted_text);
+  wanted.hash = environment_hash(wanted_text, python.version, python.architecture);
+  wanted.folder = environment_folder(places, group, wanted.hash);
+  wanted.python_version = python.version;
+  wanted.architecture = python.architecture;
+
+  SLUICE_CHECK(create_folders(environments_folder(places)));
+  GroupLock lock;
+  SLUICE_CHECK(
+      lock.take(environments_folder(places) / fmt::format("{}.lock", group), group, options));
+  if (auto found = read_marker(wanted.folder); found && found->hash == wanted.hash)
+    return InstallReport{std::move(*found), false, seconds_since(start)};
+  std::error_code problem;
+  if (fs::exists(wanted.folder, problem)) {
+    log::warn("environment '{}' is only half installed: it is removed and made again", group);
+    SLUICE_CHECK(remove_folder(wanted.folder));
+  }
+  Installation installation(wanted, python, requirements, options);
+  SLUICE_TRY(Venv made, installation.run());
+  remove_older(places, made);
+  return InstallReport{std::move(made), true, seconds_since(start)};
+}
+
+}  // namespace sluice::peers

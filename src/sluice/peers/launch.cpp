@@ -1,0 +1,177 @@
+// sluice/peers/launch.cpp - programs and variables of workers.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/peers/launch.h"
+
+#include "sluice/core/file.h"
+#include "sluice/core/sha256.h"
+#include "sluice/core/text.h"
+#include "sluice/core/version.h"
+#include "sluice/env/variables.h"
+#include "sluice/peers/environment.h"
+#include "sluice/peers/library.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <unistd.h>
+
+namespace sluice::peers {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kPolicies = {"micro-single", "pipeline-default", "pipeline-single-worker"};
+constexpr const char* kDefaultPolicy = "pipeline-default";
+
+// Read when a library loads: too late once it runs.
+constexpr std::array kThreadVariables = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                         "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
+                                         "NUMEXPR_NUM_THREADS"};
+
+struct Setting {
+  const char* name;
+  const char* value;
+};
+// A worker speaks to its supervisor and to nobody else. torch, torchvision, Kornia, Pillow, PyAV,
+// OpenCV and DALI send nothing; what they would download, they ask Hugging Face's client for.
+constexpr std::array<Setting, 7> kSilence = {{
+    {"ALBUMENTATIONS_NO_TELEMETRY", "1"},  // AlbumentationsX: usage statistics
+    {"ALBUMENTATIONS_OFFLINE", "1"},       // AlbumentationsX: any connection
+    {"NO_ALBUMENTATIONS_UPDATE", "1"},     // AlbumentationsX: version check at import
+    {"HF_HUB_DISABLE_TELEMETRY", "1"},
+    {"HF_HUB_OFFLINE", "1"},
+    {"DO_NOT_TRACK", "1"},  // honoured by several
+    {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
+}};
+constexpr std::array<Setting, 4> kPython = {{
+    {"PYTHONNOUSERSITE", "1"},  // packages of the environment and no others
+    {"PYTHONHASHSEED", "0"},    // the same order of sets in every process
+    {"PYTHONDONTWRITEBYTECODE",
+     "1"},                      // pip compiled the packages; the adapters' folder stays clean
+    {"PYTHONUNBUFFERED", "1"},  // last words reach the log
+}};
+constexpr std::array kSecretParts = {"TOKEN",      "SECRET",     "PASSWORD",   "PASSWD",
+                                     "PASSPHRASE", "CREDENTIAL", "API_KEY",    "APIKEY",
+                                     "AUTH",       "COOKIE",     "ACCESS_KEY", "PRIVATE_KEY"};
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return out;
+}
+
+bool holds_secret(const std::string& name, const std::string& value) {
+  const std::string loud = upper(name);
+  const auto in_name = [&](const char* part) { return loud.find(part) != std::string::npos; };
+  if (std::any_of(kSecretParts.begin(), kSecretParts.end(), in_name)) return true;
+  const std::size_t address = value.find("://");  // https://user:word@host
+  return address != std::string::npos && value.find('@', address) != std::string::npos;
+}
+
+bool is_program(const fs::path& path) {
+  std::error_code problem;
+  return fs::is_regular_file(path, problem) && access(path.c_str(), X_OK) == 0;
+}
+
+Result<WorkerCommand> native_command(const Places& places, const Way& way) {
+  WorkerCommand worker;
+  if (way.program == "sluice") {
+    worker.command = {places.program.string(), "worker"};
+    worker.lock_hash = sha256_hex(fmt::format("sluice {} {}", version::kProgram, version::git()));
+    return worker;
+  }
+  const fs::path program = find_native_worker(places, way.program);
+  if (program.empty())
+    return Error{Errc::unsupported,
+                 fmt::format("worker program '{}' is not built; run: make bench", way.program)};
+  SLUICE_TRY(const auto bytes, read_binary_file(program));
+  worker.command = {program.string()};
+  worker.lock_hash = sha256_hex(bytes);
+  return worker;
+}
+
+Result<WorkerCommand> python_command(const Places& places, const Library& library, const Way& way) {
+  auto environment = find_environment(places, way.group);
+  if (!environment) {
+    if (environment.error().code != Errc::unsupported || places.adapters.empty())
+      return environment.error();
+    return Error{Errc::unsupported, fmt::format("{}; run: sluice peers install {}",
+                                                environment.error().message, library.name)};
+  }
+  const fs::path adapter = places.adapters / "python" / way.program;
+  std::error_code problem;
+  if (!fs::is_regular_file(adapter, problem))
+    return Error{Errc::unsupported,
+                 fmt::format("{}: there is no adapter for '{}' in mode '{}'",
+                             printable(adapter.string()), library.name, way.mode)};
+  WorkerCommand worker;
+  worker.command = {environment->python().string(), adapter.string(), std::string(library.name),
+                    std::string(way.mode)};
+  worker.lock_hash = environment->lock_hash;
+  return worker;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> worker_variables(const std::vector<std::string>& inherited,
+                                                    std::string_view thread_policy, bool python) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& entry : inherited) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string name = entry.substr(0, equals);
+    // To Python a variable without text is one that is not set.
+    if (name.starts_with("PYTHON") || holds_secret(name, entry.substr(equals + 1)))
+      variables[name] = "";
+  }
+  variables["PYTHONPATH"] = "";
+  for (const Setting& setting : kSilence)
+    variables[setting.name] = setting.value;
+  if (python) {
+    for (const Setting& setting : kPython)
+      variables[setting.name] = setting.value;
+  }
+  if (thread_policy != kDefaultPolicy) {
+    for (const char* name : kThreadVariables)
+      variables[name] = "1";
+  }
+  return variables;
+}
+
+fs::path find_native_worker(const Places& places, std::string_view name) {
+  const fs::path beside = places.program.parent_path();
+  for (const fs::path& folder :
+       {beside / "bench", beside, beside.parent_path() / "libexec" / "sluice"}) {
+    if (is_program(folder / name)) return folder / name;
+  }
+  return {};
+}
+
+Result<WorkerCommand> worker_command(const Places& places, const std::string& library,
+                                     const std::string& mode, const std::string& thread_policy) {
+  SLUICE_TRY(const Library* const found, require_library(library));
+  if (std::find(kPolicies.begin(), kPolicies.end(), thread_policy) == kPolicies.end())
+    return Error{Errc::usage,
+                 fmt::format("thread policy '{}' is not known; accepted: {}",
+                             printable(thread_policy), join({kPolicies.begin(), kPolicies.end()}))};
+  const Way* way = found->way(mode);
+  if (way == nullptr)
+    return Error{Errc::unsupported, fmt::format("library '{}' is not measured in mode '{}'",
+                                                library, printable(mode))};
+  const bool python = !way->group.empty();
+  SLUICE_TRY(WorkerCommand worker,
+             python ? python_command(places, *found, *way) : native_command(places, *way));
+  worker.environment = worker_variables(env::process_variables(), thread_policy, python);
+  return worker;
+}
+
+Result<WorkerCommand> worker_command(const std::string& library, const std::string& mode,
+                                     const std::string& thread_policy) {
+  SLUICE_TRY(const Places places, find_places());
+  return worker_command(places, library, mode, thread_policy);
+}
+
+}  // namespace sluice::peers

@@ -1,0 +1,65 @@
+// sluice/peers/places.cpp - variables first, then the place of the program.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/peers/places.h"
+
+#include "sluice/core/text.h"
+
+#include <cstdlib>
+
+namespace sluice::peers {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code problem;
+  return fs::is_directory(path, problem);
+}
+
+Result<fs::path> cache_folder() {
+  if (const std::string own = variable("SLUICE_CACHE_DIR"); !own.empty()) return fs::absolute(own);
+  // The XDG specification: a relative path there is to be ignored.
+  if (const fs::path xdg = variable("XDG_CACHE_HOME"); xdg.is_absolute()) return xdg / "sluice";
+  if (const fs::path home = variable("HOME"); home.is_absolute()) return home / ".cache" / "sluice";
+  return Error{Errc::usage,
+               "no folder for environments: neither SLUICE_CACHE_DIR, XDG_CACHE_HOME nor HOME is "
+               "set to a path; set SLUICE_CACHE_DIR"};
+}
+
+}  // namespace
+
+fs::path adapters_above(const fs::path& program) {
+  for (fs::path folder = program.parent_path(); !folder.empty(); folder = folder.parent_path()) {
+    if (is_folder(folder / "adapters" / "python")) return folder / "adapters";
+    if (folder == folder.parent_path()) break;
+  }
+  const fs::path installed =
+      program.parent_path().parent_path() / "share" / "sluice" / "adapters";  // <prefix>/bin/sluice
+  return is_folder(installed / "python") ? installed : fs::path();
+}
+
+Result<Places> find_places() {
+  Places places;
+  SLUICE_TRY(places.cache, cache_folder());
+  std::error_code problem;
+  places.program = fs::read_symlink("/proc/self/exe", problem);
+  if (problem) return Error{Errc::io, "/proc/self/exe: " + problem.message()};
+  if (const std::string own = variable("SLUICE_ADAPTERS"); !own.empty()) {
+    places.adapters = fs::absolute(own);
+    if (!is_folder(places.adapters / "python"))
+      return Error{Errc::usage, "SLUICE_ADAPTERS " + printable(own) +
+                                    ": has no folder 'python'; expected the folder 'adapters'"};
+  } else {
+    places.adapters = adapters_above(places.program);
+  }
+  places.python = variable("SLUICE_PYTHON");
+  places.search_path = variable("PATH");
+  return places;
+}
+
+}  // namespace sluice::peers

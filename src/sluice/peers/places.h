@@ -1,0 +1,31 @@
+// sluice/peers/places.h - where environments, adapters and worker programs lie.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+
+#include <filesystem>
+#include <string>
+
+namespace sluice::peers {
+
+/// Looked up once per program; tests bring their own.
+struct Places {
+  std::filesystem::path cache;     // environments are in <cache>/peers
+  std::filesystem::path adapters;  // holds python/; empty: none was found
+  std::filesystem::path program;   // our own, links resolved
+  std::string python;              // SLUICE_PYTHON; empty: looked for
+  std::string system_python = "/usr/bin/python3";
+  std::string search_path;  // PATH
+};
+
+/// From the variables of this process and the place of its program:
+/// cache: SLUICE_CACHE_DIR, $XDG_CACHE_HOME/sluice, ~/.cache/sluice.
+/// adapters: SLUICE_ADAPTERS, the nearest folder above the program that has adapters/python,
+/// <prefix>/share/sluice/adapters.
+Result<Places> find_places();
+
+/// What find_places() does for adapters, without the variable; empty when there are none.
+std::filesystem::path adapters_above(const std::filesystem::path& program);
+
+}  // namespace sluice::peers

@@ -141,6 +141,19 @@ TEST_F(CrewTest, ASlowItemStopsTheRowAtTheLimitInclusive) {
   EXPECT_TRUE(world.measured.empty());
 }
 
+TEST_F(CrewTest, APreflightWithoutEndStopsTheRowToo) {
+  use({"a"});
+  world.hook = [](const std::string&, const std::string& type, int launch, Json&) {
+    if (type == "preflight" && launch == 1)
+      return std::optional<Error>(Error{Errc::timeout, "preflight: no answer within 60 s; killed"});
+    return std::optional<Error>();
+  };
+  const auto rows = run(2);
+  EXPECT_EQ(rows[0][0].status, RowStatus::early_stopped);
+  EXPECT_EQ(rows[0][0].reason, "preflight: 10 items took longer than 60 s");
+  EXPECT_EQ(rows[1][0].status, RowStatus::ok) << "in a new process";
+}
+
 TEST_F(CrewTest, AnAbsentMemberSaysWhyAndStartsNothing) {
   use({"a", "b"});
   options.members[1].absent = "environment 'torch' is not installed";

@@ -154,7 +154,7 @@ class Crew::Impl {
       reset_peak(seat.pid());
       Status ready = prepare(player, part, seat, one, s == 0);
       if (ready) {
-        seat.pause(*context_.clock);
+        if (seat.taken()) seat.pause(*context_.clock);
       } else if (ready.error().code == Errc::unsupported) {
         seat.pause(*context_.clock);
         return ready;
@@ -193,12 +193,20 @@ class Crew::Impl {
 
   Status preflight(Part& part, Seat& seat) {
     const measure::Policy& policy = options_.policy;
-    SLUICE_TRY(const Json timed, ask(seat,
-                                     {{"type", "preflight"},
-                                      {"slow_item_s", policy.slow_item_s},
-                                      {"items", options_.preflight_items}},
-                                     policy.step_timeout_s + options_.preflight_items * 60));
-    SLUICE_TRY(part.pass_ns, Reply("preflight", timed).integer("pass_ns", 1, measure::kLongestNs));
+    auto timed = ask(seat,
+                     {{"type", "preflight"},
+                      {"slow_item_s", policy.slow_item_s},
+                      {"items", options_.preflight_items}},
+                     options_.preflight_limit_s);
+    if (!timed && timed.error().code == Errc::timeout) {
+      seat.leave();
+      part.row.status = RowStatus::early_stopped;
+      part.row.reason = fmt::format("preflight: {} items took longer than {:g} s",
+                                    options_.preflight_items, options_.preflight_limit_s);
+      return ok;
+    }
+    if (!timed) return timed.error();
+    SLUICE_TRY(part.pass_ns, Reply("preflight", *timed).integer("pass_ns", 1, measure::kLongestNs));
     const double item_s =
         static_cast<double>(part.pass_ns) * 1e-9 / static_cast<double>(part.items);
     if (policy.slow_item_s > 0 && item_s >= policy.slow_item_s) {
@@ -333,7 +341,7 @@ class Crew::Impl {
     how.launch.cpus = options_.policy.cpus;
     how.launch.cancel_fd = context_.cancel_fd;
     how.configure = Json{{"threads", options_.threads},
-                         {"device", options_.device},
+                         {"device", player.member.device},
                          {"seed", options_.policy.seed},
                          {"thread_policy", options_.thread_policy}};
     how.load = options_.load;

@@ -23,6 +23,7 @@ struct Member {
   std::string library;
   std::vector<std::string> command;                // argv of its worker program
   std::map<std::string, std::string> environment;  // added to ours
+  std::string device = "cpu";                      // what `configure` is asked for
   std::string absent;  // why it cannot be started; its rows are then `unsupported` with this reason
 };
 
@@ -30,7 +31,7 @@ struct Member {
 struct CrewCase {
   std::string name;
   std::map<std::string, std::string> params;
-  Json spec;  // sent with `prepare`
+  Json spec;                                    // sent with `prepare`
   std::map<std::string, std::string> excluded;  // library: why it is not even asked
 };
 
@@ -40,10 +41,10 @@ struct CrewOptions {
   std::string thread_policy;
   int threads = 1;                  // asked for; what `configure` sends
   std::optional<double> cpu_limit;  // cpu time over wall time above which a policy is violated
-  std::string device = "cpu";
-  Json load;  // fields of the `load` request
+  Json load;                        // fields of the `load` request
   std::string unit = "img/s";
   int preflight_items = 10;
+  double preflight_limit_s = 60;        // a preflight that takes longer stops the row, too
   double start_timeout_s = 600;         // import, load and convert: slow libraries, large data
   std::int64_t memory_limit_bytes = 0;  // for all workers together; 0: no limit
 };

@@ -151,7 +151,7 @@ measure::Row make_row(const RowShape& shape) {
   row.bytes_per_item = 70584.25;
   row.peak_rss_bytes = 48 << 20;
   row.output_digest = "sha256:2c26b46b68ffc68ff99b453c1d304134";
-  row.thread_policy = {1, 1, 0.998};
+  row.thread_policy = {1, 1, 0.998, ""};
   std::uint64_t state = shape.seed * 7919 + 17;
   for (int r = 0; r < shape.runs; ++r) {
     measure::Run run;
@@ -190,7 +190,7 @@ results::ResultFile quick() {
                            .spread = 0.012,
                            .seed = seed++});
       row.params["threads"] = std::to_string(threads);
-      row.thread_policy = {threads, threads, 0.98 * threads};
+      row.thread_policy = {threads, threads, 0.98 * threads, ""};
       file.rows.push_back(std::move(row));
     }
   }

@@ -7,6 +7,10 @@ find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)  # optional: without it there is no video module, and what needs it says so
+  pkg_check_modules(LIBAV QUIET IMPORTED_TARGET libavformat libavcodec libswscale libavutil)
+endif()
 find_package(hwy QUIET)  # optional: without it the plain paths are built and `sluice env` says so
 if(SLUICE_TESTS)
   find_package(GTest REQUIRED)

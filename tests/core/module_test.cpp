@@ -1,0 +1,47 @@
+// tests/core/module_test.cpp - modules: where they are looked for, what is said when one is
+// missing.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/module.h"
+
+#include "sluice/core/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/temporary_folder.h"
+#include <cstdlib>
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(ModuleTest, IsLookedForBesideTheProgramThenInTheLibraryFolder) {
+  ::unsetenv("SLUICE_MODULE_DIR");
+  const auto folder = std::filesystem::canonical("/proc/self/exe").parent_path();
+  EXPECT_THAT(module_folders(), ElementsAre(folder, folder.parent_path() / "lib" / "sluice"));
+  ::setenv("SLUICE_MODULE_DIR", "elsewhere", 1);
+  EXPECT_THAT(module_folders(), ElementsAre("elsewhere"));
+  ::unsetenv("SLUICE_MODULE_DIR");
+}
+
+TEST(ModuleTest, OneThatIsMissingIsUnsupportedAndNamed) {
+  const testing_support::TemporaryFolder folder;
+  const auto loaded = load_module("nothing", "table", {folder.path()});
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, Errc::unsupported);
+  EXPECT_THAT(loaded.error().message, HasSubstr("libsluice_nothing.so is not installed"));
+}
+
+TEST(ModuleTest, AFileThatIsNoLibraryIsUnsupported) {
+  const testing_support::TemporaryFolder folder;
+  ASSERT_TRUE(write_file_atomic(folder / "libsluice_broken.so", "not a library"));
+  const auto loaded = load_module("broken", "table", {folder / "absent", folder.path()});
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, Errc::unsupported);
+  EXPECT_THAT(loaded.error().message, HasSubstr("libsluice_broken.so cannot be loaded"));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -144,6 +144,51 @@ TEST(SamplerTest, InjectedSlowdownWaitsItsShareInsideTheSample) {
   EXPECT_EQ(subject.passes, 20);
 }
 
+TEST(PreflightItemsTest, EstimatesAPassFromItsFirstItems) {
+  ManualClock clock;
+  ScriptedSubject subject(clock, {1});
+  subject.items = 1000;
+  subject.item_ns = 1'000'000;
+  EXPECT_EQ(preflight_items_ns(subject, clock, 0, 10), 1'000'000'000);
+  EXPECT_EQ(subject.items_done, 10);
+  EXPECT_EQ(subject.last_item, 9);
+  EXPECT_EQ(subject.passes, 0) << "a pass of a second is not run to estimate it";
+  EXPECT_EQ(preflight_items_ns(subject, clock, 0, 5000), 1'000'000'000) << "at most a pass";
+  EXPECT_EQ(subject.items_done, 1010);
+}
+
+TEST(PreflightItemsTest, StopsWhenTheLimitIsPassedForCertain) {
+  ManualClock clock;
+  ScriptedSubject subject(clock, {1});
+  subject.items = 100;
+  subject.item_ns = 100'000'000;
+  // 10 items at a limit of 50 ms may take 500 ms: certain within the sixth.
+  EXPECT_EQ(preflight_items_ns(subject, clock, 5'000'000'000, 10), 10'000'000'000);
+  EXPECT_EQ(subject.items_done, 6);
+}
+
+TEST(PreflightItemsTest, ShortAndIndivisiblePassesAreRunWhole) {
+  ManualClock clock;
+  ScriptedSubject subject(clock, {30'000'000});
+  EXPECT_EQ(preflight_items_ns(subject, clock, 0, 3), 30'000'000);
+  subject.item_ns = 7;
+  EXPECT_EQ(preflight_items_ns(subject, clock, 0, 3), 30'000'000);
+  EXPECT_EQ(subject.passes, 2);
+}
+
+TEST(WarmUpItemsTest, ALongPassIsNotRunToTheEnd) {
+  ManualClock clock;
+  ScriptedSubject subject(clock, {1});
+  EXPECT_FALSE(warm_up_items(subject, clock, 1000)) << "cannot be divided";
+  subject.items = 1000;
+  subject.item_ns = 300;
+  EXPECT_TRUE(warm_up_items(subject, clock, 1000));
+  EXPECT_EQ(subject.items_done, 4);
+  subject.items = 3;
+  EXPECT_FALSE(warm_up_items(subject, clock, 1000)) << "a whole pass is shorter than the warm-up";
+  EXPECT_EQ(subject.items_done, 7);
+}
+
 TEST(InjectedSlowdownTest, ReadsAShareForAllOrForOneCase) {
   const std::string name = "decode/jpeg/threads=1";
   EXPECT_EQ(*injected_slowdown(nullptr, name), 0);

@@ -41,10 +41,20 @@ class ScriptedSubject final : public Subject {
   }
   [[nodiscard]] std::int64_t items_per_pass() const override { return items; }
   [[nodiscard]] double bytes_per_item() const override { return 3.5; }
+  std::int64_t run_items(std::int64_t first, std::int64_t count) override {
+    if (item_ns == 0) return 0;
+    last_item = first;
+    items_done += count;
+    clock_.advance(item_ns * count);
+    return count;
+  }
 
   std::string digest = "d1";
   std::int64_t items = 4;
   std::int64_t passes = 0;
+  std::int64_t item_ns = 0;  // 0: a pass cannot be divided
+  std::int64_t items_done = 0;
+  std::int64_t last_item = -1;
 
  private:
   ManualClock& clock_;

@@ -50,6 +50,31 @@ std::int64_t preflight_pass_ns(Subject& subject, Clock& clock, std::int64_t slow
   return best;
 }
 
+std::int64_t preflight_items_ns(Subject& subject, Clock& clock, std::int64_t slow_pass_ns,
+                                std::int64_t items) {
+  constexpr std::int64_t kShortPassNs = 200'000'000;
+  const std::int64_t in_pass = subject.items_per_pass();
+  items = std::clamp<std::int64_t>(items, 1, in_pass);
+  // Time for all `items` at the limit: once over it, the mean cannot come below the limit again.
+  const double limit_ns =
+      static_cast<double>(slow_pass_ns) / static_cast<double>(in_pass) * static_cast<double>(items);
+  std::int64_t elapsed = 0;
+  std::int64_t done = 0;
+  while (done < items) {
+    const std::int64_t start = clock.now_ns();
+    const std::int64_t step = subject.run_items(done, 1);
+    if (step <= 0) return preflight_pass_ns(subject, clock, slow_pass_ns);
+    done += step;
+    elapsed += std::max<std::int64_t>(clock.now_ns() - start, 1);
+    if (slow_pass_ns > 0 && static_cast<double>(elapsed) > limit_ns) break;
+  }
+  const double pass_ns =
+      static_cast<double>(elapsed) / static_cast<double>(done) * static_cast<double>(in_pass);
+  if (pass_ns < static_cast<double>(kShortPassNs))
+    return preflight_pass_ns(subject, clock, slow_pass_ns);
+  return static_cast<std::int64_t>(std::min(pass_ns, 1e15));
+}
+
 std::int64_t passes_per_sample(std::int64_t pass_ns, std::int64_t min_sample_ns) {
   if (pass_ns <= 0) return 1;
   return std::max<std::int64_t>(1, min_sample_ns / pass_ns + (min_sample_ns % pass_ns > 0 ? 1 : 0));
@@ -68,6 +93,17 @@ std::int64_t warm_up(Subject& subject, Clock& clock, WarmUpRule rule, std::int64
     passes += group;
   }
   return passes;
+}
+
+bool warm_up_items(Subject& subject, Clock& clock, std::int64_t min_ns) {
+  const std::int64_t start = clock.now_ns();
+  for (std::int64_t done = 0; done < subject.items_per_pass();) {
+    const std::int64_t step = subject.run_items(done, 1);
+    if (step <= 0) return false;
+    done += step;
+    if (clock.now_ns() - start >= min_ns) return true;
+  }
+  return false;
 }
 
 Sample take_sample(Subject& subject, Clock& clock, std::int64_t passes, double extra) {

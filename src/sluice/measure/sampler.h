@@ -33,12 +33,22 @@ class WarmUpRule {
 /// a pass of nanoseconds is not taken for as long as a reading of the clock.
 std::int64_t preflight_pass_ns(Subject& subject, Clock& clock, std::int64_t slow_pass_ns);
 
+/// The same from the first `items` items alone, without a warm-up: time per item times the items of
+/// a pass. Gives up after an item when the limit is passed for certain. Passes that turn out short,
+/// and those that cannot be divided, are measured whole.
+std::int64_t preflight_items_ns(Subject& subject, Clock& clock, std::int64_t slow_pass_ns,
+                                std::int64_t items);
+
 /// Whole passes per sample so that it lasts at least `min_sample_ns`.
 std::int64_t passes_per_sample(std::int64_t pass_ns, std::int64_t min_sample_ns);
 
 /// Untimed passes until the rule is satisfied; returns how many. `passes_hint` is the size of the
 /// coming sample.
 std::int64_t warm_up(Subject& subject, Clock& clock, WarmUpRule rule, std::int64_t passes_hint);
+
+/// For passes longer than the warm-up: single items until `min_ns` are over. False when a whole
+/// pass is shorter than that, or cannot be divided: then warm_up() is due.
+bool warm_up_items(Subject& subject, Clock& clock, std::int64_t min_ns);
 
 struct Sample {
   std::int64_t start_ns = 0;

@@ -23,7 +23,16 @@ struct SubjectContext {
   std::map<std::string, std::string> params;  // the axis values of the case
   std::filesystem::path inputs_index;         // decoded inputs shared by all workers; empty: none
   std::filesystem::path inputs_data;
-  Json spec;  // what `prepare` says about the case beside its name; an object or null
+  std::int64_t num_items = 0;  // at most so many of them; 0: all
+  std::string case_name;
+  Json spec;               // what `prepare` says about the case beside its name; an object or null
+  bool synthetic = false;  // `support` asks: work on a small input of the subject's own making
+};
+
+/// Outputs for people and for comparing libraries: f32 HWC in units 0 to 255, one after another.
+struct OutputSamples {
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<float> values;
 };
 
 /// Called in this order: check, then run_pass as often as the policy asks. Any of them may throw; a
@@ -39,6 +48,20 @@ class Subject {
   [[nodiscard]] virtual std::int64_t items_per_pass() const = 0;
   /// Bytes of output per item; 0 when it makes no sense.
   [[nodiscard]] virtual double bytes_per_item() const = 0;
+
+  /// Works on `count` items from `first` on, for estimates and warm-up; returns how many it did, 0
+  /// when this subject cannot divide its pass.
+  virtual std::int64_t run_items([[maybe_unused]] std::int64_t first,
+                                 [[maybe_unused]] std::int64_t count) {
+    return 0;
+  }
+  /// Further fields of the answer to `check`, such as shape and dtype; asked after check().
+  [[nodiscard]] virtual Json output_info() const { return Json::object(); }
+  /// `draws` outputs of each of the first `items` items, item by item.
+  virtual Result<OutputSamples> sample([[maybe_unused]] std::int64_t items,
+                                       [[maybe_unused]] std::int64_t draws) {
+    return Error{Errc::unsupported, "this case gives no samples of its output"};
+  }
 };
 
 using SubjectFactory =
@@ -49,6 +72,15 @@ struct Catalogue {
   std::string library;
   std::string version;
   std::map<std::string, SubjectFactory> scenarios;
+  /// For cases that are no scenario by name: the longest prefix ("image-rgb/micro/") serves. Its
+  /// factory looks at SubjectContext::case_name and gives the reason for what it does not have.
+  std::map<std::string, SubjectFactory> prefixes{};
+  std::vector<std::string> cases{};               // named by `hello` beside the scenarios
+  std::map<std::string, std::string> versions{};  // by package, for `hello`
+  /// After `configure`: applies it, and returns what is in force, read back. Null: nothing to say.
+  std::function<Result<Json>(const SubjectContext& context)> configure{};
+  /// After `load`: the fields of the answer (items, bytes). Null: an empty answer.
+  std::function<Result<Json>(const SubjectContext& context)> load{};
 };
 
 }  // namespace sluice::measure

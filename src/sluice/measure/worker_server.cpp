@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/measure/worker_server.h"
 
+#include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/measure/counters.h"
 #include "sluice/measure/reply.h"
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <span>
 
 namespace sluice::measure {
 namespace {
@@ -26,6 +28,7 @@ std::int64_t ns_of(double value, double ns_per_unit) {
 }
 
 constexpr std::int64_t kMaxPasses = 1'000'000'000'000'000;
+constexpr std::int64_t kMaxDraws = 10'000;
 
 /// The scenario of "decode/jpeg/threads=1" is "decode/jpeg": everything before the first axis
 /// value.
@@ -54,8 +57,9 @@ class Server {
     if (type == "hello") return hello();
     if (type == "configure") return configure(request);
     if (type == "load") return load(request);
+    if (type == "support") return support(request);
     if (type == "prepare") return prepare(request);
-    if (type == "check") return check();
+    if (type == "check") return check(request);
     if (type == "preflight") return preflight(request);
     if (type == "measure") return measure(request);
     if (type == "release") return release();
@@ -68,17 +72,31 @@ class Server {
     Json cases = Json::array();
     for (const auto& [name, factory] : catalogue_.scenarios)
       cases.push_back(name);
-    return Json{{"protocol", kProtocolVersion},
-                {"name", catalogue_.library},
-                {"version", catalogue_.version},
-                {"cases", std::move(cases)}};
+    for (const std::string& name : catalogue_.cases)
+      cases.push_back(name);
+    Json reply{{"protocol", kProtocolVersion},
+               {"name", catalogue_.library},
+               {"version", catalogue_.version},
+               {"cases", std::move(cases)}};
+    if (!catalogue_.versions.empty()) reply["versions"] = catalogue_.versions;
+    return reply;
   }
 
   Result<Json> configure(const Json& request) {
     SLUICE_TRY(const auto threads, Reply("configure", request).integer("threads", 1, 1024, 1));
+    const std::string device = request.value("device", "cpu");
+    if (device != "cpu")
+      return Error{Errc::unsupported, device == "cuda" ? "no CUDA device"
+                                                       : fmt::format("no device '{}'; cpu is there",
+                                                                     printable(device))};
     context_.threads = static_cast<int>(threads);
     context_.seed = request.value("seed", std::uint64_t{0});
-    return Json{{"threads", context_.threads}};
+    Json reply{{"threads", context_.threads}};
+    if (catalogue_.configure) {
+      SLUICE_TRY(Json in_force, catalogue_.configure(context_));
+      reply["in_force"] = std::move(in_force);
+    }
+    return reply;
   }
 
   Result<Json> load(const Json& request) {
@@ -86,49 +104,128 @@ class Server {
     const Json inputs = request.value("inputs", Json::object());
     context_.inputs_index = inputs.value("index", std::string());
     context_.inputs_data = inputs.value("data", std::string());
+    const auto limit = request.find("num_items");
+    context_.num_items =
+        limit != request.end() && limit->is_number_integer() ? limit->get<std::int64_t>() : 0;
+    if (catalogue_.load) return catalogue_.load(context_);
     return Json::object();
+  }
+
+  [[nodiscard]] const SubjectFactory* factory_of(const std::string& case_name) const {
+    const auto found = catalogue_.scenarios.find(scenario_of(case_name));
+    if (found != catalogue_.scenarios.end()) return &found->second;
+    const SubjectFactory* factory = nullptr;
+    for (const auto& [prefix, candidate] : catalogue_.prefixes)
+      if (case_name.starts_with(prefix)) factory = &candidate;  // sorted: the longest comes last
+    return factory;
+  }
+
+  /// The subject of a case, or why there is none.
+  Result<std::unique_ptr<Subject>> make(SubjectContext context) const {
+    const std::string& name = context.case_name;
+    const SubjectFactory* factory = factory_of(name);
+    if (factory == nullptr) {
+      return Error{Errc::unsupported,
+                   fmt::format("{} has no case '{}'", catalogue_.library, printable(name))};
+    }
+    context.params = params_of(name);
+    SLUICE_TRY(auto subject, (*factory)(context));
+    if (subject == nullptr)
+      return Error{Errc::internal, fmt::format("'{}' made no subject", printable(name))};
+    return subject;
+  }
+
+  /// Why this case cannot be done, or nothing: made and run once on a small input.
+  Status try_case(const Json& entry) const {
+    SubjectContext context = context_;
+    context.case_name = entry.value("case", std::string());
+    context.spec = entry.value("spec", Json());
+    context.synthetic = true;
+    try {
+      SLUICE_TRY(const auto subject, make(std::move(context)));
+      SLUICE_CHECK(subject->check());
+      return ok;
+    } catch (const std::exception& problem) {
+      return Error{Errc::unsupported, problem.what()};
+    }
+  }
+
+  Result<Json> support(const Json& request) {
+    const Json cases = request.value("cases", Json::array());
+    if (!cases.is_array()) return Error{Errc::usage, "support: cases is no list"};
+    Json supported = Json::array();
+    Json unsupported = Json::object();
+    for (const Json& entry : cases) {
+      const std::string name = entry.value("case", std::string());
+      if (const Status tried = try_case(entry); tried) {
+        supported.push_back(name);
+      } else {
+        unsupported[name] = tried.error().message;
+      }
+    }
+    return Json{{"supported", std::move(supported)}, {"unsupported", std::move(unsupported)}};
   }
 
   Result<Json> prepare(const Json& request) {
     subject_.reset();
     checked_ = false;
-    case_name_ = request.value("case", std::string());
-    SLUICE_TRY(extra_, injected_slowdown(std::getenv("SLUICE_INJECT_SLOWDOWN"), case_name_));
-    const auto found = catalogue_.scenarios.find(scenario_of(case_name_));
-    if (found == catalogue_.scenarios.end()) {
-      return Error{Errc::unsupported,
-                   fmt::format("{} has no case '{}'", catalogue_.library, printable(case_name_))};
-    }
-    context_.params = params_of(case_name_);
+    context_.case_name = request.value("case", std::string());
     context_.spec = request.value("spec", Json());
-    SLUICE_TRY(subject_, found->second(context_));
-    if (subject_ == nullptr)
-      return Error{Errc::internal, fmt::format("'{}' made no subject", printable(case_name_))};
+    SLUICE_TRY(extra_,
+               injected_slowdown(std::getenv("SLUICE_INJECT_SLOWDOWN"), context_.case_name));
+    SLUICE_TRY(subject_, make(context_));
     return Json{{"items_per_pass", subject_->items_per_pass()},
                 {"bytes_per_item", subject_->bytes_per_item()}};
   }
 
-  Result<Json> check() {
+  Result<Json> check(const Json& request) {
     SLUICE_CHECK(prepared());
     SLUICE_TRY(auto digest, subject_->check());
+    Json reply = subject_->output_info();
+    reply["digest"] = digest;
+    if (const auto wanted = request.find("sample");
+        wanted != request.end() && wanted->is_object()) {
+      SLUICE_TRY(reply["samples"], write_samples(*wanted));
+    }
     checked_ = true;
-    return Json{{"digest", digest}};
+    return reply;
+  }
+
+  /// Writes the outputs that `wanted` names; returns their shapes.
+  Result<Json> write_samples(const Json& wanted) {
+    const Reply fields("check", wanted);
+    SLUICE_TRY(const std::string path, fields.text("path"));
+    SLUICE_TRY(const auto items, fields.integer("items", 1, subject_->items_per_pass(), 1));
+    SLUICE_TRY(const auto draws, fields.integer("draws", 1, kMaxDraws, 1));
+    SLUICE_TRY(const OutputSamples samples, subject_->sample(items, draws));
+    const auto bytes = std::as_bytes(std::span(samples.values));
+    SLUICE_CHECK(
+        write_file_atomic(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    Json shapes = Json::array();
+    for (const auto& shape : samples.shapes)
+      shapes.push_back(Json{{"shape", shape}});
+    return shapes;
   }
 
   Result<Json> preflight(const Json& request) {
     SLUICE_CHECK(prepared());
-    const double slow_pass_s =
-        request.value("slow_item_s", 0.0) * static_cast<double>(subject_->items_per_pass());
-    return Json{{"pass_ns", preflight_pass_ns(*subject_, clock_, ns_of(slow_pass_s, 1e9))}};
+    const std::int64_t slow_pass_ns = ns_of(
+        request.value("slow_item_s", 0.0) * static_cast<double>(subject_->items_per_pass()), 1e9);
+    SLUICE_TRY(const auto items, Reply("preflight", request).integer("items", 0, kMaxPasses, 0));
+    const std::int64_t pass_ns = items == 0
+                                     ? preflight_pass_ns(*subject_, clock_, slow_pass_ns)
+                                     : preflight_items_ns(*subject_, clock_, slow_pass_ns, items);
+    return Json{{"pass_ns", pass_ns}};
   }
 
   Result<Json> measure(const Json& request) {
     SLUICE_CHECK(prepared());
     if (!checked_)
       return Error{Errc::measurement, "the output was not checked: results come before times"};
-    if (const std::string asked = request.value("case", case_name_); asked != case_name_) {
-      return Error{Errc::usage, fmt::format("'{}' is prepared, not '{}'", printable(case_name_),
-                                            printable(asked))};
+    const std::string& name = context_.case_name;
+    if (const std::string asked = request.value("case", name); asked != name) {
+      return Error{Errc::usage,
+                   fmt::format("'{}' is prepared, not '{}'", printable(name), printable(asked))};
     }
     SLUICE_TRY(const auto passes, Reply("measure", request).integer("passes", 1, kMaxPasses, 1));
     std::int64_t items = 0;
@@ -136,9 +233,7 @@ class Server {
       return Error{Errc::usage, fmt::format("passes {} times {} items: too many to count", passes,
                                             subject_->items_per_pass())};
     }
-    const WarmUpRule rule(ns_of(request.value("warmup_ms", 50.0), 1e6),
-                          ns_of(request.value("warmup_limit_ms", 1000.0), 1e6));
-    const std::int64_t warmup_passes = warm_up(*subject_, clock_, rule, passes);
+    const std::int64_t warmup_passes = warm_up(request, passes);
     const std::int64_t throttled_before = throttled_periods();
     const Usage before = usage_now();
     counters_.start();
@@ -165,6 +260,14 @@ class Server {
     return reply;
   }
 
+  /// Untimed passes; 0 when a part of one was warm-up enough.
+  std::int64_t warm_up(const Json& request, std::int64_t passes) {
+    const std::int64_t min_ns = ns_of(request.value("warmup_ms", 50.0), 1e6);
+    const std::int64_t limit_ns = ns_of(request.value("warmup_limit_ms", 1000.0), 1e6);
+    if (warm_up_items(*subject_, clock_, min_ns)) return 0;
+    return measure::warm_up(*subject_, clock_, WarmUpRule(min_ns, limit_ns), passes);
+  }
+
   Result<Json> release() {
     subject_.reset();
     checked_ = false;
@@ -180,7 +283,6 @@ class Server {
   Clock& clock_;
   CounterSet counters_;  // before any subject, so that its threads are counted
   SubjectContext context_;
-  std::string case_name_;
   std::unique_ptr<Subject> subject_;
   bool checked_ = false;
   double extra_ = 0;

@@ -15,6 +15,7 @@ void add_completion(CLI::App& root, Context& context);
 void add_data(CLI::App& root, Context& context);
 void add_docs(CLI::App& root, Context& context);
 void add_env(CLI::App& root, Context& context);
+void add_plan(CLI::App& root, Context& context);
 void add_report(CLI::App& root, Context& context);
 void add_quick(CLI::App& root, Context& context);
 void add_worker(CLI::App& root, Context& context);

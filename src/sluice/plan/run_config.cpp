@@ -1,0 +1,209 @@
+// sluice/plan/run_config.cpp - every key of a run configuration with its range, default and
+// meaning.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/plan/run_config.h"
+
+#include "sluice/config/reader.h"
+#include "sluice/plan/run_config_check.h"
+#include "sluice/plan/run_config_format.h"
+
+#include <algorithm>
+
+namespace sluice::plan {
+namespace {
+
+using config::at_least;
+using config::Plain;
+using config::Reader;
+
+std::vector<std::string> scenario_names() {
+  std::vector<std::string> names;
+  for (const Scenario& scenario : scenarios())
+    names.emplace_back(scenario.name);
+  return names;
+}
+
+auto modes() {
+  return config::names<Mode>(
+      {{"micro", Mode::micro}, {"pipeline", Mode::pipeline}, {"decode", Mode::decode}});
+}
+
+auto scopes() {
+  std::vector<std::pair<std::string, Scope>> table;
+  for (const Scope scope : {Scope::memory_dataloader_augment, Scope::decode_dataloader_augment,
+                            Scope::decode_dataloader_augment_batch_copy})
+    table.emplace_back(to_string(scope), scope);
+  return config::names<Scope>(std::move(table));
+}
+
+const auto kText = or_null(Plain<std::string>{});
+const auto kNames = or_null(config::list_of(Plain<std::string>{}, 1));
+
+void read_selection(Reader& reader, Selection& selection) {
+  reader.read("scenario", selection.scenario, or_null(config::one_of(scenario_names())),
+              "what is measured; null: by `media` and `multichannel`");
+  reader.read("mode", selection.mode, or_null(modes()), "null: the scenario's default");
+  reader.read("media", selection.media,
+              config::names<Media>({{"image", Media::image}, {"video", Media::video}}),
+              "only without a scenario");
+  reader.read("libraries", selection.libraries, kNames,
+              "null: all that the scenario has in this mode, on this device");
+  reader.read("transforms", selection.transforms, kNames,
+              "a part of the scenario's set, by name; wins over `transform_set`");
+  reader.read("transform_set", selection.transform_set, or_null(config::one_of({"paper"})),
+              "the whole set of the scenario, which is also what null means");
+  std::optional<std::string> spec;
+  reader.read("spec", spec, kText, "refused: a program of your own goes into `peers`");
+  if (spec) reader.fail("spec", "not supported; give a worker of your own under selection.peers");
+  reader.read("multichannel", selection.multichannel, Plain<bool>{},
+              "9 channels; only without a scenario");
+  reader.read("decoders", selection.decoders, kNames, "decode mode only; null: all");
+  reader.read("peers", selection.peers, PeerMap{},
+              "workers of your own, measured beside the libraries; see docs/peer-protocol.md");
+}
+
+void read_data(Reader& reader, Data& data) {
+  reader.read("data_dir", data.data_dir, kText, "folder of media files; null: generated");
+  reader.read("gcs_uri", data.gcs_uri, kText, "for detached cloud runs: one tarball");
+  reader.read("remote_data_dir", data.remote_data_dir, kText, "for attached cloud runs");
+  reader.read("num_items", data.num_items, or_null(at_least<std::int64_t>(1)),
+              "null: all in pipelines, elsewhere 1000 images or 50 clips");
+  reader.read("num_channels", data.num_channels, or_null(at_least<std::int64_t>(1)),
+              "null: the scenario's; a multiple of 3");
+  reader.read("clip_length", data.clip_length, or_null(at_least<std::int64_t>(1)),
+              "frames of a clip; null: the scenario's");
+  reader.read("max_corrupt", data.max_corrupt, at_least<std::int64_t>(0),
+              "unreadable files that are left out, counted and named; one more ends the run");
+}
+
+void read_execution(Reader& reader, Execution& execution) {
+  reader.read("num_runs", execution.num_runs, at_least<std::int64_t>(1),
+              "fresh processes per row; below 3 a comparison gives no verdict");
+  reader.read("batch_size", execution.batch_size, at_least<std::int64_t>(1), "pipeline mode only");
+  reader.read("workers", execution.workers, at_least<std::int64_t>(0),
+              "loader processes; must be 0 in micro and decode mode");
+  reader.read("min_time", execution.min_time, at_least(0.0),
+              "seconds; epochs are repeated until they last this long");
+  reader.read("min_batches", execution.min_batches, at_least<std::int64_t>(1),
+              "epochs are repeated until they gave this many batches");
+  reader.read("pipeline_scope", execution.pipeline_scope, scopes(),
+              "what a pipeline row includes; see docs/scope.md");
+  reader.read("device", execution.device, config::one_of({"none", "cuda", "mps", "auto"}),
+              "where transforms run; auto: cuda, else mps, else none");
+  reader.read(
+      "thread_policy", execution.thread_policy,
+      or_null(config::one_of({"micro-single", "pipeline-default", "pipeline-single-worker"})),
+      "null: micro-single, in pipelines pipeline-default");
+  reader.read("refresh_requirements", execution.refresh_requirements, Plain<bool>{},
+              "install an environment again when its requirement file has changed");
+  reader.read("slow_threshold_sec_per_item", execution.slow_threshold_sec_per_item,
+              or_null(config::above(0.0)),
+              "at or above this a row is early-stopped; null: 0.05 per image, 2 per clip");
+  reader.read("slow_preflight_items", execution.slow_preflight_items,
+              or_null(at_least<std::int64_t>(1)), "null: 10 images or 3 clips");
+  reader.read("disable_slow_skip", execution.disable_slow_skip, Plain<bool>{},
+              "measure slow rows to the end");
+  reader.read("attempt_excluded", execution.attempt_excluded, Plain<bool>{},
+              "attempt rows that are known to fail on a device, see docs/matrix.md");
+  reader.read("memory_limit", execution.memory_limit, or_null(config::bytes()),
+              "for all workers together; null: 70 % of what is free");
+  reader.read("seed", execution.seed, Plain<std::uint64_t>{},
+              "of random parameters and of the order within blocks");
+}
+
+void read_output(Reader& reader, Output& output) {
+  reader.read("output_dir", output.output_dir, kText, "the run folder; null: a new one in runs/");
+  reader.read("gcs_results_uri", output.gcs_results_uri, kText, "for detached cloud runs");
+}
+
+void read_cloud(Reader& reader, Cloud& cloud) {
+  reader.read("provider", cloud.provider, or_null(config::one_of({"gcp"})), "null: run here");
+  reader.read("project", cloud.project, kText, "required with a provider");
+  reader.read("zone", cloud.zone, Plain<std::string>{}, "");
+  reader.read("machine_type", cloud.machine_type, Plain<std::string>{}, "");
+  reader.read("gpu_type", cloud.gpu_type, kText, "null: what the machine type brings");
+  reader.read("attached", cloud.attached, Plain<bool>{}, "stay connected until the run has ended");
+  reader.read("dry_run", cloud.dry_run, Plain<bool>{}, "create nothing, print the job");
+  reader.read("keep_instance", cloud.keep_instance, Plain<bool>{}, "");
+  reader.read("keep_on_failure", cloud.keep_on_failure, Plain<bool>{}, "");
+  reader.read("preemptible", cloud.preemptible, Plain<bool>{}, "");
+  reader.read("disk_size_gb", cloud.disk_size_gb, at_least<std::int64_t>(20), "boot disk");
+  reader.read("timeout_hours", cloud.timeout_hours, or_null(config::above(0.0)),
+              "null: 6 with a GPU, 8 without");
+  reader.read("remote_repo_dir", cloud.remote_repo_dir, Plain<std::string>{}, "");
+  reader.read("venv_cache_uri", cloud.venv_cache_uri, kText,
+              "null: augmentation-cache beside the results");
+  reader.read("no_venv_cache", cloud.no_venv_cache, Plain<bool>{}, "");
+  reader.read("force_venv_cache_rebuild", cloud.force_venv_cache_rebuild, Plain<bool>{}, "");
+}
+
+}  // namespace
+
+Result<RunConfig> RunConfig::parse(const config::Node& node) {
+  RunConfig run;
+  Reader root(node);
+  root.read("version", run.version, config::closed_interval<std::int64_t>(1, 1), "of this format");
+  Sections sections{root.child("selection"), root.child("data"), root.child("execution"),
+                    root.child("output"), root.child("cloud")};
+  read_selection(sections.selection, run.selection);
+  read_data(sections.data, run.data);
+  read_execution(sections.execution, run.execution);
+  read_output(sections.output, run.output);
+  read_cloud(sections.cloud, run.cloud);
+  SLUICE_CHECK(root.finish());  // rules between keys mean something only for keys that are sound
+  check_and_resolve(run, sections);
+  SLUICE_CHECK(root.finish());
+  return run;
+}
+
+const Scenario& RunConfig::scenario() const {
+  return *find_scenario(*selection.scenario);
+}
+
+const std::vector<std::string>& RunConfig::libraries() const {
+  return mode() == Mode::decode ? *selection.decoders : *selection.libraries;
+}
+
+bool PeerMap::read(const config::Node& node, std::vector<Peer>& out,
+                   config::Problems& problems) const {
+  if (!node.is_map() && !node.is_null()) {
+    problems.add_value(node, "is not a map of name to command");
+    return false;
+  }
+  std::vector<Peer> peers;
+  bool all = true;
+  for (const config::Entry& entry : node.entries()) {
+    Peer peer{entry.key, {}};
+    const auto allowed = [](unsigned char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    };
+    if (!std::all_of(peer.name.begin(), peer.name.end(), allowed) || peer.name.empty() ||
+        peer.name.front() == '.') {
+      problems.add(entry.value, entry.value.line(),
+                   fmt::format("{}: a name is made of a-z, 0-9, '-', '_' and '.'",
+                               printable(problems.path(node, entry.key))));
+      all = false;
+      continue;
+    }
+    if (entry.value.is_list()) {
+      all =
+          config::list_of(Plain<std::string>{}, 1).read(entry.value, peer.command, problems) && all;
+    } else {
+      std::string program;
+      all = Plain<std::string>{}.read(entry.value, program, problems) && all;
+      peer.command = {program};
+    }
+    peers.push_back(std::move(peer));
+  }
+  if (all) out = std::move(peers);
+  return all;
+}
+
+config::Node PeerMap::show(const std::vector<Peer>& peers) const {
+  config::Node map = config::Node::map();
+  for (const Peer& peer : peers)
+    map.set(peer.name, config::Node::of(peer.command));
+  return map;
+}
+
+}  // namespace sluice::plan

@@ -1,11 +1,25 @@
 // sluice/scenario/registry.cpp - the list of scenarios.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/text.h"
 #include "sluice/core/version.h"
+#include "sluice/scenario/micro.h"
 #include "sluice/scenario/scenario.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
 namespace sluice::scenario {
+namespace {
+
+/// Rows of the matrix that later versions will have.
+Result<std::unique_ptr<measure::Subject>> missing_yet(const measure::SubjectContext& context) {
+  const std::string& name = context.case_name;
+  return Error{Errc::unsupported,
+               fmt::format("sluice has no '{}' yet", printable(name.substr(name.find('/') + 1)))};
+}
+
+}  // namespace
 
 const std::vector<Scenario>& all() {
   static const std::vector<Scenario> scenarios = [] {
@@ -23,6 +37,9 @@ measure::Catalogue catalogue() {
   measure::Catalogue catalogue{"sluice", version::kProgram, {}};
   for (const Scenario& scenario : all())
     catalogue.scenarios[scenario.name] = scenario.make;
+  add_micro(catalogue, micro_transforms(), make_micro_op);
+  for (const char* prefix : {"image-rgb/", "image-9ch/", "video-16f/", "video-decode-16f/"})
+    catalogue.prefixes[prefix] = missing_yet;
   return catalogue;
 }
 

@@ -1,0 +1,213 @@
+// sluice/scenario/micro_subject.cpp - runs, checks and samples a MicroOp for the worker protocol.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/sha256.h"
+#include "sluice/core/text.h"
+#include "sluice/scenario/micro.h"
+#include "sluice/scenario/micro_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice::scenario {
+namespace {
+
+using View = image::ImageView<std::uint8_t>;
+
+constexpr std::size_t kCheckedImages = 3;
+constexpr std::size_t kCheckedClips = 1;
+
+class MicroSubject final : public measure::Subject {
+ public:
+  MicroSubject(MicroCase one, std::shared_ptr<const MicroInputs> inputs,
+               std::unique_ptr<MicroOp> op, std::uint64_t seed)
+      : one_(std::move(one)), inputs_(std::move(inputs)), op_(std::move(op)), seed_(seed) {}
+
+  /// Runs item 0 once, for what the answer to `prepare` says about the output.
+  void look() {
+    run(0, 0, 0, 0);
+    bytes_per_item_ = 0;
+    for (const View& frame : op_->output(0))
+      bytes_per_item_ += static_cast<double>(frame.samples());
+  }
+
+  Result<std::string> check() override {
+    try {
+      return digest_of_checked();
+    } catch (const Json::exception& problem) {
+      return Error{Errc::usage, fmt::format("spec.params: {}", problem.what())};
+    } catch (const std::exception& problem) {  // the library itself refuses
+      return Error{Errc::unsupported, printable(problem.what())};
+    }
+  }
+  void run_pass() override {
+    run_from(0, inputs_->size());
+    ++pass_;
+  }
+  std::int64_t run_items(std::int64_t first, std::int64_t count) override {
+    const auto begin = std::min(static_cast<std::size_t>(first), inputs_->size());
+    const auto end = std::min(begin + static_cast<std::size_t>(count), inputs_->size());
+    run_from(begin, end);
+    return static_cast<std::int64_t>(end - begin);
+  }
+  [[nodiscard]] std::int64_t items_per_pass() const override {
+    return static_cast<std::int64_t>(inputs_->size());
+  }
+  [[nodiscard]] double bytes_per_item() const override { return bytes_per_item_; }
+  [[nodiscard]] Json output_info() const override {
+    return Json{{"shape", shape_}, {"dtype", "uint8"}};
+  }
+  Result<measure::OutputSamples> sample(std::int64_t items, std::int64_t draws) override {
+    measure::OutputSamples samples;
+    for (std::size_t item = 0; item < static_cast<std::size_t>(items); ++item) {
+      for (std::int64_t draw = 0; draw < draws; ++draw) {
+        run(item, 0, 0, static_cast<std::uint32_t>(draw));
+        const View frame = op_->output(0).at(0);
+        samples.shapes.push_back({frame.height(), frame.width(), frame.channels()});
+        for (int y = 0; y < frame.height(); ++y)
+          samples.values.insert(samples.values.end(), frame.row(y),
+                                frame.row(y) + frame.row_samples());
+      }
+    }
+    return samples;
+  }
+
+ private:
+  void run(std::size_t item, std::size_t slot, std::uint64_t pass, std::uint32_t draw) {
+    Rng rng(RngKey{seed_, pass, item, draw, 0});
+    op_->run(item, slot, rng);
+  }
+  void run_from(std::size_t begin, std::size_t end) {
+    for (std::size_t item = begin; item < end; ++item)
+      run(item, item % kMicroSlots, pass_, 0);
+  }
+
+  /// Of the first outputs, with the draws of pass 0: the same in every process.
+  Result<std::string> digest_of_checked() {
+    const std::size_t count =
+        std::min(inputs_->size(), inputs_->clips() ? kCheckedClips : kCheckedImages);
+    Sha256 sha;
+    bool changed = false;
+    bool could_change = false;
+    for (std::size_t item = 0; item < count; ++item) {
+      run(item, 0, 0, 0);
+      const std::vector<View> frames = op_->output(0);
+      if (static_cast<int>(frames.size()) != inputs_->frames(item))
+        return Error{Errc::measurement,
+                     fmt::format("{}: output has {} frames, the input {}", one_.transform,
+                                 frames.size(), inputs_->frames(item))};
+      for (std::size_t f = 0; f < frames.size(); ++f) {
+        const View input = inputs_->view(item, static_cast<int>(f));
+        SLUICE_CHECK(check_output(one_, input, frames[f]));
+        SLUICE_CHECK(op_->verify(input, frames[f]));
+        add(sha, frames[f]);
+        changed |= !same_samples(input, frames[f]);
+        could_change |= !flat(input);
+      }
+      if (item == 0) note_shape(frames);
+    }
+    if (could_change && !changed && !may_keep(one_.transform))
+      return Error{Errc::measurement, fmt::format("{}: the output is the input", one_.transform)};
+    return sha.hex();
+  }
+  void note_shape(const std::vector<View>& frames) {
+    shape_ = {frames[0].height(), frames[0].width(), frames[0].channels()};
+    if (inputs_->clips()) shape_.insert(shape_.begin(), static_cast<std::int64_t>(frames.size()));
+  }
+  static void add(Sha256& sha, View frame) {
+    sha.update(fmt::format("{}x{}x{} u8;", frame.height(), frame.width(), frame.channels()));
+    for (int y = 0; y < frame.height(); ++y)
+      sha.update(std::span(frame.row(y), frame.row_bytes()));
+  }
+  /// One colour all over: then most transforms change nothing.
+  static bool flat(View input) {
+    for (int y = 0; y < input.height(); ++y)
+      for (int x = 0; x < input.width(); ++x)
+        for (int c = 0; c < input.channels(); ++c)
+          if (input.at(x, y, c) != input.at(0, 0, c)) return false;
+    return true;
+  }
+
+  MicroCase one_;
+  std::shared_ptr<const MicroInputs> inputs_;
+  std::unique_ptr<MicroOp> op_;
+  std::uint64_t seed_;
+  std::uint64_t pass_ = 1;  // 0 is that of check(); later ones draw anew
+  double bytes_per_item_ = 0;
+  std::vector<std::int64_t> shape_;
+};
+
+Result<MicroCase> read_case(const measure::SubjectContext& context) {
+  MicroCase one;
+  const std::string& name = context.case_name;
+  one.scenario = name.substr(0, name.find('/'));
+  one.transform = name.substr(name.rfind('/') + 1);
+  const Json spec = context.spec.is_object() ? context.spec : Json::object();
+  one.transform = spec.value("transform", one.transform);
+  one.params = spec.value("params", Json::object());
+  one.channels = spec.value("channels", one.scenario == "image-9ch" ? 9 : 3);
+  one.clips = one.scenario == "video-16f";
+  one.frames = one.clips ? spec.value("clip_length", 16) : 1;
+  if (!one.params.is_object()) return Error{Errc::usage, "spec.params is no object"};
+  if ((one.channels != 3 && one.channels != 9) || one.frames < 1 || one.frames > 1024)
+    return Error{Errc::usage, fmt::format("spec has channels {} (3 or 9), clip_length {} (1 to "
+                                          "1024)",
+                                          one.channels, one.frames)};
+  return one;
+}
+
+/// The items fit the row: clips for clips, and as many channels as it says.
+Status check_inputs(const MicroCase& one, const MicroInputs& inputs) {
+  if (inputs.clips() != one.clips)
+    return Error{Errc::usage,
+                 fmt::format("{} works on {}, the loaded inputs are {}", one.scenario,
+                             one.clips ? "clips" : "images", one.clips ? "images" : "clips")};
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs.view(i).channels() != one.channels)
+      return Error{Errc::usage,
+                   fmt::format("{} works on {} channels, loaded item {} has {}", one.scenario,
+                               one.channels, i, inputs.view(i).channels())};
+  return ok;
+}
+
+}  // namespace
+
+void add_micro(measure::Catalogue& catalogue, const std::vector<std::string>& transforms,
+               MicroOpFactory make) {
+  auto loaded = std::make_shared<std::shared_ptr<const MicroInputs>>();
+  const auto factory =
+      [loaded, make = std::move(make)](
+          const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
+    SLUICE_TRY(MicroCase one, read_case(context));
+    std::shared_ptr<const MicroInputs> inputs = *loaded;
+    if (context.synthetic) {
+      SLUICE_TRY(auto made, MicroInputs::synthetic(one));
+      inputs = std::make_shared<const MicroInputs>(std::move(made));
+    }
+    if (inputs == nullptr)
+      return Error{Errc::usage, "no inputs are loaded: `load` with `inputs` comes first"};
+    SLUICE_CHECK(check_inputs(one, *inputs));
+    SLUICE_TRY(auto op, make(one, *inputs));
+    auto subject =
+        std::make_unique<MicroSubject>(std::move(one), inputs, std::move(op), context.seed);
+    try {
+      subject->look();
+    } catch (const std::exception& problem) {
+      return Error{Errc::unsupported, printable(problem.what())};
+    }
+    return std::unique_ptr<measure::Subject>(std::move(subject));
+  };
+  for (const char* prefix : {"image-rgb/micro/", "image-9ch/micro/", "video-16f/micro/"})
+    catalogue.prefixes[prefix] = factory;
+  catalogue.cases = transforms;
+  catalogue.load = [loaded](const measure::SubjectContext& context) -> Result<Json> {
+    loaded->reset();
+    if (context.inputs_index.empty()) return Json::object();  // a case that reads data_dir itself
+    SLUICE_TRY(auto inputs,
+               MicroInputs::open(context.inputs_index, context.inputs_data, context.num_items));
+    *loaded = std::make_shared<const MicroInputs>(std::move(inputs));
+    return Json{{"items", (*loaded)->size()}, {"bytes", (*loaded)->bytes()}};
+  };
+}
+
+}  // namespace sluice::scenario

@@ -10,6 +10,7 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_data(root, context);
   add_bench(root, context);
   add_plan(root, context);
+  add_run(root, context);
   add_report(root, context);
   add_compare(root, context);
   add_completion(root, context);

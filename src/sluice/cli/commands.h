@@ -17,6 +17,7 @@ void add_docs(CLI::App& root, Context& context);
 void add_env(CLI::App& root, Context& context);
 void add_plan(CLI::App& root, Context& context);
 void add_report(CLI::App& root, Context& context);
+void add_run(CLI::App& root, Context& context);
 void add_quick(CLI::App& root, Context& context);
 void add_worker(CLI::App& root, Context& context);
 

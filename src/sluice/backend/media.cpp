@@ -1,0 +1,115 @@
+// sluice/backend/media.cpp - images and clips, decoded or only looked at.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/backend/media.h"
+
+#include "sluice/core/log.h"
+#include "sluice/core/text.h"
+#include "sluice/image/dataset.h"
+#include "sluice/image/photo_dataset.h"
+#include "sluice/image/shared_inputs.h"
+
+#include <fmt/format.h>
+
+namespace sluice::backend {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kGeneratedItems = 256;  // where all items are asked for
+
+/// The folder that was named, or one with generated items.
+Result<fs::path> data_folder(const plan::RunConfig& config, const fs::path& scratch,
+                             Progress& progress) {
+  if (config.data.data_dir) {
+    const fs::path named = *config.data.data_dir;
+    if (fs::is_directory(named)) return named;
+    return Error{Errc::not_found,
+                 fmt::format("{}: is not a folder; --data-dir wants one (sluice data stage unpacks "
+                             "a tarball)",
+                             printable(named.string()))};
+  }
+  image::PhotoDatasetOptions photos;
+  photos.folder = scratch / "generated";
+  photos.count = static_cast<int>(config.data.num_items.value_or(kGeneratedItems));
+  photos.seed = config.execution.seed;
+  SLUICE_TRY(const auto made, image::make_photo_dataset(photos, progress));
+  (void)made;
+  return photos.folder;
+}
+
+Status refuse_corrupt(std::size_t found, std::int64_t limit, const std::string& first) {
+  if (static_cast<std::int64_t>(found) <= limit) return ok;
+  return Error{
+      Errc::invalid_input,
+      fmt::format("{} unreadable {} (first: {}); {} accepted, raise it with --set "
+                  "data.max_corrupt={}",
+                  found, found == 1 ? "file" : "files", first,
+                  limit == 0 ? std::string("none is") : fmt::format("{} are", limit), found)};
+}
+
+Result<Media> look_at_images(const plan::RunConfig& config, const fs::path& data_dir,
+                             Progress& progress) {
+  SLUICE_TRY(const image::DatasetInfo info, image::inspect_dataset(data_dir, {}, progress));
+  Media media;
+  Json skip = Json::array();
+  for (const image::DatasetError& error : info.errors) {
+    media.skipped.push_back(error.file + ": " + error.reason);
+    skip.push_back(error.file);
+  }
+  SLUICE_CHECK(refuse_corrupt(media.skipped.size(), config.data.max_corrupt,
+                              media.skipped.empty() ? "" : media.skipped.front()));
+  media.dataset = {info.hash, static_cast<std::int64_t>(info.count),
+                   static_cast<std::int64_t>(info.bytes)};
+  media.load["skip"] = std::move(skip);
+  return media;
+}
+
+Result<Media> decode_images(const plan::RunConfig& config, const fs::path& data_dir,
+                            const fs::path& folder, Progress& progress) {
+  image::SharedInputsOptions options;
+  options.data_dir = data_dir;
+  options.folder = folder;
+  options.limit = config.data.num_items.value_or(0);
+  options.channels = static_cast<int>(config.data.num_channels.value_or(3));
+  options.max_corrupt = config.data.max_corrupt;
+  SLUICE_TRY(const image::SharedInputs inputs, image::write_shared_inputs(options, progress));
+  Media media;
+  for (const image::SkippedFile& file : inputs.skipped)
+    media.skipped.push_back(file.name + ": " + file.reason);
+  for (const image::SkippedFile& file : inputs.not_colour)
+    media.not_colour.push_back(file.name + ": " + file.reason);
+  media.dataset = {inputs.dataset_hash, inputs.items, inputs.dataset_bytes};
+  media.load["inputs"] = Json{{"index", inputs.index.string()}, {"data", inputs.data.string()}};
+  return media;
+}
+
+}  // namespace
+
+bool decodes_in_time(const plan::RunConfig& config) {
+  if (config.mode() == plan::Mode::decode) return true;
+  return config.mode() == plan::Mode::pipeline &&
+         config.execution.pipeline_scope != plan::Scope::memory_dataloader_augment;
+}
+
+Result<Media> prepare_media(const plan::RunConfig& config, const std::filesystem::path& folder,
+                            Progress& progress) {
+  const bool clips = config.scenario().media == plan::Media::video;
+  if (clips) return Error{Errc::unsupported, "clips are not read yet"};
+  SLUICE_TRY(const fs::path data_dir, data_folder(config, folder, progress));
+  Result<Media> media = decodes_in_time(config) ? look_at_images(config, data_dir, progress)
+                                                : decode_images(config, data_dir, folder, progress);
+  if (!media) return media;
+  for (const std::string& file : media->skipped)
+    log::warn("unreadable, skipped: {}", file);
+  if (!media->not_colour.empty()) {
+    log::info("{} files are not in colour and were passed over, first: {}",
+              media->not_colour.size(), media->not_colour.front());
+  }
+  media->load["data_dir"] = data_dir.string();
+  media->load["scenario"] = config.scenario().name;
+  media->load["mode"] = plan::to_string(config.mode());
+  if (config.data.num_items) media->load["num_items"] = *config.data.num_items;
+  return media;
+}
+
+}  // namespace sluice::backend

@@ -1,0 +1,125 @@
+// sluice/backend/members.cpp - commands, thread limits, exclusions.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/backend/members.h"
+
+#include "sluice/core/thread_pool.h"
+#include "sluice/peers/launch.h"
+#include "sluice/plan/policy.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+namespace sluice::backend {
+namespace {
+
+constexpr double kCpuSlack = 1.05;           // of the threads that a policy asks for
+constexpr double kMemoryShare = 0.7;         // of what is free, unless told
+constexpr double kPipelineSampleMs = 0.001;  // one epoch, whatever it takes
+
+std::int64_t free_memory_bytes() {
+  std::ifstream in("/proc/meminfo");
+  std::string word;
+  std::int64_t kib = 0;
+  while (in >> word) {
+    if (word == "MemAvailable:" && in >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+std::string device_of(const std::string& asked) {
+  if (asked == "none") return "cpu";
+  if (asked != "auto") return asked;
+  return std::filesystem::exists("/dev/nvidia0") ? "cuda" : "cpu";
+}
+
+peers::Member member_of(const plan::Job& job, const std::string& library,
+                        const std::vector<std::string>& own_program) {
+  peers::Member member;
+  member.library = library;
+  member.device = device_of(job.device);
+  if (!job.command.empty()) {
+    member.command = job.command;
+    return member;
+  }
+  auto command = peers::worker_command(library, plan::to_string(job.mode), job.thread_policy);
+  if (!command) {
+    member.absent = command.error().message;
+    return member;
+  }
+  member.command = library == "sluice" ? own_program : command->command;
+  member.environment = command->environment;
+  return member;
+}
+
+}  // namespace
+
+bool on_device(const plan::Plan& plan) {
+  return std::any_of(plan.jobs.begin(), plan.jobs.end(),
+                     [](const plan::Job& job) { return device_of(job.device) != "cpu"; });
+}
+
+std::vector<peers::Member> members_of(const plan::Plan& plan,
+                                      const std::vector<std::string>& own_program) {
+  std::vector<peers::Member> members;
+  for (const plan::Job& job : plan.jobs) {
+    for (const std::string& library : job.row_libraries)
+      members.push_back(member_of(job, library, own_program));
+  }
+  return members;
+}
+
+peers::CrewOptions crew_options_of(const plan::Plan& plan, const Json& load, std::uint64_t seed,
+                                   const Sampling& sampling) {
+  const plan::RunConfig& config = plan.config;
+  const plan::Job& job = plan.jobs.front();
+  const plan::MediaPolicy& media = plan::media_policy(config.scenario().media);
+  const bool pipeline = config.mode() == plan::Mode::pipeline;
+  peers::CrewOptions options;
+  options.policy.runs = static_cast<int>(config.execution.num_runs);
+  options.policy.samples_per_run = 1;
+  options.policy.seed = seed;
+  options.policy.min_sample_ms = pipeline ? kPipelineSampleMs : sampling.min_sample_ms;
+  options.policy.warmup_ms = sampling.warmup_ms;
+  options.policy.step_timeout_s = sampling.step_timeout_s;
+  options.policy.cpus = sampling.cpus;
+  options.policy.slow_item_s =
+      config.execution.disable_slow_skip
+          ? 0
+          : config.execution.slow_threshold_sec_per_item.value_or(media.slow_item_s);
+  options.preflight_items =
+      static_cast<int>(config.execution.slow_preflight_items.value_or(media.preflight_items));
+  options.preflight_limit_s = media.max_preflight_s;
+  options.thread_policy = job.thread_policy;
+  const auto workers = static_cast<int>(config.execution.workers);
+  if (job.thread_policy == "micro-single") {
+    options.threads = 1;
+    options.cpu_limit = kCpuSlack;
+  } else if (job.thread_policy == "pipeline-single-worker") {
+    options.threads = std::max(1, workers);
+    options.cpu_limit = kCpuSlack * (workers + 1);  // the loader's own process collates
+  } else {
+    options.threads = static_cast<int>(usable_cores());
+  }
+  options.load = load;
+  options.unit = job.unit;
+  options.memory_limit_bytes =
+      config.execution.memory_limit
+          ? static_cast<std::int64_t>(*config.execution.memory_limit)
+          : static_cast<std::int64_t>(kMemoryShare * static_cast<double>(free_memory_bytes()));
+  return options;
+}
+
+peers::CrewCase crew_case_of(const plan::Plan& plan, std::size_t number) {
+  const plan::Case& one = plan.jobs.front().cases[number];
+  peers::CrewCase result{one.name, one.params, one.spec, {}};
+  for (const plan::Job& job : plan.jobs) {
+    const auto& excluded = job.cases[number].excluded;
+    if (!excluded) continue;
+    for (const std::string& library : job.row_libraries)
+      result.excluded.emplace(library, excluded->reason);
+  }
+  return result;
+}
+
+}  // namespace sluice::backend

@@ -1,0 +1,42 @@
+// sluice/backend/visit.cpp - asks env and puts the answers where a result file wants them.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/backend/visit.h"
+
+#include "sluice/core/log.h"
+#include "sluice/core/version.h"
+#include "sluice/env/collect.h"
+#include "sluice/env/noise.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <unistd.h>
+
+namespace sluice::backend {
+
+Result<std::string> profile_of_visit(const VisitOptions& options) {
+  SLUICE_TRY(const env::Environment environment, env::collect({.data_dir = options.storage}));
+  return env::machine_profile(
+      environment,
+      {.framework = env::framework_sluice(results::kSchemaVersion), .device = options.device});
+}
+
+Result<results::ResultFile> begin_visit(const VisitOptions& options) {
+  SLUICE_TRY(const env::Environment environment, env::collect({.data_dir = options.storage}));
+  const env::NoiseReport noise = env::noise_check();
+  for (const env::Finding& finding : noise.findings) {
+    if (finding.severity != env::Severity::info)
+      log::info("{}: {}. {}", finding.check, finding.value, finding.advice);
+  }
+  results::ResultFile file;
+  file.tool = {version::kProgram, version::git()};
+  file.environment = env::to_json(environment);
+  file.environment["noise"] = env::to_json(noise);
+  SLUICE_TRY(file.machine_profile, profile_of_visit(options));
+  file.argv = options.argv;
+  file.session_id = fmt::format("{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), getpid());
+  return file;
+}
+
+}  // namespace sluice::backend

@@ -1,0 +1,28 @@
+// sluice/backend/visit.h - one visit to this machine: what is known before the first sample.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+#include "sluice/env/profile.h"
+#include "sluice/results/result_file.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sluice::backend {
+
+struct VisitOptions {
+  std::filesystem::path storage = ".";  // whose file system is described
+  env::ProfileDevice device = env::ProfileDevice::cpu;
+  std::vector<std::string> argv;
+};
+
+/// Program, machine, noise, profile, session and command line; run_config, dataset, timing and rows
+/// are left to the caller. Findings of the noise check are logged.
+Result<results::ResultFile> begin_visit(const VisitOptions& options);
+
+/// The profile alone, which names the run folder.
+Result<std::string> profile_of_visit(const VisitOptions& options);
+
+}  // namespace sluice::backend

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# tests/backend/run_test.py - `sluice run` with real processes: odd peers, interruption, resume, exactly the planned files.
+# SPDX-License-Identifier: Apache-2.0
+"""usage: run_test.py PROGRAM SOURCE_DIR"""
+import collections
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+PROGRAM = None
+SOURCE = None
+QUICK = ["--sample-ms", "1", "--warmup-ms", "0"]  # the numbers mean nothing
+
+
+def wait_until(condition, limit_s=60):
+    pause = threading.Event()
+    end = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        pause.wait(0.005)
+    return True
+
+
+class RunTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.base = pathlib.Path(tempfile.mkdtemp(prefix="sluice-run-test-"))
+        cls.data = cls.base / "data"
+        subprocess.run([PROGRAM, "data", "make", "--count", "3", "--out", cls.data, "--quiet"], check=True,
+                       capture_output=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.base)
+
+    def setUp(self):
+        self.folder = self.base / self.id().rpartition(".")[2]
+        self.folder.mkdir()
+        self.notes = self.folder / "notes"
+        self.notes.touch()
+        self.out = self.folder / "out"
+        # Nothing is installed: peers other than ours cannot be had, which is a row like any other.
+        self.environment = {**os.environ, "ODD_WORKER_NOTES": str(self.notes), "SLUICE_CACHE_DIR": str(self.folder / "cache")}
+
+    def config(self, transforms, runs=2, extra=""):
+        path = self.folder / "run.yaml"
+        path.write_text(f"""version: 1
+selection:
+  scenario: image-rgb
+  mode: micro
+  libraries: [sluice, pillow]
+  transforms: [{', '.join(transforms)}]
+  peers:
+    odd: [{sys.executable}, {SOURCE}/tests/backend/odd_worker.py]
+data:
+  data_dir: {self.data}
+  num_items: 2
+execution:
+  num_runs: {runs}
+{extra}""")
+        return path
+
+    def run_program(self, *arguments, check=None):
+        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=100,
+                              env=self.environment)
+        if check is not None:
+            self.assertEqual(done.returncode, check, done.stderr + done.stdout)
+        return done
+
+    def measure(self, config, *more, check=0):
+        return self.run_program("run", "--config", config, "--out", self.out, *QUICK, *more, check=check)
+
+    def rows(self, library):
+        file = self.out / "results/image-rgb/micro" / f"{library}_micro_results.json"
+        return {row["params"]["transform"]: row for row in json.loads(file.read_text())["rows"]}
+
+    def test_files_are_those_of_the_plan(self):
+        config = self.config(["Resize", "HorizontalFlip"])
+        planned = json.loads(self.run_program("plan", "--config", config, "--out", self.out, "--json", check=0).stdout)
+        self.assertFalse(self.out.exists(), "plan runs nothing")
+        self.measure(config)
+        found = sorted(str(path.relative_to(self.out)) for path in (self.out / "results").rglob("*.json"))
+        self.assertEqual(found, sorted(planned["plan"]["expected_outputs"]))
+        for name in ("resolved_config.yaml", "env.json", "report.md", "report.html"):
+            self.assertTrue((self.out / name).is_file(), name)
+        self.assertFalse((self.out / "inputs").exists(), "decoded inputs go with the run")
+
+    def test_each_bad_habit_costs_its_row_only(self):
+        self.measure(self.config(["HorizontalFlip", "Pad", "Blur", "Invert", "Rotate", "Solarize", "MedianBlur", "Resize"]),
+                     check=5)  # failed rows
+        rows = self.rows("odd")
+        self.assertEqual({name: row["status"] for name, row in rows.items()},
+                         {"HorizontalFlip": "ok", "Pad": "unsupported", "Blur": "failed", "Invert": "failed",
+                          "Rotate": "failed", "Solarize": "failed", "MedianBlur": "early_stopped", "Resize": "ok"})
+        self.assertEqual(rows["Pad"]["reason"], "odd has no padding")
+        self.assertIn("signal 11", rows["Blur"]["reason"])
+        self.assertIn("answered with something", rows["Invert"]["reason"])
+        self.assertIn("exited with code 3", rows["Rotate"]["reason"])
+        self.assertIn("differs between processes", rows["Solarize"]["reason"])
+        self.assertIn("0.05 s per item", rows["MedianBlur"]["reason"])
+        self.assertEqual(len(rows["Resize"]["runs"]), 2)
+        self.assertEqual(rows["Resize"]["thread_policy"]["name"], "micro-single")
+        for row in self.rows("pillow").values():
+            self.assertEqual(row["status"], "unsupported")
+            self.assertIn("light", row["reason"])
+        self.assertEqual(self.rows("sluice")["Resize"]["status"], "ok")
+        self.assertEqual(self.rows("sluice")["Blur"]["status"], "unsupported")
+
+    def test_killed_and_resumed_measures_no_finished_case_twice(self):
+        transforms = ["HorizontalFlip", "VerticalFlip", "Transpose", "Grayscale", "Posterize", "Resize", "Equalize"]
+        config = self.config(transforms)
+        file = self.out / "results/image-rgb/micro/odd_micro_results.json"
+        process = subprocess.Popen([PROGRAM, "run", "--config", config, "--out", self.out, *QUICK], env=self.environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.assertTrue(wait_until(lambda: file.exists() and len(json.loads(file.read_text())["rows"]) >= 2))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        finished = [row["case"] for row in json.loads(file.read_text())["rows"]]
+        before = collections.Counter(self.notes.read_text().split())
+        again = self.measure(config, "--resume")
+        counts = collections.Counter(self.notes.read_text().split())
+        for case in finished:
+            self.assertEqual(counts[case], before[case], case)
+        self.assertEqual(list(self.rows("odd")), transforms)
+        self.assertEqual(list(self.rows("sluice")), transforms)
+        self.assertIn(f"{len(finished)} of 7 cases were finished", again.stdout)
+        self.measure(config, "--resume")  # nothing left to do
+        self.assertEqual(collections.Counter(self.notes.read_text().split()), counts)
+
+    def test_a_run_in_the_same_folder_is_refused(self):
+        config = self.config(["Resize"])
+        self.measure(config)
+        done = self.measure(config, check=2)
+        self.assertIn("--resume", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        changed = self.config(["Resize"], runs=3)
+        done = self.measure(changed, "--resume", check=2)
+        self.assertIn("num_runs", done.stderr)
+
+    def test_a_misspelt_key_names_its_line_and_the_nearest(self):
+        done = self.measure(self.config(["Resize"], extra="  num_worker: 2\n"), check=2)
+        self.assertRegex(done.stderr, r"run\.yaml:\d+: .*num_worker")
+        self.assertIn("workers", done.stderr)
+        self.assertFalse(self.out.exists())
+
+    def test_a_cloud_config_is_refused_here_unless_local(self):
+        config = sorted((SOURCE / "configs/paper").glob("prod_c4_rgb_micro_cpu.yaml"))[0]
+        done = self.measure(config, check=2)
+        self.assertIn("no GCP backend", done.stderr)
+        self.assertFalse(self.out.exists())
+
+    def test_corrupt_images_are_skipped_counted_and_named(self):
+        data = self.folder / "data"
+        shutil.copytree(self.data, data)
+        (data / "aaa-broken.jpg").write_bytes((data / "rgb-000000.jpg").read_bytes()[:300])
+        config = self.config(["Resize"])
+        done = self.measure(config, "--data-dir", data, check=2)
+        self.assertIn("aaa-broken.jpg", done.stderr)
+        self.assertIn("data.max_corrupt", done.stderr)
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.measure(config, "--data-dir", data, "--set", "data.max_corrupt=1")
+        document = json.loads((self.out / "results/image-rgb/micro/odd_micro_results.json").read_text())
+        self.assertEqual(len(document["summary"]["skipped_files"]), 1)
+        self.assertIn("aaa-broken.jpg", document["summary"]["skipped_files"][0])
+        self.assertEqual(document["rows"][0]["status"], "ok")
+
+
+class EveryConfigTest(unittest.TestCase):
+    """With nothing installed every row of a peer is unsupported, so this is quick; test-peers runs it with them."""
+
+    def test_every_config_leaves_exactly_the_planned_files(self):
+        base = pathlib.Path(tempfile.mkdtemp(prefix="sluice-config-test-"))
+        try:
+            self.run_all(base)
+        finally:
+            shutil.rmtree(base)
+
+    def run_all(self, base):
+        environment = {**os.environ, "SLUICE_CACHE_DIR": str(base / "cache")}
+        subprocess.run([PROGRAM, "data", "make", "--count", "2", "--out", base / "rgb", "--quiet"], check=True,
+                       capture_output=True)
+        configs = sorted((SOURCE / "configs").rglob("*.yaml"))
+        self.assertGreaterEqual(len(configs), 20)
+        for config in [path for path in configs if "video" not in path.name]:
+            with self.subTest(config=config.name):
+                out = base / config.stem
+                data = base / ("video" if "video" in config.name else "rgb")
+                flags = ["--config", config, "--local", "--num-items", "2", "--num-runs", "1", "--data-dir", data,
+                         "--out", out]
+                if "decode" not in config.name:
+                    flags += ["--transforms", "HorizontalFlip,Resize"]
+                flags = list(map(str, flags))
+                plan = json.loads(subprocess.run([PROGRAM, "plan", *flags, "--json"], check=True, capture_output=True,
+                                                 env=environment).stdout)
+                done = subprocess.run([PROGRAM, "run", *flags, *QUICK, "--set", "execution.seed=1"], capture_output=True,
+                                      text=True, env=environment, timeout=100)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                found = sorted(str(path.relative_to(out)) for path in (out / "results").rglob("*.json"))
+                self.assertEqual(found, sorted(plan["plan"]["expected_outputs"]))
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    SOURCE = pathlib.Path(sys.argv.pop(1))
+    unittest.main()

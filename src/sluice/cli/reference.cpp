@@ -7,6 +7,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
+#include "sluice/plan/matrix.h"
 #include "sluice/plan/pages.h"
 #include "sluice/plan/transforms.h"
 
@@ -142,6 +143,9 @@ const std::array kPages = {
     Page{"cli", markdown_reference},
     Page{"transforms", [](const CLI::App&) { return plan::transforms_page(); },
          plan::transforms_json},
+    Page{"matrix", [](const CLI::App&) { return plan::matrix_page(); }, plan::matrix_json},
+    Page{"scope", [](const CLI::App&) { return plan::scope_page(); }},
+    Page{"run-config", [](const CLI::App&) { return plan::run_config_page(); }},
 };
 
 std::vector<std::string> page_names() {

@@ -10,9 +10,9 @@
 
 namespace sluice::plan {
 
-/// A row that is not attempted: `unsupported`, or `skipped` where the attempt would end the process
-/// or poison the device for the rows after it. Everything else is attempted, and what the library
-/// then says is the reason.
+/// A row that is not attempted: `unsupported`, or `skipped` where the attempt would poison the
+/// device for the rows after it. Everything else is attempted, a crash included (it costs its row
+/// only), and what the library then says is the reason.
 struct Exclusion {
   std::string_view library;
   std::vector<std::string_view> transforms;

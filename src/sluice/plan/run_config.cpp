@@ -119,22 +119,27 @@ void read_output(Reader& reader, Output& output) {
 void read_cloud(Reader& reader, Cloud& cloud) {
   reader.read("provider", cloud.provider, or_null(config::one_of({"gcp"})), "null: run here");
   reader.read("project", cloud.project, kText, "required with a provider");
-  reader.read("zone", cloud.zone, Plain<std::string>{}, "");
-  reader.read("machine_type", cloud.machine_type, Plain<std::string>{}, "");
+  reader.read("zone", cloud.zone, Plain<std::string>{}, "where the machine is made");
+  reader.read("machine_type", cloud.machine_type, Plain<std::string>{},
+              "a GPU comes with g2, a2, a3, a4");
   reader.read("gpu_type", cloud.gpu_type, kText, "null: what the machine type brings");
   reader.read("attached", cloud.attached, Plain<bool>{}, "stay connected until the run has ended");
   reader.read("dry_run", cloud.dry_run, Plain<bool>{}, "create nothing, print the job");
-  reader.read("keep_instance", cloud.keep_instance, Plain<bool>{}, "");
-  reader.read("keep_on_failure", cloud.keep_on_failure, Plain<bool>{}, "");
-  reader.read("preemptible", cloud.preemptible, Plain<bool>{}, "");
+  reader.read("keep_instance", cloud.keep_instance, Plain<bool>{}, "do not delete the machine");
+  reader.read("keep_on_failure", cloud.keep_on_failure, Plain<bool>{},
+              "do not delete it after a failed run");
+  reader.read("preemptible", cloud.preemptible, Plain<bool>{}, "cheaper, and may be taken away");
   reader.read("disk_size_gb", cloud.disk_size_gb, at_least<std::int64_t>(20), "boot disk");
   reader.read("timeout_hours", cloud.timeout_hours, or_null(config::above(0.0)),
               "null: 6 with a GPU, 8 without");
-  reader.read("remote_repo_dir", cloud.remote_repo_dir, Plain<std::string>{}, "");
+  reader.read("remote_repo_dir", cloud.remote_repo_dir, Plain<std::string>{},
+              "attached runs: where the program goes");
   reader.read("venv_cache_uri", cloud.venv_cache_uri, kText,
               "null: augmentation-cache beside the results");
-  reader.read("no_venv_cache", cloud.no_venv_cache, Plain<bool>{}, "");
-  reader.read("force_venv_cache_rebuild", cloud.force_venv_cache_rebuild, Plain<bool>{}, "");
+  reader.read("no_venv_cache", cloud.no_venv_cache, Plain<bool>{},
+              "install every environment anew");
+  reader.read("force_venv_cache_rebuild", cloud.force_venv_cache_rebuild, Plain<bool>{},
+              "and put them into the cache");
 }
 
 }  // namespace

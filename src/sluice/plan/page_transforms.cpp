@@ -1,8 +1,8 @@
-// sluice/plan/pages.cpp - Markdown from the tables of this room.
+// sluice/plan/page_transforms.cpp - docs/transforms.md from the table of transforms.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/plan/pages.h"
-
 #include "sluice/core/text.h"
+#include "sluice/plan/page_text.h"
+#include "sluice/plan/pages.h"
 #include "sluice/plan/transforms.h"
 
 #include <fmt/format.h>
@@ -21,11 +21,6 @@ constexpr std::array<std::pair<char, std::string_view>, 5> kColumns = {{
     {'P', "pillow"},
     {'D', "dali"},
 }};
-
-std::string head(std::string_view title, std::string_view source) {
-  return fmt::format("<!-- Written by tools/docs from {}; edit that instead. -->\n# {}\n", source,
-                     title);
-}
 
 std::string params_text(const Json& params) {
   std::vector<std::string> parts;
@@ -62,7 +57,7 @@ std::string counts_line(std::string_view label, TransformSet set, std::string_vi
 }  // namespace
 
 std::string transforms_page() {
-  std::string text = head("Transforms", "src/sluice/plan/transforms.cpp");
+  std::string text = page_head("Transforms", "src/sluice/plan/transforms.cpp");
   text +=
       "The transforms that are compared, with the parameters that every library is given. A "
       "transform is in\n"

@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/session.h"
 
+#include "sluice/backend/visit.h"
 #include "sluice/core/file.h"
 #include "sluice/core/log.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/core/version.h"
-#include "sluice/env/collect.h"
-#include "sluice/env/noise.h"
-#include "sluice/env/profile.h"
 #include "sluice/gate/peer_ratio.h"
 #include "sluice/image/dataset.h"
 #include "sluice/image/photo_dataset.h"
@@ -19,13 +16,10 @@
 #include "sluice/results/resume.h"
 #include "sluice/results/run_folder.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <random>
-#include <unistd.h>
 
 namespace sluice::cli {
 namespace {
@@ -47,10 +41,6 @@ class GeneratedData {
  private:
   fs::path folder_;
 };
-
-std::string utc_now() {
-  return fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(std::time(nullptr)));
-}
 
 Result<std::string> own_program() {
   std::error_code problem;
@@ -106,29 +96,12 @@ Json run_config_of(const SessionPlan& plan, const std::vector<measure::SubjectSp
               {"cases", std::move(cases)}};
 }
 
-/// Our subjects here never touch the GPU.
-std::string profile_of(const env::Environment& environment) {
-  return env::machine_profile(environment,
-                              {.framework = env::framework_sluice(results::kSchemaVersion),
-                               .device = env::ProfileDevice::cpu});
-}
-
 /// Everything about the visit that is known before the first sample.
-Result<results::ResultFile> describe_visit(const Context& context, const SessionPlan& plan,
-                                           const env::Environment& environment,
+Result<results::ResultFile> describe_visit(const SessionPlan& plan,
+                                           const backend::VisitOptions& visit,
                                            const fs::path& data_dir,
                                            const std::vector<measure::SubjectSpec>& subjects) {
-  results::ResultFile file;
-  file.tool = {version::kProgram, version::git()};
-  const env::NoiseReport noise = env::noise_check();
-  for (const env::Finding& finding : noise.findings) {
-    if (finding.severity != env::Severity::info) {
-      log::info("{}: {}. {}", finding.check, finding.value, finding.advice);
-    }
-  }
-  file.environment = env::to_json(environment);
-  file.environment["noise"] = env::to_json(noise);
-  file.machine_profile = profile_of(environment);
+  SLUICE_TRY(results::ResultFile file, backend::begin_visit(visit));
   file.run_config = run_config_of(plan, subjects);
   SLUICE_TRY(const image::DatasetInfo dataset, image::inspect_dataset(data_dir, {}));
   file.dataset = {dataset.hash, static_cast<std::int64_t>(dataset.count),
@@ -137,8 +110,6 @@ Result<results::ResultFile> describe_visit(const Context& context, const Session
                  .data_source = "memory",
                  .includes_decode = true,
                  .includes_collate = true};
-  file.argv = context.argv;
-  file.session_id = fmt::format("{}-{}", utc_now(), getpid());
   file.block_order_seed = plan.policy.seed;
   return file;
 }
@@ -205,13 +176,14 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
 
   // Generated data will lie in the run folder, so that is whose storage counts then.
   const fs::path& storage = plan.data_dir.empty() ? context.globals.out : plan.data_dir;
-  SLUICE_TRY(const env::Environment environment,
-             env::collect({.data_dir = storage.empty() ? fs::path(".") : storage}));
+  const backend::VisitOptions visit{storage.empty() ? fs::path(".") : storage,
+                                    env::ProfileDevice::cpu,  // our subjects never touch the GPU
+                                    context.argv};
   results::RunFolder::Options where;
   where.out = context.globals.out;
   where.resume = plan.resume;
   where.name = plan.name;
-  where.profile = profile_of(environment);
+  SLUICE_TRY(where.profile, backend::profile_of_visit(visit));
   SLUICE_TRY(results::RunFolder folder, results::RunFolder::open(where));
   std::optional<results::ResultFile> earlier;
   if (folder.resumed()) {
@@ -232,8 +204,7 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
     (void)made;
   }
   SLUICE_TRY(const auto subjects, subjects_of(plan, data_dir));
-  SLUICE_TRY(results::ResultFile file,
-             describe_visit(context, plan, environment, data_dir, subjects));
+  SLUICE_TRY(results::ResultFile file, describe_visit(plan, visit, data_dir, subjects));
   std::vector<measure::Row> so_far;
   if (earlier) {
     SLUICE_CHECK(

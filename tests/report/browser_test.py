@@ -113,12 +113,20 @@ class BrowserTest(unittest.TestCase):
         self.assertIn("<script>alert(1)</script>", page.text)
         self.assertIn("onerror=alert(2)", page.text)
 
+    def test_matrix(self):
+        page = self.open("matrix")
+        self.assertEqual(page.count("table", "matrix"), 5)
+        self.assertEqual(page.count("td", "failed"), 2)
+        self.assertGreater(page.text.index("Profiler: image-rgb on the CPU"), page.text.index("DataLoader: image-rgb"))
+        for text in ("≤20 img/s", "≤0.5 clips/s", "8/9", "1.05×", "opencv-wheel for HorizontalFlip"):
+            self.assertIn(text, page.text)
+
     def test_large(self):
         self.assertEqual(self.open("large").count("svg", "distribution"), 200)
 
     def test_nothing_sticks_out_at_any_width(self):
         # A window cannot be narrower than 500 px; a frame can. What overflows it goes into the title.
-        names = ("quick", "peers", "hostile")
+        names = ("quick", "peers", "hostile", "matrix")
         widths = (320, 390, 800, 980, 1200)
         frames = "".join(f"<iframe width={width} height=800 style='border:0' src='{name}.html'></iframe>"
                          for name in names for width in widths)

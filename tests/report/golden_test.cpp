@@ -36,17 +36,20 @@ TEST(GoldenTest, Markdown) {
   expect_golden("quick.md", markdown({fixtures::quick()}));
   expect_golden("peers.md", markdown({fixtures::peers()}));
   expect_golden("hostile.md", markdown({fixtures::hostile()}));
+  expect_golden("matrix.md", markdown(fixtures::matrix()));
 }
 
 TEST(GoldenTest, Csv) {
   expect_golden("peers.csv", csv({fixtures::peers()}));
   expect_golden("hostile.csv", csv({fixtures::hostile()}));
+  expect_golden("matrix.csv", csv(fixtures::matrix()));
 }
 
 TEST(GoldenTest, Text) {
   expect_golden("quick.txt", text_table({fixtures::quick()}));
   expect_golden("peers.txt", text_table({fixtures::peers()}));
   expect_golden("hostile.txt", text_table({fixtures::hostile()}));
+  expect_golden("matrix.txt", text_table(fixtures::matrix()));
   expect_golden("empty.txt", text_table({fixtures::empty()}));
 }
 

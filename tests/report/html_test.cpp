@@ -55,7 +55,7 @@ TEST(HtmlTest, TagsAndAttributesAreOnlyOurs) {
       "p",       "ul",     "li",      "div",     "span",  "small", "strong", "table",
       "caption", "thead",  "tbody",   "tr",      "th",    "td",    "br",     "dl",
       "dt",      "dd",     "details", "summary", "pre",   "code",  "figure", "figcaption",
-      "svg",     "rect",   "circle",  "line",    "text"};
+      "svg",     "rect",   "circle",  "line",    "text",  "tfoot"};
   const std::regex tag_form("</?([a-zA-Z0-9]+)((?:\\s+[a-zA-Z0-9:-]+(?:=\"[^\"<>]*\")?)*)\\s*/?>");
   for (const auto& [name, file] : fixtures::all()) {
     if (name == "large") continue;  // nothing new in it, and std::regex is slow
@@ -72,6 +72,24 @@ TEST(HtmlTest, TagsAndAttributesAreOnlyOurs) {
     EXPECT_EQ(count(page, "<"), brackets + 1)
         << name << ": a '<' that opens no tag of ours";  // and the doctype
   }
+}
+
+TEST(HtmlTest, MatrixTablesHoldEveryCell) {
+  const std::string page = html(fixtures::matrix());
+  EXPECT_EQ(count(page, "<table class=\"matrix\">"), 5U);
+  EXPECT_EQ(count(page, "<tfoot>"), 5U);
+  EXPECT_EQ(count(page, "class=\"best\""), 3U + 1 + 9 + 2 + 3);
+  EXPECT_EQ(count(page, "<td class=\"failed\""), 2U);
+  EXPECT_EQ(count(page, "<td class=\"skipped\""), 1U);
+  EXPECT_EQ(count(page, "<td class=\"early\""), 3U);
+  EXPECT_EQ(count(page, "<td class=\"aside\""), 2U);
+  EXPECT_EQ(count(page, "<th scope=\"col\" class=\"memory\">"), 2U);
+  EXPECT_THAT(page, HasSubstr("≤20 img/s"));
+  EXPECT_THAT(page, HasSubstr("≤0.5 clips/s"));
+  EXPECT_THAT(page, HasSubstr("title=\"opencv-wheel; 95 % interval "));
+  EXPECT_LT(page.find("DataLoader: image-rgb"), page.find("Profiler: image-rgb"));
+  EXPECT_LT(page.find("<h2 id=\"Table-4\">Profiler"), page.find("<h2 id=\"Table-5\">Exploratory"));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
 }
 
 TEST(HtmlTest, LoadsNothing) {

@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
+  const auto matrix = sluice::report::html(fixtures::matrix());
+  if (!sluice::write_file_atomic(folder / "matrix.html", matrix)) return 2;
   const auto both = sluice::report::html({fixtures::quick(), fixtures::peers()});
   return sluice::write_file_atomic(folder / "two.html", both) ? 0 : 2;
 }

@@ -51,4 +51,23 @@ results::ResultFile empty();
 
 std::vector<std::pair<std::string, results::ResultFile>> all();
 
+// What `sluice run` writes (fixtures_matrix.cpp): one file per library and regime.
+struct MatrixShape {
+  std::string scenario = "image-rgb";
+  std::string mode = "micro";
+  std::string device = "none";
+  std::string scope = "memory_dataloader_augment";
+  int batch_size = 32;
+  int workers = 0;
+  int runs = 3;
+};
+/// Without rows.
+results::ResultFile matrix_file(const MatrixShape& shape, const std::string& library);
+measure::Row matrix_row(const MatrixShape& shape, const std::string& transform,
+                        const std::string& library, double rate, double spread = 0.01,
+                        std::uint64_t seed = 1);
+/// RGB micro in four libraries with every status, DataLoader tables on CPU and GPU, one that is
+/// exploratory, and video.
+std::vector<results::ResultFile> matrix();
+
 }  // namespace sluice::fixtures

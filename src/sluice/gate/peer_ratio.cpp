@@ -5,6 +5,7 @@
 #include "sluice/measure/summary.h"
 #include "sluice/stats/t_test.h"
 
+#include <cmath>
 #include <map>
 
 namespace sluice::gate {
@@ -17,6 +18,16 @@ std::map<int, double> rate_by_block(const measure::Row& row) {
     if (rate > 0) rates[run.block] = rate;
   }
   return rates;
+}
+
+std::vector<double> paired_ratios(const std::map<int, double>& ours,
+                                  const std::map<int, double>& theirs) {
+  std::vector<double> ratios;
+  for (const auto& [block, rate] : theirs) {
+    const auto pair = ours.find(block);
+    if (pair != ours.end()) ratios.push_back(pair->second / rate);
+  }
+  return ratios;
 }
 
 bool comparable(const measure::Row& ours, const measure::Row& theirs) {
@@ -34,11 +45,7 @@ std::vector<PeerRatio> peer_ratios(const results::ResultFile& file, const std::s
     const auto our_rates = rate_by_block(ours);
     for (const measure::Row& theirs : file.rows) {
       if (!comparable(ours, theirs)) continue;
-      std::vector<double> ratios;
-      for (const auto& [block, rate] : rate_by_block(theirs)) {
-        const auto pair = our_rates.find(block);
-        if (pair != our_rates.end()) ratios.push_back(pair->second / rate);
-      }
+      const std::vector<double> ratios = paired_ratios(our_rates, rate_by_block(theirs));
       const auto estimate = stats::geometric_mean_interval(ratios);
       if (!estimate) continue;  // fewer than two pairs
       found.push_back(PeerRatio{ours.case_name, library, theirs.library, *estimate,
@@ -46,6 +53,20 @@ std::vector<PeerRatio> peer_ratios(const results::ResultFile& file, const std::s
     }
   }
   return found;
+}
+
+std::optional<stats::Estimate> row_ratio(const measure::Row& fast, const measure::Row& slow,
+                                         bool same_session) {
+  if (same_session) {
+    const auto paired =
+        stats::geometric_mean_interval(paired_ratios(rate_by_block(fast), rate_by_block(slow)));
+    if (paired) return *paired;
+  }
+  const auto test = stats::welch_t_on_logs(measure::run_rates(fast), measure::run_rates(slow));
+  if (!test) return std::nullopt;
+  const stats::Estimate ratio{std::exp(test->difference), std::exp(test->interval.low),
+                              std::exp(test->interval.high), test->interval.confidence};
+  return std::isfinite(ratio.high) ? std::optional(ratio) : std::nullopt;
 }
 
 Json to_json(const PeerRatio& ratio) {

@@ -5,6 +5,7 @@
 #include "sluice/results/result_file.h"
 #include "sluice/stats/sample.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct PeerRatio {
 /// pair: the geometric mean of their ratios, with the t interval of the logarithms.
 std::vector<PeerRatio> peer_ratios(const results::ResultFile& file,
                                    const std::string& library = "sluice");
+
+/// How many times faster `fast` is than `slow`, from their runs: in pairs of equal blocks when both
+/// come from one session, otherwise as two samples. Nothing with fewer than two runs a side.
+std::optional<stats::Estimate> row_ratio(const measure::Row& fast, const measure::Row& slow,
+                                         bool same_session);
 
 Json to_json(const PeerRatio& ratio);
 

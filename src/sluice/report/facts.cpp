@@ -148,18 +148,21 @@ std::vector<std::string> noise_warnings(const results::ResultFile& file) {
   return warnings;
 }
 
-std::vector<Fact> method_facts(const Section& section) {
+std::vector<Fact> method_facts(const Section& section, Method method) {
   const results::ResultFile& file = section.head();
   std::vector<Fact> facts;
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) facts.push_back(Fact{name, value});
   };
   add("Clock", printable(file.timing.clock));
-  add("Timed region",
-      printable(parts({file.timing.scope, with_label("data from ", file.timing.data_source)})));
-  add("Includes",
-      fmt::format("decode: {}, collate: {}, transfer: {}", yes_no(file.timing.includes_decode),
-                  yes_no(file.timing.includes_collate), yes_no(file.timing.includes_transfer)));
+  const bool whole = method == Method::whole;
+  if (whole) {
+    add("Timed region",
+        printable(parts({file.timing.scope, with_label("data from ", file.timing.data_source)})));
+    add("Includes",
+        fmt::format("decode: {}, collate: {}, transfer: {}", yes_no(file.timing.includes_decode),
+                    yes_no(file.timing.includes_collate), yes_no(file.timing.includes_transfer)));
+  }
   add("Dataset", file.dataset.hash.empty()
                      ? "none"
                      : fmt::format("{} items, {}, {}", file.dataset.count,
@@ -169,15 +172,17 @@ std::vector<Fact> method_facts(const Section& section) {
   for (const auto& line : section.rows) {
     if (!has_summary(*line.row) || !line.row->summary->ci95) continue;
     const auto& interval = *line.row->summary->ci95;
-    std::string method = printable(fmt::format("{}, over {}s", interval.method, interval.over));
-    if (std::find(methods.begin(), methods.end(), method) == methods.end())
-      methods.push_back(std::move(method));
+    std::string text_of = printable(fmt::format("{}, over {}s", interval.method, interval.over));
+    if (std::find(methods.begin(), methods.end(), text_of) == methods.end())
+      methods.push_back(std::move(text_of));
   }
   add("95 % interval", join(methods, "; "));
   add("Order", fmt::format("random within blocks, seed {}", file.block_order_seed));
   add("Session", printable(file.session_id));
-  for (const auto& fact : flatten(file.run_config, 60))
-    facts.push_back(fact);
+  if (whole) {
+    for (const auto& fact : flatten(file.run_config, 60))
+      facts.push_back(fact);
+  }
   return facts;
 }
 

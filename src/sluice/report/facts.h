@@ -20,8 +20,10 @@ struct Fact {
 std::vector<Fact> machine_facts(const results::ResultFile& file);
 /// What the noise check of the environment complained about, one line each, with its advice.
 std::vector<std::string> noise_warnings(const results::ResultFile& file);
-/// How the numbers came about: clock, scope, dataset, policy, interval.
-std::vector<Fact> method_facts(const Section& section);
+/// How the numbers came about: clock, scope, dataset, policy, interval. Tables of the matrix say
+/// themselves what is timed under which configuration.
+enum class Method { whole, without_config };
+std::vector<Fact> method_facts(const Section& section, Method method = Method::whole);
 /// Every value of a document by its dotted path, in order; stops after `limit`.
 std::vector<Fact> flatten(const Json& json, std::size_t limit);
 

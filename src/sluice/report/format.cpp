@@ -105,6 +105,10 @@ std::string significant(double value, int digits) {
   return fixed(value, std::max(digits - 1 - first, 0));
 }
 
+std::string integer(std::int64_t value) {
+  return with_commas(std::to_string(value));
+}
+
 std::string percent(double fraction) {
   if (!std::isfinite(fraction)) return std::string(kNone);
   return significant(100 * fraction, 2) + " %";

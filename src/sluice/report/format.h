@@ -5,6 +5,7 @@
 #include "sluice/measure/record.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@ inline constexpr std::string_view kNone = "–";  // where there is no number
 /// "18,250", "871.2", "0.01234": `digits` significant digits; scientific beyond 1e15 and below
 /// 1e-4.
 std::string significant(double value, int digits);
+/// "12,345".
+std::string integer(std::int64_t value);
 /// "1.2 %" for 0.012; two significant digits.
 std::string percent(double fraction);
 /// "4.3 MiB".

@@ -71,18 +71,9 @@ std::string results_caption(const Section& section) {
   return out;
 }
 
-std::string section_html(const Section& section, std::size_t index) {
-  const std::string suffix = index == 0 ? "" : fmt::format("-{}", index + 1);
-  std::string out = "<section class=\"session\">\n" + head_html(section, suffix);
-  out += warnings_html(noise_warnings(section.head()));
-  out += summary_cards(section);
-  out += fmt::format("<h2 id=\"Results{}\">Results</h2>\n", suffix);
-  out += section.rows.empty() ? "<p class=\"soft\">No row was measured.</p>\n"
-                              : results_table(section, section.rows, results_caption(section));
-  if (const std::string figures = comparison(section); !figures.empty()) {
-    out += "<h2>Libraries compared</h2>\n<div class=\"compare\">\n" + figures + "</div>\n";
-  }
-  out += distributions_html(section, suffix);
+/// Canary, machine, method and command: what every section ends with.
+std::string section_end(const Section& section, const std::string& suffix, Method method) {
+  std::string out;
   if (!section.canary.empty()) {
     out += fmt::format("<h2 id=\"Canary{}\">Canary</h2>\n", suffix);
     out += results_table(section, section.canary,
@@ -95,17 +86,69 @@ std::string section_html(const Section& section, std::size_t index) {
            "</details>\n";
   }
   out += fmt::format("<h2 id=\"Method{}\">How it was measured</h2>\n", suffix) +
-         facts_list(method_facts(section));
+         facts_list(method_facts(section, method));
   out += fmt::format("<h2 id=\"Repeat{}\">Repeat it</h2>\n", suffix);
   for (const auto& command : commands(section))
     out += "<pre><code>" + escape_html(command) + "</code></pre>\n";
+  return out;
+}
+
+std::string suffix_of(std::size_t index) {
+  return index == 0 ? "" : fmt::format("-{}", index + 1);
+}
+
+/// The tables of the matrix, then what belongs to each session they come from.
+std::string matrix_section(const std::vector<const results::ResultFile*>& files,
+                           const std::vector<Section>& parts) {
+  const auto tables = matrix_tables(files);
+  const auto id = [](std::size_t i) { return fmt::format("Table-{}", i + 1); };
+  std::string out =
+      "<section class=\"session\">\n<header><h1>" + escape_html(title(parts.front())) + "</h1>";
+  for (const auto& part : parts) {
+    out += fmt::format("<p class=\"profile\">{}</p><p class=\"soft\">{}: {}</p>",
+                       escape_html(printable(part.head().machine_profile)),
+                       escape_html(tool_text(part.head())), status_counts(part));
+  }
+  out += "<nav aria-label=\"Tables\">";
+  for (std::size_t i = 0; i < tables.size(); ++i)
+    out += fmt::format("<a href=\"#{}\">{}</a>", id(i), escape_html(tables[i].title()));
+  out += "</nav></header>\n";
+  for (const auto& part : parts)
+    out += warnings_html(noise_warnings(part.head()));
+  out += matrix_cards(tables);
+  for (std::size_t i = 0; i < tables.size(); ++i)
+    out += matrix_html(tables[i], id(i));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts.size() > 1)
+      out += "<h1>Session " + escape_html(printable(parts[i].head().session_id)) + "</h1>\n";
+    out += section_end(parts[i], suffix_of(i), Method::without_config);
+  }
   return out + "</section>\n";
+}
+
+std::string section_html(const Section& section, const std::string& suffix) {
+  std::string out = "<section class=\"session\">\n" + head_html(section, suffix);
+  out += warnings_html(noise_warnings(section.head()));
+  out += summary_cards(section);
+  out += fmt::format("<h2 id=\"Results{}\">Results</h2>\n", suffix);
+  out += section.rows.empty() ? "<p class=\"soft\">No row was measured.</p>\n"
+                              : results_table(section, section.rows, results_caption(section));
+  if (const std::string figures = comparison(section); !figures.empty()) {
+    out += "<h2>Libraries compared</h2>\n<div class=\"compare\">\n" + figures + "</div>\n";
+  }
+  out += distributions_html(section, suffix);
+  return out + section_end(section, suffix, Method::whole) + "</section>\n";
 }
 
 }  // namespace
 
 std::string html(const std::vector<results::ResultFile>& files) {
-  const auto all = sections(files);
+  const Split split = split_files(files);
+  const auto matrix = sections(split.matrix);
+  const auto plain = sections(split.plain);
+  const Section* first = !matrix.empty() ? &matrix.front()
+                         : plain.empty() ? nullptr
+                                         : &plain.front();
   // The policy is the second wall behind the escaping: nothing on this page may run or be fetched.
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -116,13 +159,14 @@ std::string html(const std::vector<results::ResultFile>& files) {
       "<meta name=\"generator\" content=\"sluice\">\n<link rel=\"icon\" "
       "href=\"data:,\">\n<title>{}</title>\n"
       "<style>{}</style>\n</head>\n<body>\n<main>\n",
-      escape_html(all.empty()
+      escape_html(first == nullptr
                       ? "sluice"
-                      : title(all.front()) + " · " + printable(all.front().head().machine_profile)),
+                      : title(*first) + " · " + printable(first->head().machine_profile)),
       page_style());
-  for (std::size_t i = 0; i < all.size(); ++i)
-    out += section_html(all[i], i);
-  if (all.empty()) out += "<h1>sluice</h1><p>No result file was given.</p>\n";
+  if (!matrix.empty()) out += matrix_section(split.matrix, matrix);
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    out += section_html(plain[i], suffix_of(matrix.size() + i));
+  if (first == nullptr) out += "<h1>sluice</h1><p>No result file was given.</p>\n";
   return out +
          "<footer>Made by sluice from result files alone; every number on this page can be derived "
          "from them "

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/report/matrix.h"
 #include "sluice/report/sections.h"
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::report {
 
@@ -18,6 +20,12 @@ const char* page_style();  // the whole style sheet
 std::string results_table(const Section& section, const std::vector<Line>& lines,
                           const std::string& caption);
 std::string summary_cards(const Section& section);
+
+// Matrix (matrix_html.cpp).
+/// `id` is the anchor of its heading.
+std::string matrix_html(const MatrixTable& table, const std::string& id);
+/// One card per main table: who is fastest how often.
+std::string matrix_cards(const std::vector<MatrixTable>& tables);
 
 // Plots (html_plots.cpp): inline SVG whose x coordinates are percentages, so that they follow the
 // width of the page while dots stay round and text keeps its size.

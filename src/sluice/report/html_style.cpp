@@ -72,6 +72,20 @@ td.empty { color: var(--soft); }
 .chip.unsupported, .chip.skipped { color: var(--soft); } .chip.unsupported::before, .chip.skipped::before { background: none; border: 1.5px solid currentColor; }
 .reason { display: block; font-size: .8125rem; color: var(--soft); max-width: 24rem; }
 
+.scroll { overflow-x: auto; margin: .6rem 0 .8rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--card); }
+.matrix { width: auto; min-width: 100%; font-size: .875rem; }
+.matrix th, .matrix td { padding: .4rem .9rem; text-align: right; white-space: nowrap; overflow-wrap: normal; }
+.matrix th:first-child { text-align: left; position: sticky; left: 0; background: var(--card); border-right: 1px solid var(--line); z-index: 1; }
+.matrix thead th { color: var(--ink); font-weight: 600; } .matrix thead small, .matrix td small { color: var(--soft); font-weight: 400; font-size: .8125rem; }
+.matrix tbody th { font-weight: 500; } .matrix tbody tr:hover > * { background: var(--faint); }
+.matrix td small { padding-left: .1rem; } .matrix .marks { display: inline-block; min-width: .5rem; text-align: left; color: var(--warn); }
+.matrix .best .median { font-weight: 700; color: var(--accent); } .matrix td.absent { color: var(--soft); }
+.matrix td.aside .median { color: var(--soft); } .matrix td.early, .matrix td.skipped { color: var(--warn); } .matrix td.failed, .notes .failed { color: var(--bad); }
+.matrix .share { display: block; height: 3px; margin: .15rem .5rem 0 0; background: var(--faint); border-radius: 2px; } .matrix .share span { display: block; height: 3px; border-radius: 2px; background: var(--accent-soft); margin-left: auto; }
+.matrix .best .share span { background: var(--accent); } .matrix .lead { border-left: 1px solid var(--line); } .matrix tfoot > tr > * { border-bottom: 0; color: var(--soft); font-weight: 500; } .matrix tfoot td { padding-right: 1.4rem; } .matrix tfoot tr:first-child > * { border-top: 1px solid var(--soft); }
+.notes { font-size: .875rem; color: var(--soft); padding-left: 1.1rem; margin: .4rem 0 0; max-width: 60rem; } .notes li { margin: .15rem 0; } .note strong { color: var(--ink); font-weight: 600; }
+.cards.wide { grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr)); } .cards.wide .value { font-size: 1.3rem; }
+
 svg { display: block; width: 100%; overflow: visible; }
 svg text { font-size: 11px; fill: var(--soft); font-family: inherit; }
 .axis { stroke: var(--line); stroke-width: 1; } .zero { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 2; }
@@ -109,7 +123,7 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line);
   .rows td { display: grid; grid-template-columns: 7.5rem 1fr; gap: .8rem; text-align: left; align-items: start; }
   .rows td::before { content: attr(data-label); color: var(--soft); font-size: .8125rem; line-height: 1.35rem; font-weight: 400; }
   .rows td.empty { display: none; }
-  .number, .range { white-space: normal; } .bar { width: auto; min-width: 0; } .library { min-width: 0; } .reason { max-width: none; }
+  .number, .range { white-space: normal; } .bar { width: auto; min-width: 0; } .library { min-width: 0; } .reason { max-width: none; } .matrix th, .matrix td { padding: .35rem .6rem; } .matrix { font-size: .8125rem; } .matrix th:first-child { max-width: 8rem; white-space: normal; overflow-wrap: anywhere; }
   .pair { grid-template-columns: 5rem 1fr; } .pair .value { grid-column: 2; text-align: left; margin-top: -.4rem; }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
 }
@@ -117,7 +131,7 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line);
 @media print {
   :root { color-scheme: light; --paper: #fff; --card: #fff; --ink: #000; --soft: #444; --line: #bbb; --accent: #0f6a8b; --accent-soft: #c9dfe7; --dot: #0f6a8b; --good: #1d5a34; --warn: #6d4700; --warn-soft: #fff; --bad: #8e1d17; }
   body { font-size: 10pt; -webkit-print-color-adjust: exact; print-color-adjust: exact; } main { max-width: none; padding: 0; }
-  nav, .skip { display: none; } h2 { break-after: avoid; } tr, .card { break-inside: avoid; } .plot { content-visibility: visible; }
+  nav, .skip { display: none; } h2 { break-after: avoid; } tr, .card { break-inside: avoid; } .scroll { overflow: visible; border: 0; } .matrix { font-size: 8pt; } .matrix th, .matrix td { padding: 2pt 4pt; } .plot { content-visibility: visible; }
 }
 )css";
 

@@ -3,8 +3,8 @@
 #include "sluice/core/text.h"
 #include "sluice/report/facts.h"
 #include "sluice/report/format.h"
+#include "sluice/report/markdown_parts.h"
 #include "sluice/report/report.h"
-#include "sluice/report/sections.h"
 
 #include <fmt/format.h>
 
@@ -15,9 +15,96 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/// Text with everything that Markdown or HTML would act on made literal. An underscore inside a
-/// word acts on nothing, and case names are full of them.
-std::string escaped(std::string_view text) {
+constexpr std::size_t kLongestCase = 120;  // columns; longer names are clipped in the middle
+
+std::string table(const std::vector<Line>& lines) {
+  std::string out =
+      "| case | library | median ± sd | 95 % interval | cv | runs × samples | status |\n"
+      "|---|---|--:|--:|--:|--:|---|\n";
+  for (const auto& line : lines) {
+    const measure::Row& row = *line.row;
+    const std::string median = escape_markdown(median_cell(row));
+    std::string status = status_cell(row);
+    if (status != "ok") status = "**" + status + "**";
+    if (!row.reason.empty()) status += ": " + escape_markdown(reason_cell(row));
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n",
+                       escape_markdown(clip(case_cell(row), kLongestCase)),
+                       escape_markdown(clip(library_cell(row), kLongestCase)),
+                       line.best ? "**" + median + "**" : median, interval_cell(row), cv_cell(row),
+                       runs_cell(row), status);
+  }
+  return out;
+}
+
+std::string list(const std::vector<Fact>& facts) {
+  std::string out;
+  for (const auto& fact : facts)
+    out += fmt::format("- {}: {}\n", escape_markdown(fact.name), escape_markdown(fact.value));
+  return out;
+}
+
+/// Canary, machine, method and command: what every section ends with.
+std::string section_end(const Section& section, Method method) {
+  std::string out;
+  if (!section.canary.empty()) {
+    out += "\n## Canary\n\nFixed work that never changes: if it moved, the machine did.\n\n" +
+           table(section.canary);
+  }
+  out += "\n## Machine\n\n" + list(machine_facts(section.head()));
+  out += "\n## How it was measured\n\n" + list(method_facts(section, method));
+  out += "\n## Repeat it\n\n```sh\n";
+  for (const auto& command : commands(section))
+    out += command + "\n";
+  return out + "```\n";
+}
+
+std::string section_text(const Section& section) {
+  std::string out = fmt::format("# {}\n\n", escape_markdown(title(section)));
+  out += fmt::format("{} on {}: {}.\n", escape_markdown(tool_text(section.head())),
+                     escape_markdown(printable(section.head().machine_profile)),
+                     status_counts(section));
+  for (const auto& warning : noise_warnings(section.head())) {
+    out += "\n> **Noise:** " + escape_markdown(warning) + "\n";
+  }
+  out += "\n## Results\n\n";
+  out += section.rows.empty() ? "No row was measured.\n" : table(section.rows);
+  out += "\nMedian, sd and cv are over runs (fresh processes); the interval is of their mean.";
+  if (section.several_libraries) {
+    out +=
+        " Bold: the best median of a case, and every library whose interval overlaps that one's.";
+  }
+  out += "\n";
+  return out + section_end(section, Method::whole);
+}
+
+/// All tables of the matrix, then what belongs to each session and machine they come from.
+std::string matrix_text(const std::vector<const results::ResultFile*>& files) {
+  const auto parts = sections(files);
+  std::string out = fmt::format("# {}\n\n", escape_markdown(title(parts.front())));
+  for (const auto& section : parts) {
+    out += fmt::format("{} on {}: {}.\n", escape_markdown(tool_text(section.head())),
+                       escape_markdown(printable(section.head().machine_profile)),
+                       status_counts(section));
+    for (const auto& warning : noise_warnings(section.head()))
+      out += "\n> **Noise:** " + escape_markdown(warning) + "\n";
+    out += "\n";
+  }
+  for (const auto& one : matrix_tables(files))
+    out += matrix_markdown(one) + "\n";
+  for (const auto& section : parts) {
+    const bool several = parts.size() > 1;
+    if (several)
+      out += fmt::format("# Session {}\n", escape_markdown(printable(section.head().session_id)));
+    const std::string end = section_end(section, Method::without_config);  // opens with a new line
+    out += several ? end + "\n" : end.substr(1);
+  }
+  return out;
+}
+
+}  // namespace
+
+// An underscore inside a word acts on nothing, and case names are full of them.
+std::string escape_markdown(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -39,65 +126,10 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-constexpr std::size_t kLongestCase = 120;  // columns; longer names are clipped in the middle
-
-std::string table(const std::vector<Line>& lines) {
-  std::string out =
-      "| case | library | median ± sd | 95 % interval | cv | runs × samples | status |\n"
-      "|---|---|--:|--:|--:|--:|---|\n";
-  for (const auto& line : lines) {
-    const measure::Row& row = *line.row;
-    const std::string median = escaped(median_cell(row));
-    std::string status = status_cell(row);
-    if (status != "ok") status = "**" + status + "**";
-    if (!row.reason.empty()) status += ": " + escaped(reason_cell(row));
-    out += fmt::format(
-        "| {} | {} | {} | {} | {} | {} | {} |\n", escaped(clip(case_cell(row), kLongestCase)),
-        escaped(clip(library_cell(row), kLongestCase)), line.best ? "**" + median + "**" : median,
-        interval_cell(row), cv_cell(row), runs_cell(row), status);
-  }
-  return out;
-}
-
-std::string list(const std::vector<Fact>& facts) {
-  std::string out;
-  for (const auto& fact : facts)
-    out += fmt::format("- {}: {}\n", escaped(fact.name), escaped(fact.value));
-  return out;
-}
-
-std::string section_text(const Section& section) {
-  std::string out = fmt::format("# {}\n\n", escaped(title(section)));
-  out += fmt::format("{} on {}: {}.\n", escaped(tool_text(section.head())),
-                     escaped(printable(section.head().machine_profile)), status_counts(section));
-  for (const auto& warning : noise_warnings(section.head())) {
-    out += "\n> **Noise:** " + escaped(warning) + "\n";
-  }
-  out += "\n## Results\n\n";
-  out += section.rows.empty() ? "No row was measured.\n" : table(section.rows);
-  out += "\nMedian, sd and cv are over runs (fresh processes); the interval is of their mean.";
-  if (section.several_libraries) {
-    out +=
-        " Bold: the best median of a case, and every library whose interval overlaps that one's.";
-  }
-  out += "\n";
-  if (!section.canary.empty()) {
-    out += "\n## Canary\n\nFixed work that never changes: if it moved, the machine did.\n\n" +
-           table(section.canary);
-  }
-  out += "\n## Machine\n\n" + list(machine_facts(section.head()));
-  out += "\n## How it was measured\n\n" + list(method_facts(section));
-  out += "\n## Repeat it\n\n```sh\n";
-  for (const auto& command : commands(section))
-    out += command + "\n";
-  return out + "```\n";
-}
-
-}  // namespace
-
 std::string markdown(const std::vector<results::ResultFile>& files) {
-  std::string out;
-  for (const auto& section : sections(files)) {
+  const Split split = split_files(files);
+  std::string out = split.matrix.empty() ? std::string() : matrix_text(split.matrix);
+  for (const auto& section : sections(split.plain)) {
     if (!out.empty()) out += "\n---\n\n";
     out += section_text(section);
   }

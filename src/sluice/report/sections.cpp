@@ -5,6 +5,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
+#include "sluice/report/regime.h"
 
 #include <fmt/format.h>
 
@@ -51,6 +52,11 @@ std::vector<Line> by_case(const std::vector<const Row*>& rows) {
   return lines;
 }
 
+bool same_runs(const Row& a, const Row& b) {
+  return a.case_name == b.case_name && a.library == b.library && !a.runs.empty() &&
+         !b.runs.empty() && a.runs.front().run_id == b.runs.front().run_id;
+}
+
 void mark_best(std::vector<Line>& lines) {
   for (std::size_t first = 0; first < lines.size();) {
     std::size_t end = first;
@@ -77,15 +83,22 @@ void mark_best(std::vector<Line>& lines) {
 
 }  // namespace
 
-std::vector<Section> sections(const std::vector<results::ResultFile>& files) {
+Split split_files(const std::vector<results::ResultFile>& files) {
+  Split split;
+  for (const auto& file : files)
+    (is_matrix(file) ? split.matrix : split.plain).push_back(&file);
+  return split;
+}
+
+std::vector<Section> sections(const std::vector<const results::ResultFile*>& files) {
   std::vector<Section> all;
-  for (const auto& file : files) {
+  for (const auto* file : files) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const Section& section) {
-      return section.head().session_id == file.session_id &&
-             section.head().machine_profile == file.machine_profile;
+      return section.head().session_id == file->session_id &&
+             section.head().machine_profile == file->machine_profile;
     });
     Section& section = found == all.end() ? all.emplace_back() : *found;
-    section.files.push_back(&file);
+    section.files.push_back(file);
   }
   for (auto& section : all) {
     std::vector<const Row*> rows;
@@ -96,8 +109,12 @@ std::vector<Section> sections(const std::vector<results::ResultFile>& files) {
         rows.push_back(&row);
         libraries.insert(row.library);
       }
-      for (const auto& row : file->canary)
-        canary.push_back(&row);
+      for (const auto& row : file->canary) {
+        // The canary of a session stands in each of its files.
+        if (std::none_of(canary.begin(), canary.end(),
+                         [&](const Row* known) { return same_runs(*known, row); }))
+          canary.push_back(&row);
+      }
     }
     section.several_libraries = libraries.size() > 1;
     section.rows = by_case(rows);

@@ -27,7 +27,14 @@ struct Section {
 
 /// `best` is the best median of a case measured in several libraries, and every row whose interval
 /// overlaps that one's: what the numbers do not separate, the table does not either.
-std::vector<Section> sections(const std::vector<results::ResultFile>& files);
+std::vector<Section> sections(const std::vector<const results::ResultFile*>& files);
+
+/// Files of the matrix have tables of their own; the others are shown row by row.
+struct Split {
+  std::vector<const results::ResultFile*> matrix;
+  std::vector<const results::ResultFile*> plain;
+};
+Split split_files(const std::vector<results::ResultFile>& files);
 
 // Cells. Plain text, not yet escaped for any format; strings of the file went through printable().
 std::string case_cell(const measure::Row& row);

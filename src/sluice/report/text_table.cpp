@@ -6,6 +6,7 @@
 #include "sluice/report/paint.h"
 #include "sluice/report/report.h"
 #include "sluice/report/sections.h"
+#include "sluice/report/text_parts.h"
 
 #include <fmt/format.h>
 
@@ -81,35 +82,6 @@ std::array<std::size_t, kColumns> widths(const std::vector<Entry>& entries, std:
   return width;
 }
 
-std::string padded(const std::string& text, std::size_t width, bool right) {
-  const std::size_t used = display_width(text);
-  const std::string space(width > used ? width - used : 0, ' ');
-  return right ? space + text : text + space;
-}
-
-/// Words of `text` in lines of at most `width` columns, each after `indent` spaces.
-std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
-  std::string out;
-  std::string line;
-  const std::size_t room = width > indent + 10 ? width - indent : 10;
-  const auto flush = [&] {
-    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
-    line.clear();
-  };
-  for (std::string word : split(text, ' ')) {
-    if (display_width(word) > room) word = clip(word, room);
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > room) flush();
-    line += (line.empty() ? "" : " ") + word;
-  }
-  flush();
-  return out;
-}
-
-std::string without_trailing_space(std::string text) {
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
-}
-
 std::string table(const std::vector<Line>& lines, const TextOptions& options) {
   const Paint paint(options.colour);
   const std::size_t limit = std::max(options.width, 60U);
@@ -138,7 +110,7 @@ std::string table(const std::vector<Line>& lines, const TextOptions& options) {
   return out;
 }
 
-std::string section_text(const Section& section, const TextOptions& options) {
+std::string head_text(const Section& section, const TextOptions& options) {
   const Paint paint(options.colour);
   const std::size_t limit = std::max(options.width, 60U);
   std::string out = paint(kBold, title(section)) + "\n";
@@ -149,13 +121,13 @@ std::string section_text(const Section& section, const TextOptions& options) {
   for (const auto& warning : noise_warnings(section.head())) {
     out += paint("33", wrapped("noise: " + warning, limit, 0));
   }
-  out += "\n";
-  out += section.rows.empty() ? "no row was measured\n" : table(section.rows, options);
-  const bool any_best =
-      std::any_of(section.rows.begin(), section.rows.end(), [](const Line& l) { return l.best; });
-  if (any_best && !options.colour) {
-    out += wrapped("* best of its case, or not separated from it by the intervals", limit, 0);
-  }
+  return out + "\n";
+}
+
+/// The canary and the command: what every section ends with.
+std::string end_text(const Section& section, const TextOptions& options) {
+  const Paint paint(options.colour);
+  std::string out;
   if (!section.canary.empty()) {
     out += "\n" + paint(kBold, "canary") + " (fixed work: if it moved, the machine did)\n" +
            table(section.canary, options);
@@ -166,11 +138,69 @@ std::string section_text(const Section& section, const TextOptions& options) {
   return out;
 }
 
+std::string section_text(const Section& section, const TextOptions& options) {
+  std::string out = head_text(section, options);
+  out += section.rows.empty() ? "no row was measured\n" : table(section.rows, options);
+  const bool any_best =
+      std::any_of(section.rows.begin(), section.rows.end(), [](const Line& l) { return l.best; });
+  if (any_best && !options.colour) {
+    out += wrapped("* best of its case, or not separated from it by the intervals",
+                   std::max(options.width, 60U), 0);
+  }
+  return out + end_text(section, options);
+}
+
+/// The tables of the matrix between the heads and the ends of the sessions they come from.
+std::string all_matrix_text(const std::vector<const results::ResultFile*>& files,
+                            const TextOptions& options) {
+  const auto parts = sections(files);
+  std::string out;
+  for (const auto& section : parts)
+    out += head_text(section, options);
+  std::string between;
+  for (const auto& one : matrix_tables(files)) {
+    out += between + matrix_text(one, options);
+    between = "\n";
+  }
+  for (const auto& section : parts)
+    out += end_text(section, options);
+  return out;
+}
+
 }  // namespace
 
-std::string text_table(const std::vector<results::ResultFile>& files, const TextOptions& options) {
+std::string padded(const std::string& text, std::size_t width, bool right) {
+  const std::size_t used = display_width(text);
+  const std::string space(width > used ? width - used : 0, ' ');
+  return right ? space + text : text + space;
+}
+
+std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
   std::string out;
-  for (const auto& section : sections(files)) {
+  std::string line;
+  const std::size_t room = width > indent + 10 ? width - indent : 10;
+  const auto flush = [&] {
+    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
+    line.clear();
+  };
+  for (std::string word : split(text, ' ')) {
+    if (display_width(word) > room) word = clip(word, room);
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > room) flush();
+    line += (line.empty() ? "" : " ") + word;
+  }
+  flush();
+  return out;
+}
+
+std::string without_trailing_space(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::string text_table(const std::vector<results::ResultFile>& files, const TextOptions& options) {
+  const Split split = split_files(files);
+  std::string out = split.matrix.empty() ? std::string() : all_matrix_text(split.matrix, options);
+  for (const auto& section : sections(split.plain)) {
     if (!out.empty()) out += "\n";
     out += section_text(section, options);
   }

@@ -1,0 +1,21 @@
+// sluice/report/text_parts.h - the pieces of the terminal report; text_table.cpp puts them
+// together.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/report/matrix.h"
+#include "sluice/report/report.h"
+
+#include <string>
+
+namespace sluice::report {
+
+std::string padded(const std::string& text, std::size_t width, bool right);
+/// Words of `text` in lines of at most `width` columns, each after `indent` spaces.
+std::string wrapped(const std::string& text, std::size_t width, std::size_t indent);
+std::string without_trailing_space(std::string text);
+
+/// A matrix table with what stands below it; the columns go below each other when they do not fit.
+std::string matrix_text(const MatrixTable& table, const TextOptions& options);
+
+}  // namespace sluice::report

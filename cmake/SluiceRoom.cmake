@@ -59,6 +59,16 @@ function(sluice_test file)
   endif()
 endfunction()
 
+# sluice_needs_modules(image.video_test ...)   tests whose program loads libsluice_<name>.so: built first, found at run time
+function(sluice_needs_modules)
+  set_property(TEST ${ARGN} APPEND PROPERTY ENVIRONMENT SLUICE_MODULE_DIR=${PROJECT_BINARY_DIR})
+  if(TARGET sluice_video)
+    foreach(test IN LISTS ARGN)
+      add_dependencies(${test} sluice_video)
+    endforeach()
+  endif()
+endfunction()
+
 # sluice_fuzz(config_fuzz ROOMS config CORPUS tests/config/corpus)   a libFuzzer program under fuzz/ of the build tree
 function(sluice_fuzz file)
   if(NOT SLUICE_FUZZ)

@@ -73,6 +73,34 @@ TEST_F(DataCommand, MakeAndInfoAgree) {
   EXPECT_EQ((*info)["formats"]["jpeg"], 3);
 }
 
+TEST_F(DataCommand, InfoUnderstandsEveryKindThatMakeWrites) {
+  for (const std::string kind : {"9ch", "video"}) {
+    const std::string folder = (folder_ / kind).string();
+    const Outcome made = sluice({"data", "make", "--kind", kind, "--count", "2", "--out", folder,
+                                 "--width", "48", "--height", "32", "--json", "--quiet"});
+    if (made.code != 0) {
+      EXPECT_THAT(made.err, HasSubstr("libsluice_video.so is not installed"));
+      continue;  // built without libav
+    }
+    const auto report = parse_json(made.out, "make");
+    ASSERT_TRUE(report) << made.out;
+    EXPECT_EQ((*report)["kind"], kind);
+    EXPECT_EQ(report->contains("frames_hash"), kind == "video");
+    const Outcome seen = sluice({"data", "info", folder, "--json", "--quiet"});
+    const auto info = parse_json(seen.out, "info");
+    ASSERT_TRUE(info) << seen.err;
+    EXPECT_EQ((*info)["kind"], kind == "video" ? "clips" : "arrays");
+    EXPECT_EQ((*info)["hash"], (*report)["hash"]);
+    EXPECT_EQ((*info)["usable"], 2);
+    const std::string file = folder + (kind == "video" ? "/video-000000.mp4" : "/9ch-000000.npy");
+    const Outcome one = sluice({"data", "info", file, "--json", "--quiet"});
+    EXPECT_EQ(one.code, 0) << one.err;
+    EXPECT_THAT(one.out, HasSubstr(kind == "video" ? "h264" : "[\n    32,\n    48,\n    9\n  ]"));
+    EXPECT_EQ(sluice({"data", "info", file, "--quiet"}).code, 0);
+    EXPECT_EQ(sluice({"data", "info", folder, "--quiet"}).code, 0);
+  }
+}
+
 TEST_F(DataCommand, BadCountsAreUsageErrors) {
   for (const char* count : {"0", "-1", "1000001", "many"}) {
     const Outcome outcome = make(count);

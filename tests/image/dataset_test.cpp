@@ -3,8 +3,10 @@
 #include "sluice/image/dataset.h"
 
 #include "sluice/core/file.h"
+#include "sluice/image/npy.h"
 #include "sluice/image/photo.h"
 #include "sluice/image/photo_dataset.h"
+#include "sluice/image/video.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -136,8 +138,8 @@ TEST_F(Dataset, MakesContinuesAndExtends) {
   made = make_photo_dataset(options);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->written, 0U) << "idempotent";
-  fs::remove(options.folder / photo_name(1));
-  ASSERT_TRUE(write_file_atomic(options.folder / photo_name(2), "damaged"));
+  fs::remove(options.folder / made_name(MadeKind::rgb, 1));
+  ASSERT_TRUE(write_file_atomic(options.folder / made_name(MadeKind::rgb, 2), "damaged"));
   made = make_photo_dataset(options);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->written, 2U) << "what is missing or different";
@@ -156,7 +158,7 @@ TEST_F(Dataset, RefusesFoldersItDidNotMake) {
   const auto refused = make_photo_dataset(options);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("--force"));
-  EXPECT_FALSE(fs::exists(options.folder / photo_name(0)));
+  EXPECT_FALSE(fs::exists(options.folder / made_name(MadeKind::rgb, 0)));
   options.force = true;
   EXPECT_TRUE(make_photo_dataset(options));
   EXPECT_TRUE(fs::exists(options.folder / "mine.txt"));
@@ -175,6 +177,68 @@ TEST_F(Dataset, RefusesOtherParametersUnlessForced) {
   ASSERT_TRUE(info);
   EXPECT_EQ(info->count, 2U) << "the rest of the larger set is gone";
   EXPECT_EQ(info->hash, made->hash);
+}
+
+TEST_F(Dataset, MakesArraysOfNineChannels) {
+  auto options = make_options(2);
+  options.kind = MadeKind::nine_channels;
+  const auto made = make_photo_dataset(options);
+  ASSERT_TRUE(made) << made.error().message;
+  const auto bytes = read_binary_file(options.folder / "9ch-000001.npy");
+  ASSERT_TRUE(bytes);
+  Image stacked, photo;
+  ASSERT_TRUE(decode_npy(stacked, *bytes));
+  ASSERT_TRUE(PhotoMaker().make(photo, options.seed, 1, {48, 32, 90}));
+  ASSERT_EQ(stacked.channels(), 9);
+  for (int y = 0; y < 32; ++y)
+    for (int x = 0; x < 48; ++x)
+      for (int c = 0; c < 9; ++c)
+        ASSERT_EQ(stacked.view<std::uint8_t>().at(x, y, c),
+                  photo.view<std::uint8_t>().at(x, y, c % 3));
+  const auto info = inspect_media(options.folder, {});
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->kind, MediaKind::arrays);
+  EXPECT_EQ(info->hash, made->hash);
+  EXPECT_EQ(info->formats.at("npy u8 x9"), 2U);
+}
+
+TEST_F(Dataset, MakesClips) {
+  if (!video_versions()) GTEST_SKIP() << video_versions().error().message;
+  auto options = make_options(3);
+  options.kind = MadeKind::video;
+  auto made = make_photo_dataset(options);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->frames_hash.size(), 64U);
+  put("made/broken.mp4", "no video");
+  put("made/cover.jpg", "not looked at");
+  const auto info = inspect_media(options.folder, {});
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->kind, MediaKind::clips);
+  EXPECT_EQ(info->usable, 3U);
+  EXPECT_EQ(info->others, 1U);
+  EXPECT_EQ(info->width.max, 48);
+  EXPECT_GE(info->frames.min, 16);
+  EXPECT_LE(info->frames.max, 48);
+  ASSERT_EQ(info->errors.size(), 1U);
+  EXPECT_EQ(info->errors[0].file, "broken.mp4");
+  made = make_photo_dataset(options);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->written, 0U) << "idempotent";
+  options.width = 47;
+  EXPECT_FALSE(make_photo_dataset(options)) << "an odd width";
+}
+
+TEST_F(Dataset, AForcedSetOfAnotherKindReplacesTheOld) {
+  auto options = make_options(3);
+  ASSERT_TRUE(make_photo_dataset(options));
+  options.kind = MadeKind::nine_channels;
+  options.count = 1;
+  EXPECT_FALSE(make_photo_dataset(options));
+  options.force = true;
+  ASSERT_TRUE(make_photo_dataset(options));
+  const auto names = list_files(options.folder, [](const fs::path&) { return true; });
+  ASSERT_TRUE(names);
+  EXPECT_THAT(*names, ElementsAre("9ch-000000.npy", "dataset.json"));
 }
 
 TEST_F(Dataset, RefusesAbsurdRequestsBeforeWriting) {

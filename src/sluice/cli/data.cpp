@@ -1,11 +1,14 @@
-// sluice/cli/data.cpp - `data make` writes generated images, `data info` looks at a folder or file.
+// sluice/cli/data.cpp - `data make` writes generated data, `data info` looks at a folder or file.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
+#include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
 #include "sluice/image/codec.h"
 #include "sluice/image/dataset.h"
+#include "sluice/image/npy.h"
 #include "sluice/image/photo_dataset.h"
+#include "sluice/image/video.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -29,17 +32,21 @@ void print(const Json& json) {
 Result<ExitCode> make(const image::PhotoDatasetOptions& options, const Context& context) {
   SLUICE_TRY(const auto made, image::make_photo_dataset(options, *context.progress));
   if (context.globals.json) {
-    print({{"path", options.folder.string()},
-           {"kind", "rgb"},
-           {"count", made.count},
-           {"bytes", made.bytes},
-           {"hash", made.hash},
-           {"seed", options.seed},
-           {"written", made.written}});
+    Json json = {{"path", options.folder.string()},
+                 {"kind", to_string(options.kind)},
+                 {"count", made.count},
+                 {"bytes", made.bytes},
+                 {"hash", made.hash},
+                 {"seed", options.seed},
+                 {"written", made.written}};
+    if (!made.frames_hash.empty()) json["frames_hash"] = made.frames_hash;
+    print(json);
     return ExitCode::done;
   }
-  fmt::print("{}: {} images, {} bytes, {} written\nhash {}\n", printable(options.folder.string()),
-             made.count, made.bytes, made.written, made.hash);
+  fmt::print("{}: {} {}, {} bytes, {} written\nhash {}\n", printable(options.folder.string()),
+             made.count, options.kind == image::MadeKind::video ? "clips" : "images", made.bytes,
+             made.written, made.hash);
+  if (!made.frames_hash.empty()) fmt::print("hash of the frames {}\n", made.frames_hash);
   return ExitCode::done;
 }
 
@@ -51,7 +58,9 @@ Json to_json(const image::DatasetInfo& info, const fs::path& path) {
   Json errors = Json::array();
   for (const auto& [file, reason] : info.errors)
     errors.push_back({{"file", file}, {"reason", reason}});
+  const bool clips = info.kind == image::MediaKind::clips;
   return {{"path", path.string()},
+          {"kind", to_string(info.kind)},
           {"count", info.count},
           {"usable", info.usable},
           {"bytes", info.bytes},
@@ -59,14 +68,16 @@ Json to_json(const image::DatasetInfo& info, const fs::path& path) {
           {"formats", info.formats},
           {"width", info.usable > 0 ? to_json(info.width) : Json()},
           {"height", info.usable > 0 ? to_json(info.height) : Json()},
+          {"frames", clips && info.usable > 0 ? to_json(info.frames) : Json()},
           {"oriented", info.oriented},
           {"misnamed", info.misnamed},
+          {"others", info.others},
           {"errors", errors}};
 }
 
 void print_text(const image::DatasetInfo& info, const fs::path& path) {
-  fmt::print("{}: {} images, {} usable, {} bytes\n", printable(path.string()), info.count,
-             info.usable, info.bytes);
+  fmt::print("{}: {} {}, {} usable, {} bytes\n", printable(path.string()), info.count,
+             to_string(info.kind), info.usable, info.bytes);
   for (const auto& [format, count] : info.formats)
     fmt::print("  {:<10} {}\n", format, count);
   if (info.usable > 0) {
@@ -74,7 +85,12 @@ void print_text(const image::DatasetInfo& info, const fs::path& path) {
                info.width.median);
     fmt::print("  {:<10} {} to {}, median {}\n", "height", info.height.min, info.height.max,
                info.height.median);
+    if (info.kind == image::MediaKind::clips)
+      fmt::print("  {:<10} {} to {}, median {}\n", "frames", info.frames.min, info.frames.max,
+                 info.frames.median);
   }
+  if (info.others > 0)
+    fmt::print("  {:<10} {} files of another kind, not looked at\n", "others", info.others);
   if (info.oriented > 0)
     fmt::print("  {:<10} {} with an EXIF orientation (applied with --exif)\n", "oriented",
                info.oriented);
@@ -90,15 +106,15 @@ void print_text(const image::DatasetInfo& info, const fs::path& path) {
 
 Result<ExitCode> info_folder(const fs::path& path, const image::DecodeOptions& options,
                              const Context& context) {
-  SLUICE_TRY(const auto info, image::inspect_dataset(path, options, *context.progress));
+  SLUICE_TRY(const auto info, image::inspect_media(path, options, *context.progress));
   if (context.globals.json)
     print(to_json(info, path));
   else
     print_text(info, path);
   if (info.usable == 0)
     return Error{Errc::invalid_input,
-                 fmt::format("{}: none of {} files is a usable image; the first, {}: {}",
-                             printable(path.string()), info.count,
+                 fmt::format("{}: none of {} {} is usable; the first, {}: {}",
+                             printable(path.string()), info.count, to_string(info.kind),
                              printable(info.errors.front().file), info.errors.front().reason)};
   return ExitCode::done;
 }
@@ -128,32 +144,82 @@ Result<ExitCode> info_file(const fs::path& path, const image::DecodeOptions& opt
   return ExitCode::done;
 }
 
+Result<ExitCode> info_clip(const fs::path& path, const image::DecodeOptions& options,
+                           const Context& context) {
+  image::VideoOptions video;
+  video.allow_damaged = options.allow_truncated;
+  SLUICE_TRY(const auto info, image::probe_video(path, video));
+  image::VideoClip clip;
+  SLUICE_CHECK(image::decode_clip(clip, path, 16, video));
+  if (context.globals.json) {
+    print({{"path", path.string()},
+           {"format", info.codec},
+           {"container", info.container},
+           {"width", info.width},
+           {"height", info.height},
+           {"frames", info.frames},
+           {"frames_guessed", info.frames_guessed},
+           {"fps", info.fps > 0 ? Json(info.fps) : Json()}});
+    return ExitCode::done;
+  }
+  fmt::print("{}: {} {}x{}, {}{} frames{}\n", printable(path.string()), info.codec, info.width,
+             info.height, info.frames_guessed ? "about " : "", info.frames,
+             info.fps > 0 ? fmt::format(", {:.4g} per second", info.fps) : "");
+  return ExitCode::done;
+}
+
+Result<ExitCode> info_array(const fs::path& path, const Context& context) {
+  SLUICE_TRY(const auto bytes, read_binary_file(path));
+  const auto array = image::parse_npy(bytes);
+  if (!array)
+    return Error{array.error().code,
+                 fmt::format("{}: {}", printable(path.string()), array.error().message)};
+  if (context.globals.json)
+    print({{"path", path.string()},
+           {"format", "npy"},
+           {"dtype", to_string(array->dtype)},
+           {"shape", array->shape}});
+  else
+    fmt::print("{}: npy {} of shape ({})\n", printable(path.string()), to_string(array->dtype),
+               fmt::join(array->shape, ", "));
+  return ExitCode::done;
+}
+
 void add_make(CLI::App& data, Context& context) {
   struct Args {
     std::string kind = "rgb";
     image::PhotoDatasetOptions options;
   };
   auto args = std::make_shared<Args>();
-  CLI::App* make_app =
-      add_command(data, context, "make", "Write generated images with photographic statistics",
-                  [args, &context]() -> Result<ExitCode> {
-                    args->options.folder = context.globals.out;
-                    args->options.seed = context.globals.seed;
-                    return make(args->options, context);
-                  });
-  make_app->add_option("--kind", args->kind, "what to make")
-      ->check(CLI::IsMember({"rgb"}))
+  CLI::App* make_app = add_command(data, context, "make",
+                                   "Write generated images or clips with photographic statistics",
+                                   [args, &context]() -> Result<ExitCode> {
+                                     if (args->kind == "9ch")
+                                       args->options.kind = image::MadeKind::nine_channels;
+                                     if (args->kind == "video")
+                                       args->options.kind = image::MadeKind::video;
+                                     args->options.folder = context.globals.out;
+                                     args->options.seed = context.globals.seed;
+                                     return make(args->options, context);
+                                   });
+  make_app
+      ->add_option("--kind", args->kind,
+                   "what to make: JPEG images; arrays (.npy) of an image three times along the "
+                   "channels; H.264 clips")
+      ->check(CLI::IsMember({"rgb", "9ch", "video"}))
       ->capture_default_str();
   make_app->add_option("--count", args->options.count, "how many files")
       ->required()
       ->type_name("N");
   make_app
-      ->add_option("--width", args->options.width, "width of all files; default: around 500x375")
+      ->add_option("--width", args->options.width,
+                   "width of all files; default: around 500x375, clips 320x240")
       ->type_name("W");
   make_app->add_option("--height", args->options.height, "height of all files")->type_name("H");
   make_app->add_flag("--force", args->options.force,
                      "write into a folder that holds something else");
-  add_examples(*make_app, {"sluice data make --kind rgb --count 256 --out photos --seed 0"});
+  add_examples(*make_app, {"sluice data make --kind rgb --count 256 --out photos --seed 0",
+                           "sluice data make --kind video --count 50 --out clips"});
 }
 
 void add_info(CLI::App& data, Context& context) {
@@ -163,7 +229,8 @@ void add_info(CLI::App& data, Context& context) {
   };
   auto args = std::make_shared<Args>();
   CLI::App* info_app = add_command(
-      data, context, "info", "Decode a folder of images, or one, and say what is there",
+      data, context, "info",
+      "Decode a folder of images, arrays or clips, or one, and say what is there",
       [args, &context]() -> Result<ExitCode> {
         std::error_code code;
         if (!fs::exists(args->path, code))
@@ -171,9 +238,12 @@ void add_info(CLI::App& data, Context& context) {
                        fmt::format("{}: no such file or folder", printable(args->path.string()))};
         if (fs::is_directory(args->path, code))
           return info_folder(args->path, args->options, context);
+        if (image::has_clip_suffix(args->path))
+          return info_clip(args->path, args->options, context);
+        if (image::lower_suffix(args->path) == ".npy") return info_array(args->path, context);
         return info_file(args->path, args->options, context);
       });
-  info_app->add_option("path", args->path, "a folder, or a JPEG or PNG file")
+  info_app->add_option("path", args->path, "a folder, or a JPEG, PNG, npy or video file")
       ->required()
       ->type_name("DIR|FILE");
   info_app->add_flag("--exif", args->options.exif, "turn images as their EXIF orientation says");

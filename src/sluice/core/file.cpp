@@ -135,14 +135,15 @@ class TemporaryFile {
     if (!path_.empty()) ::unlink(path_.c_str());
   }
 
-  /// All of `content`, on disk. 0, or errno.
-  int write(std::string_view content) {
+  /// All of `content`. 0, or errno.
+  int write(std::string_view content, Flush flush) {
     while (!content.empty()) {
       const ssize_t n = ::write(fd_.get(), content.data(), content.size());
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return errno;
       content.remove_prefix(static_cast<std::size_t>(n));
     }
+    if (flush == Flush::later) return 0;
     // EINVAL: a file system that cannot flush; then nothing better is to be had.
     if (::fsync(fd_.get()) != 0 && errno != EINVAL) return errno;
     return 0;
@@ -189,7 +190,7 @@ Result<std::vector<std::uint8_t>> read_binary_file(const fs::path& path,
   return read_file<std::vector<std::uint8_t>>(path, limit_bytes);
 }
 
-Status write_file_atomic(const fs::path& path, std::string_view content) {
+Status write_file_atomic(const fs::path& path, std::string_view content, Flush flush) {
   fs::path target = path;
   struct stat info {};
   const bool replaces = ::stat(path.c_str(), &info) == 0;
@@ -214,10 +215,10 @@ Status write_file_atomic(const fs::path& path, std::string_view content) {
   }
   SLUICE_TRY(TemporaryFile temporary, TemporaryFile::create(folder));
   if (replaces) temporary.keep_mode(info.st_mode);
-  int error_number = temporary.write(content);
+  int error_number = temporary.write(content, flush);
   if (error_number == 0) error_number = temporary.rename_to(target);
   if (error_number != 0) return os_error(path, "write", error_number);
-  flush_folder(folder);
+  if (flush == Flush::now) flush_folder(folder);
   return ok;
 }
 

@@ -20,10 +20,16 @@ Result<std::vector<std::uint8_t>> read_binary_file(const std::filesystem::path& 
                                                    std::uint64_t limit_bytes = std::uint64_t{1}
                                                                                << 30);
 
+enum class Flush {
+  now,    // on disk when the call returns
+  later,  // when the system likes: what a power cut may cost can be made again
+};
+
 /// Replaces `path` with `content`: written to a temporary file beside it, flushed, renamed. A
 /// reader sees the old file or the new one, never a part; on any error (full disk, read-only
 /// folder) the old file stays and no temporary file is left.
-Status write_file_atomic(const std::filesystem::path& path, std::string_view content);
+Status write_file_atomic(const std::filesystem::path& path, std::string_view content,
+                         Flush flush = Flush::now);
 
 /// mkdir -p, with an error that names the path and says why it cannot be a folder.
 Status create_folders(const std::filesystem::path& path);

@@ -1,4 +1,4 @@
-// sluice/image/dataset.h - folders of images: listed, hashed, looked at.
+// sluice/image/dataset.h - folders of images, arrays and clips: listed, hashed, looked at.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,6 +20,8 @@ namespace sluice::image {
 /// ".jpg .jpeg .png": what list_images looks for, in any case. What a file holds is decided by its
 /// content.
 bool has_image_suffix(const std::filesystem::path& path);
+/// ".avi .mkv .mov .mp4 .webm", likewise.
+bool has_clip_suffix(const std::filesystem::path& path);
 
 /// Every file under `folder` that `wanted` (given its path) accepts, as relative paths with '/',
 /// sorted by bytes; none is no error. Hidden files and folders are passed over, links to folders
@@ -35,6 +37,9 @@ std::string lower_suffix(const std::filesystem::path& path);
 /// folders are passed over, links to folders not followed. A missing folder and one without images
 /// are errors.
 Result<std::vector<std::string>> list_images(const std::filesystem::path& folder);
+
+/// The same for clips.
+Result<std::vector<std::string>> list_clips(const std::filesystem::path& folder);
 
 /// SHA-256 over names and bytes, files in the order of list_images: two folders with one hash hold
 /// the same data.
@@ -59,24 +64,38 @@ struct DatasetError {
   std::string reason;
 };
 
+enum class MediaKind : std::uint8_t {
+  images,
+  arrays,  // .npy
+  clips,
+};
+const char* to_string(MediaKind kind);
+
 struct DatasetInfo {
+  MediaKind kind = MediaKind::images;
   std::string hash;
   std::uint64_t count = 0;  // files
   std::uint64_t bytes = 0;
-  std::uint64_t usable = 0;  // files that decode
-  std::map<std::string, std::uint64_t> formats;
+  std::uint64_t usable = 0;                      // files that decode
+  std::map<std::string, std::uint64_t> formats;  // "jpeg", "npy u8 x9", "h264"
   Range width, height;         // of usable files; after orientation with DecodeOptions::exif
   std::uint64_t oriented = 0;  // usable files with an EXIF orientation other than 1
   std::uint64_t misnamed = 0;  // usable files of another format than their suffix says
+  Range frames;                // of usable clips, as their containers say
+  std::uint64_t others = 0;    // files of another kind, not looked at
   std::vector<DatasetError> errors;
 };
 
-/// Decodes every file of the folder. Files that do not decode are listed, not fatal.
+/// Decodes every image of the folder. Files that do not decode are listed, not fatal.
 Result<DatasetInfo> inspect_dataset(const std::filesystem::path& folder,
                                     const DecodeOptions& options,
                                     Progress& progress = Progress::silent());
 
-/// Decodes one file; errors name it.
+/// The same for the kind of which the folder has most files; of clips 16 frames are decoded.
+Result<DatasetInfo> inspect_media(const std::filesystem::path& folder, const DecodeOptions& options,
+                                  Progress& progress = Progress::silent());
+
+/// Decodes one image; errors name it.
 Result<ImageInfo> inspect_file(const std::filesystem::path& file, const DecodeOptions& options);
 
 }  // namespace sluice::image

@@ -1,18 +1,25 @@
-// sluice/image/photo_dataset.cpp - a folder of generated photographs, made once, resumed, checked.
+// sluice/image/photo_dataset.cpp - a folder of generated photographs or clips, made once, resumed,
+// checked.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/image/photo_dataset.h"
 
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
+#include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
+#include "sluice/image/clip_maker.h"
 #include "sluice/image/dataset.h"
+#include "sluice/image/npy.h"
 #include "sluice/image/photo.h"
+#include "sluice/image/video.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <system_error>
 #include <vector>
 
@@ -25,7 +32,7 @@ constexpr const char* kManifest = "dataset.json";
 constexpr int kGenerator = 1;  // raised when the same seed gives other bytes
 
 Json parameters(const PhotoDatasetOptions& options) {
-  return {{"kind", "rgb"},
+  return {{"kind", to_string(options.kind)},
           {"generator", kGenerator},
           {"seed", options.seed},
           {"width", options.width},
@@ -44,43 +51,68 @@ Status check(const PhotoDatasetOptions& options) {
                options.height > 16384))
     return Error{Errc::usage, fmt::format("--width {} --height {}: 16 to 16384 is accepted",
                                           options.width, options.height)};
+  if (options.kind == MadeKind::video) {
+    if (options.width % 2 != 0 || options.height % 2 != 0 || options.width > 4096 ||
+        options.height > 4096)
+      return Error{Errc::usage,
+                   fmt::format("--width {} --height {}: even numbers of 16 to 4096 are accepted "
+                               "for video",
+                               options.width, options.height)};
+    if (const auto versions = video_versions(); !versions) return versions.error();
+  }
   return ok;
 }
 
-/// How many photographs the manifest in `folder` speaks of (0: there is no folder, or nothing in
-/// it), or why we must not write there.
-Result<int> check_folder(const PhotoDatasetOptions& options) {
+/// What the manifest in a folder speaks of.
+struct Earlier {
+  int count = 0;
+  MadeKind kind = MadeKind::rgb;
+};
+
+Earlier earlier_of(const Json& manifest, MadeKind wanted) {
+  Earlier earlier;
+  earlier.kind = wanted;
+  if (const auto count = manifest.find("count");
+      count != manifest.end() && count->is_number_integer())
+    earlier.count =
+        static_cast<int>(std::clamp<std::int64_t>(count->get<std::int64_t>(), 0, kMaxPhotos));
+  const Json kind = manifest.value("parameters", Json::object()).value("kind", Json());
+  for (const MadeKind known : {MadeKind::rgb, MadeKind::nine_channels, MadeKind::video})
+    if (kind == to_string(known)) earlier.kind = known;
+  return earlier;
+}
+
+/// What lies in the folder from before (nothing: there is no folder, or nothing in it), or why we
+/// must not write there.
+Result<Earlier> check_folder(const PhotoDatasetOptions& options) {
   const std::string shown = printable(options.folder.string());
   std::error_code code;
   const fs::file_status status = fs::status(options.folder, code);
-  if (!fs::exists(status)) return 0;
+  if (!fs::exists(status)) return Earlier{};
   if (!fs::is_directory(status))
     return Error{Errc::invalid_input, fmt::format("{}: exists and is not a folder", shown)};
   const fs::path manifest = options.folder / kManifest;
   if (!fs::exists(manifest, code)) {
-    if (fs::is_empty(options.folder, code) || options.force) return 0;
+    if (fs::is_empty(options.folder, code) || options.force) return Earlier{};
     return Error{
         Errc::invalid_input,
         fmt::format(
             "{}: holds files that 'data make' did not write; name an empty folder, or pass --force",
             shown)};
   }
-  int had = 0;
+  Earlier earlier;
   bool same = false;
   if (auto text = read_text_file(manifest, 1 << 20)) {
     if (auto json = parse_json(*text, kManifest); json && json->is_object()) {
       same = json->value("parameters", Json()) == parameters(options);
-      if (const auto count = json->find("count");
-          count != json->end() && count->is_number_integer())
-        had = static_cast<int>(std::clamp<std::int64_t>(count->get<std::int64_t>(), 0, kMaxPhotos));
+      earlier = earlier_of(*json, options.kind);
     }
   }
-  if (same && had <= options.count) return had;
-  if (options.force) return had;
+  if ((same && earlier.count <= options.count) || options.force) return earlier;
   return Error{
       Errc::invalid_input,
       fmt::format(
-          "{}: made with other parameters or more images; name another folder, or pass --force",
+          "{}: made with other parameters or more files; name another folder, or pass --force",
           shown)};
 }
 
@@ -91,74 +123,143 @@ Status write_manifest(const PhotoDatasetOptions& options, int count, const Photo
   if (made != nullptr) {
     json["bytes"] = made->bytes;
     json["hash"] = made->hash;
+    if (!made->frames_hash.empty()) json["frames_hash"] = made->frames_hash;
   }
   return write_file_atomic(options.folder / kManifest, json.dump(2) + "\n");
 }
 
-/// One photograph: generated, compared with what is there, written if it differs.
-Status make_one(std::vector<std::uint8_t>& bytes, bool& written, PhotoMaker& maker,
-                const PhotoDatasetOptions& options, int index) {
-  const auto i = static_cast<std::uint64_t>(index);
-  PhotoSpec spec = photo_spec(options.seed, i);
-  if (options.width != 0) {
-    spec.width = options.width;
-    spec.height = options.height;
+/// Makes files; one per thread.
+class Maker {
+ public:
+  /// The bytes of file `index`; of a clip also the hash of its frames.
+  Status make(std::vector<std::uint8_t>& bytes, std::string& frames,
+              const PhotoDatasetOptions& options, int index) {
+    const auto i = static_cast<std::uint64_t>(index);
+    if (options.kind == MadeKind::video) return make_clip(bytes, frames, options, i);
+    PhotoSpec spec = photo_spec(options.seed, i);
+    if (options.width != 0) {
+      spec.width = options.width;
+      spec.height = options.height;
+    }
+    if (options.kind == MadeKind::rgb) return photos_.make_jpeg(bytes, options.seed, i, spec);
+    SLUICE_CHECK(photos_.make(photo_, options.seed, i, spec));
+    SLUICE_CHECK(stack());
+    return encode_npy(bytes, stacked_.view<std::uint8_t>());
   }
-  SLUICE_CHECK(maker.make_jpeg(bytes, options.seed, i, spec));
-  const fs::path path = options.folder / photo_name(index);
+
+ private:
+  /// photo_ three times along the channels.
+  Status stack() {
+    SLUICE_CHECK(stacked_.resize_for(photo_.width(), photo_.height(), 9));
+    const auto from = photo_.view<std::uint8_t>();
+    const auto to = stacked_.span<std::uint8_t>();
+    for (int y = 0; y < from.height(); ++y)
+      for (int x = 0; x < from.width(); ++x)
+        for (int c = 0; c < 9; c += 3)
+          std::memcpy(&to.at(x, y, c), &from.at(x, y, 0), 3);
+    return ok;
+  }
+
+  Status make_clip(std::vector<std::uint8_t>& bytes, std::string& frames,
+                   const PhotoDatasetOptions& options, std::uint64_t index) {
+    ClipSpec spec = clip_spec(options.seed, index);
+    if (options.width != 0) {
+      spec.width = options.width;
+      spec.height = options.height;
+    }
+    SLUICE_CHECK(clips_.make(clip_, options.seed, index, spec));
+    frames = sha256_hex(clip_.pixels());
+    return encode_clip(bytes, clip_);
+  }
+
+  PhotoMaker photos_;
+  ClipMaker clips_;
+  Image photo_, stacked_;
+  VideoClip clip_;
+};
+
+/// Writes the file unless it is there already. Not flushed to disk one by one (that takes longer
+/// than making it): after a power cut the same command writes what was lost.
+Status put(bool& written, const fs::path& path, const std::vector<std::uint8_t>& bytes) {
   std::error_code code;
   written = false;
   if (fs::file_size(path, code) == bytes.size() && !code) {
     if (const auto there = read_binary_file(path); there && *there == bytes) return ok;
   }
   written = true;
-  return write_file_atomic(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return write_file_atomic(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                           Flush::later);
+}
+
+/// What one file left behind; hashed in order.
+struct Slot {
+  std::vector<std::uint8_t> bytes;
+  std::string frames;
+  Status outcome = ok;
+};
+
+/// Only with force: files of another set that the new one does not replace.
+void remove_earlier(const PhotoDatasetOptions& options, const Earlier& earlier) {
+  const int kept = earlier.kind == options.kind ? options.count : 0;
+  for (int i = kept; i < earlier.count; ++i) {
+    std::error_code code;
+    fs::remove(options.folder / made_name(earlier.kind, i), code);
+  }
 }
 
 }  // namespace
 
-std::string photo_name(int index) {
-  return fmt::format("rgb-{:06}.jpg", index);
+const char* to_string(MadeKind kind) {
+  constexpr std::array kNames = {"rgb", "9ch", "video"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string made_name(MadeKind kind, int index) {
+  constexpr std::array kSuffixes = {"jpg", "npy", "mp4"};
+  return fmt::format("{}-{:06}.{}", to_string(kind), index,
+                     kSuffixes[static_cast<std::size_t>(kind)]);
 }
 
 Result<PhotoDataset> make_photo_dataset(const PhotoDatasetOptions& options, Progress& progress) {
   SLUICE_CHECK(check(options));
-  SLUICE_TRY(const int had, check_folder(options));
+  SLUICE_TRY(const Earlier earlier, check_folder(options));
   SLUICE_CHECK(create_folders(options.folder));
-  SLUICE_CHECK(write_manifest(options, std::max(had, options.count), nullptr));
+  SLUICE_CHECK(write_manifest(options, std::max(earlier.count, options.count), nullptr));
 
   ThreadPool pool(usable_cores());
-  std::vector<PhotoMaker> makers(pool.size());
-  constexpr int kWindow = 64;  // files in memory at once, hashed in order
-  std::vector<std::vector<std::uint8_t>> window(kWindow);
-  std::vector<Status> outcomes(kWindow, ok);
+  std::vector<Maker> makers(pool.size());
+  constexpr int kWindow = 64;  // files in memory at once
+  std::vector<Slot> window(kWindow);
   std::atomic<std::uint64_t> written = 0;
   PhotoDataset made;
   DatasetHash hash;
-  Progress::Bar bar =
-      progress.bar("make photographs", static_cast<std::uint64_t>(options.count), "files");
+  Sha256 frames;
+  const bool video = options.kind == MadeKind::video;
+  Progress::Bar bar = progress.bar(video ? "make clips" : "make photographs",
+                                   static_cast<std::uint64_t>(options.count), "files");
   for (int first = 0; first < options.count; first += kWindow) {
     const int count = std::min(kWindow, options.count - first);
     pool.parallel_for(static_cast<std::size_t>(count), [&](std::size_t i, unsigned worker) {
+      Slot& slot = window[i];
+      const int index = first + static_cast<int>(i);
+      slot.outcome = makers[worker].make(slot.bytes, slot.frames, options, index);
       bool wrote = false;
-      outcomes[i] =
-          make_one(window[i], wrote, makers[worker], options, first + static_cast<int>(i));
-      if (wrote && outcomes[i]) ++written;
+      if (slot.outcome)
+        slot.outcome = put(wrote, options.folder / made_name(options.kind, index), slot.bytes);
+      if (wrote && slot.outcome) ++written;
       bar.add();
     });
     for (int i = 0; i < count; ++i) {
-      const auto slot = static_cast<std::size_t>(i);
-      SLUICE_CHECK(outcomes[slot]);
-      hash.add(photo_name(first + i), window[slot]);
-      made.bytes += window[slot].size();
+      const Slot& slot = window[static_cast<std::size_t>(i)];
+      SLUICE_CHECK(slot.outcome);
+      hash.add(made_name(options.kind, first + i), slot.bytes);
+      frames.update(slot.frames);
+      made.bytes += slot.bytes.size();
     }
   }
-  for (int i = options.count; i < had;
-       ++i) {  // only with force: a smaller set replaces a larger one
-    std::error_code code;
-    fs::remove(options.folder / photo_name(i), code);
-  }
+  remove_earlier(options, earlier);
   made.hash = hash.hex();
+  if (video) made.frames_hash = frames.hex();
   made.count = static_cast<std::uint64_t>(options.count);
   made.written = written;
   SLUICE_CHECK(write_manifest(options, options.count, &made));

@@ -108,7 +108,7 @@ class Adapter:
         """The transform as callable(item) -> output. Unsupported when the library has no such thing."""
         raise Unsupported(f"{self.name} has no {spec.transform}")
 
-    def convert(self, array, spec_scenario):
+    def convert(self, array, scenario):
         """uint8 HWC or THWC array (a mapped view) -> the item that the library's users would hold."""
         return array
 

@@ -25,6 +25,19 @@ def synthetic(size, channels, frames=None):
     return numpy.ascontiguousarray(numpy.stack([numpy.roll(image, t, axis=1) for t in range(frames)]))
 
 
+def repeated(image, frames):
+    """A clip in which nothing moves."""
+    return numpy.ascontiguousarray(numpy.broadcast_to(image, (frames, *image.shape)))
+
+
+def frames_problem(output):
+    """'' when all frames of the output are equal, but for rounding."""
+    spread = numpy.abs(output[1:].astype(numpy.float32) - output[:1].astype(numpy.float32))
+    limit = 1e-4 if output.dtype.kind == "f" else 0
+    different = int((spread.reshape(len(spread), -1).max(axis=1) > limit).sum()) if len(spread) else 0
+    return f"{different} frames of a clip are treated differently from its first" if different else ""
+
+
 def contiguity_problem(output):
     if isinstance(output, numpy.ndarray):
         whole = output.flags["C_CONTIGUOUS"]

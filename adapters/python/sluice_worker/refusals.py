@@ -10,6 +10,8 @@ from .adapter import Unsupported
 # What libraries say when they drop an argument instead of raising an error.
 IGNORED = re.compile(r"(not|in)[ -]?valid|is ignored|are ignored|unexpected|unknown argument|unrecogni[sz]ed", re.IGNORECASE)
 
+told = set()  # other warnings go to the log, once
+
 
 @contextlib.contextmanager
 def refusing_ignored_arguments():
@@ -21,4 +23,6 @@ def refusing_ignored_arguments():
         text = str(warning.message)
         if issubclass(warning.category, UserWarning) and IGNORED.search(text):
             raise Unsupported(f"{warning.category.__name__}: {text}")
-        print(f"{warning.category.__name__}: {text}", file=sys.stderr)
+        if text not in told:
+            told.add(text)
+            print(f"{warning.category.__name__}: {text}", file=sys.stderr)

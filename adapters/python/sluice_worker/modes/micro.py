@@ -1,7 +1,7 @@
 # adapters/python/sluice_worker/modes/micro.py - one transform over decoded items in memory, one call per item.
 # SPDX-License-Identifier: Apache-2.0
 from .. import checks
-from ..adapter import Failed, Spec, Unsupported
+from ..adapter import Failed, Spec
 from ..inputs import open_shared
 from ..refusals import refusing_ignored_arguments
 from ..timing import Sample, estimate_pass_ns, run_passes, warm_up
@@ -9,6 +9,7 @@ from ..timing import Sample, estimate_pass_ns, run_passes, warm_up
 CHECKED_IMAGES = 3
 CHECKED_CLIPS = 1
 SYNTHETIC_SIZE = (240, 256)  # height, width: no crop of 224 needs padding
+STILL_SIZE = (112, 128)
 
 
 class Micro:
@@ -79,10 +80,21 @@ class Micro:
         if any((now != then).any() for now, then in zip(self.sources, before)):
             raise Failed(f"{self.spec.transform}: the library wrote to its input")
         reply = verdict.reply()
+        if self.spec.is_clip:
+            self.check_still()
         if sample is not None:
             reply["samples"] = self.write_samples(sample)
         self.adapter.reseed(self.adapter.session.seed)
         return reply
+
+    def check_still(self):
+        """One draw per clip: frames that are the same before are the same afterwards."""
+        still = checks.synthetic(STILL_SIZE, self.spec.channels)
+        clip = checks.repeated(still, self.spec.clip_length)
+        output = self.adapter.materialise(self.call(self.adapter.convert(clip, self.spec.scenario)))
+        problem = checks.frames_problem(self.adapter.to_array(output))
+        if problem:
+            raise Failed(f"{self.spec.transform}: {problem}")
 
     def write_samples(self, sample):
         if not isinstance(sample, dict) or not isinstance(sample.get("path"), str):
@@ -124,6 +136,3 @@ class Micro:
     def release(self):
         self.call = self.spec = None
         self.adapter.forget()
-
-
-__all__ = ["Micro", "Unsupported"]

@@ -1,0 +1,50 @@
+# adapters/python/sluice_worker/tensors.py - what the libraries on torch have in common: CHW tensors, devices, memory.
+# SPDX-License-Identifier: Apache-2.0
+from .adapter import Adapter
+
+
+class TensorAdapter(Adapter):
+    """Items are contiguous tensors, CHW or TCHW, on the device of the session."""
+
+    devices = ("cpu", "cuda")
+
+    def open(self):
+        import torch
+
+        self.torch = torch
+
+    def tensor(self, array):
+        """uint8 HWC or THWC array -> uint8 CHW or TCHW tensor of its own memory, on the host."""
+        tensor = self.torch.from_numpy(array)
+        return tensor.movedim(-1, -3).contiguous().clone()
+
+    def place(self, tensor):
+        return tensor.to("cuda") if self.session.device == "cuda" else tensor
+
+    def materialise(self, output):
+        return output.contiguous()
+
+    def to_array(self, output):
+        return output.movedim(-3, -1).contiguous().cpu().numpy()
+
+    def nbytes(self, item):
+        return item.numel() * item.element_size()
+
+    def synchronise(self):
+        if self.session.device == "cuda":
+            self.torch.cuda.synchronize()
+
+    def memory_probe(self):
+        if self.session.device != "cuda":
+            return None
+        cuda = self.torch.cuda
+        cuda.reset_peak_memory_stats()
+        return lambda: {
+            "peak_allocated_bytes": int(cuda.max_memory_allocated()),
+            "peak_reserved_bytes": int(cuda.max_memory_reserved()),
+        }
+
+    def in_chunks(self, call, channels=3):
+        """`call` on each group of three channels, joined again: for operations that know red, green and blue only."""
+        cat = self.torch.cat
+        return lambda item: cat([call(part) for part in item.split(channels, dim=-3)], dim=-3)

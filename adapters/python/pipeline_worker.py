@@ -1,0 +1,43 @@
+# adapters/python/pipeline_worker.py - DataLoader rows of albumentationsx, torchvision, kornia and pillow.
+# SPDX-License-Identifier: Apache-2.0
+"""usage: pipeline_worker.py albumentationsx|torchvision|kornia|pillow      (a supervisor adds the mode)
+
+The adapters of the micro rows bring the transforms; recipes.py makes recipes of them.
+"""
+import importlib
+import sys
+
+from recipes import RECIPES
+from sluice_worker import serve
+
+# library -> (module, class) of its micro adapter
+ADAPTERS = {"albumentationsx": ("albumentationsx_worker", "AlbumentationsX"),
+            "torchvision": ("torchvision_worker", "Torchvision"),
+            "kornia": ("kornia_worker", "Kornia"),
+            "pillow": ("pillow_worker", "Pillow")}
+
+
+def piped(library):
+    """The library's adapter, with torch beside it and recipes instead of single transforms."""
+    module, name = ADAPTERS[library]
+    module = importlib.import_module(module)
+    base = getattr(module, name)
+
+    class Piped(base):
+        packages = (*base.packages, *(p for p in ("torch", "torchvision") if p not in base.packages))
+
+        def open(self):
+            import torch.utils.data  # noqa: F401
+            import cv2  # noqa: F401  (clips of the decode scopes)
+            super().open()
+
+    adapter = Piped()
+    adapter.in_thirds = getattr(module, "IN_CHUNKS", ())  # with nine channels called on each RGB third
+    adapter.recipes = RECIPES[library](adapter)
+    return adapter
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in ADAPTERS:
+        sys.exit(f"usage: pipeline_worker.py {'|'.join(ADAPTERS)}")
+    sys.exit(serve(piped(sys.argv[1])))

@@ -1,0 +1,153 @@
+# tests/adapters/epochs_test.py - how epochs are built, consumed and accounted, with recipes made up here.
+# SPDX-License-Identifier: Apache-2.0
+import time
+import unittest
+
+import peer
+
+peer.enter("torch")
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+from pipeline_worker import piped  # noqa: E402
+from sluice_worker import Failed, Spec, Unsupported  # noqa: E402
+from sluice_worker.epochs import DECODE_COPY, MEMORY, Epochs, Samples, loader_reason, to_device  # noqa: E402
+from sluice_worker.media import frame_indices  # noqa: E402
+from sluice_worker.modes.pipeline import Pipeline  # noqa: E402
+
+CPU = torch.device("cpu")
+BURN_S = 0.03
+
+
+class Scripted:
+    """A recipe without a library."""
+
+    on_device = False
+    statistics = None
+
+    def __init__(self, item):
+        self.item = item
+
+    def seed(self, seed):
+        pass
+
+
+def burn(sample):
+    """Uses up processor time, however long that takes."""
+    until = time.process_time() + BURN_S
+    while time.process_time() < until:
+        pass
+    return torch.zeros(3, 2, 2)
+
+
+def epochs(item, items=4, **fields):
+    recipe = Scripted(item)
+    spec = {"scope": MEMORY, "batch_size": 2, "workers": 0, **fields}
+    return Epochs(recipe, Samples(list(range(items)), recipe.item), spec, 1, CPU)
+
+
+class EpochsTest(unittest.TestCase):
+    def test_processor_time_counts_the_loader_processes(self):
+        for workers in (0, 2):
+            measured = epochs(burn, workers=workers).measure(1)
+            self.assertGreaterEqual(measured["cpu_ns"], 0.9 * 4 * BURN_S * 1e9, f"{workers} workers")
+
+    def test_every_loader_process_is_gone_after_an_epoch(self):
+        import multiprocessing
+        whole = epochs(lambda n: torch.full((3, 2, 2), float(n)), items=5, workers=2)
+        seen = torch.cat(list(whole.batches()))
+        self.assertEqual(seen[:, 0, 0, 0].tolist(), [0, 1, 2, 3, 4])  # in order, the last batch not dropped
+        self.assertEqual(multiprocessing.active_children(), [])
+
+        def bad(n):
+            raise ValueError("no")
+
+        with self.assertRaises(Exception):
+            list(epochs(bad, workers=2).batches())
+        self.assertEqual(multiprocessing.active_children(), [])
+        epochs(burn, items=100, workers=2).item_ns(50, 0.0001)  # stops in the middle
+        self.assertEqual(multiprocessing.active_children(), [])
+
+    def test_a_batch_that_is_no_tensor_is_refused(self):
+        for item in (lambda n: {"image": torch.zeros(2)}, lambda n: n):
+            with self.assertRaises(TypeError):
+                list(epochs(item).batches())
+
+    def test_preflight_stops_once_too_slow_for_certain(self):
+        done = []
+
+        def slow(n):
+            done.append(n)
+            return burn(n)
+
+        whole = epochs(slow, items=100)
+        self.assertGreaterEqual(whole.item_ns(50, 0.0001), 0.0001 * 1e9)
+        self.assertLess(len(done), 50)
+
+    def test_reasons_are_the_library_s_own_first_line(self):
+        def bad(n):
+            raise ValueError("cannot do this\nnot even a bit")
+
+        for workers in (0, 1):
+            with self.assertRaises(Exception) as caught:
+                list(epochs(bad, workers=workers).batches())
+            self.assertEqual(loader_reason(caught.exception), "ValueError: cannot do this")
+        ragged = epochs(lambda n: torch.zeros(3, n + 1, 2), workers=1)
+        with self.assertRaises(Exception) as caught:
+            list(ragged.batches())
+        self.assertRegex(loader_reason(caught.exception), r"^RuntimeError: .*equal size")
+
+    def test_bad_files_fail_and_libraries_refuse(self):
+        def bad(n):
+            raise ValueError("no")
+
+        with self.assertRaises(Unsupported):
+            Pipeline.tried(epochs(bad, workers=1).first_batch, Unsupported)
+        unreadable = epochs(burn, workers=1)
+        unreadable.samples = Samples(["a/b.png"], burn, read=bad)
+        with self.assertRaises(Failed) as caught:
+            Pipeline.tried(unreadable.first_batch, Unsupported)
+        self.assertEqual(str(caught.exception), "b.png: ValueError: no")
+
+    def test_the_batch_copy_is_float(self):
+        batch = torch.arange(6, dtype=torch.uint8).view(2, 3)
+        copied = to_device(batch, CPU)
+        self.assertEqual((copied.dtype, copied.tolist()), (torch.float32, batch.tolist()))
+        whole = epochs(lambda n: torch.full((3, 2, 2), n, dtype=torch.uint8), scope=DECODE_COPY)
+        self.assertEqual({batch.dtype for batch in whole.batches()}, {torch.float32})
+
+    @unittest.skipUnless(torch.cuda.is_available(), "no CUDA device")
+    def test_the_batch_copy_reaches_the_device(self):
+        recipe = Scripted(lambda n: torch.full((3, 2, 2), float(n)))
+        spec = {"scope": DECODE_COPY, "batch_size": 2, "workers": 1}
+        whole = Epochs(recipe, Samples([0, 1, 2], recipe.item), spec, 1, torch.device("cuda"))
+        self.assertTrue(all(batch.is_cuda for batch in whole.batches()))
+        self.assertGreater(whole.measure(1)["gpu_memory"]["peak_allocated_bytes"], 0)
+
+
+class FrameIndicesTest(unittest.TestCase):
+    def test_spread_rounded_down_and_repeated_when_short(self):
+        self.assertEqual(frame_indices(32, 16).tolist(), [int(i * 31 / 15) for i in range(16)])
+        self.assertEqual(frame_indices(16, 16).tolist(), list(range(16)))
+        self.assertEqual(frame_indices(3, 5).tolist(), [0, 1, 2, 2, 2])
+        self.assertEqual(frame_indices(0, 3).tolist(), [0, 0, 0])
+
+
+class ClipRecipeTest(unittest.TestCase):
+    def test_parameters_are_drawn_once_per_clip(self):
+        clip = np.stack([peer.picture(1, 240, 256)] * 16)
+        for library in ("albumentationsx", "torchvision", "kornia"):
+            with self.subTest(library):
+                adapter = piped(library)
+                adapter.open()
+                recipe = adapter.recipes.recipe(Spec.read(peer.spec("Rotate", "video-16f")), CPU)
+                adapter.reseed(3)
+                recipe.seed(3)
+                first, second = (recipe.item(adapter.recipes.sample(clip)) for _ in range(2))
+                self.assertEqual(tuple(first.shape), (16, 3, 224, 224))
+                self.assertTrue(all(torch.equal(frame, first[0]) for frame in first))
+                self.assertFalse(torch.equal(first, second))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -186,11 +186,12 @@ class EveryConfigTest(unittest.TestCase):
 
     def run_all(self, base):
         environment = {**os.environ, "SLUICE_CACHE_DIR": str(base / "cache")}
-        subprocess.run([PROGRAM, "data", "make", "--count", "2", "--out", base / "rgb", "--quiet"], check=True,
-                       capture_output=True)
+        for kind in ("rgb", "video"):
+            subprocess.run([PROGRAM, "data", "make", "--kind", kind, "--count", "2", "--out", base / kind, "--quiet"],
+                           check=True, capture_output=True)
         configs = sorted((SOURCE / "configs").rglob("*.yaml"))
         self.assertGreaterEqual(len(configs), 20)
-        for config in [path for path in configs if "video" not in path.name]:
+        for config in configs:
             with self.subTest(config=config.name):
                 out = base / config.stem
                 data = base / ("video" if "video" in config.name else "rgb")

@@ -4,9 +4,11 @@
 
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
 #include "sluice/image/dataset.h"
 #include "sluice/image/photo_dataset.h"
 #include "sluice/image/shared_inputs.h"
+#include "sluice/image/video.h"
 
 #include <fmt/format.h>
 
@@ -16,6 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kGeneratedItems = 256;  // where all items are asked for
+
+bool of_clips(const plan::RunConfig& config) {
+  return config.scenario().media == plan::Media::video;
+}
 
 /// The folder that was named, or one with generated items.
 Result<fs::path> data_folder(const plan::RunConfig& config, const fs::path& scratch,
@@ -32,6 +38,7 @@ Result<fs::path> data_folder(const plan::RunConfig& config, const fs::path& scra
   photos.folder = scratch / "generated";
   photos.count = static_cast<int>(config.data.num_items.value_or(kGeneratedItems));
   photos.seed = config.execution.seed;
+  if (of_clips(config)) photos.kind = image::MadeKind::video;
   SLUICE_TRY(const auto made, image::make_photo_dataset(photos, progress));
   (void)made;
   return photos.folder;
@@ -47,9 +54,9 @@ Status refuse_corrupt(std::size_t found, std::int64_t limit, const std::string& 
                   limit == 0 ? std::string("none is") : fmt::format("{} are", limit), found)};
 }
 
-Result<Media> look_at_images(const plan::RunConfig& config, const fs::path& data_dir,
-                             Progress& progress) {
-  SLUICE_TRY(const image::DatasetInfo info, image::inspect_dataset(data_dir, {}, progress));
+Result<Media> look_at_files(const plan::RunConfig& config, const fs::path& data_dir,
+                            Progress& progress) {
+  SLUICE_TRY(const image::DatasetInfo info, image::inspect_media(data_dir, {}, progress));
   Media media;
   Json skip = Json::array();
   for (const image::DatasetError& error : info.errors) {
@@ -64,15 +71,39 @@ Result<Media> look_at_images(const plan::RunConfig& config, const fs::path& data
   return media;
 }
 
-Result<Media> decode_images(const plan::RunConfig& config, const fs::path& data_dir,
-                            const fs::path& folder, Progress& progress) {
+int clip_length(const plan::RunConfig& config) {
+  return static_cast<int>(config.data.clip_length.value_or(config.scenario().clip_length));
+}
+
+Result<image::SharedInputs> decode_clips(const image::SharedInputsOptions& options, int frames,
+                                         Progress& progress) {
+  SLUICE_TRY(const std::vector<std::string> names, image::list_clips(options.data_dir));
+  std::vector<image::VideoClip> clips(usable_cores());
+  const image::ReadClip read = [&](image::Clip& out, const fs::path& file,
+                                   unsigned worker) -> Status {
+    image::VideoClip& clip = clips[worker];
+    SLUICE_CHECK(image::decode_clip(clip, file, frames));
+    out.frames = clip.frames();
+    out.height = clip.height();
+    out.width = clip.width();
+    out.channels = 3;
+    out.pixels.assign(clip.pixels().begin(), clip.pixels().end());
+    return ok;
+  };
+  return image::write_shared_clips(options, names, read, progress);
+}
+
+Result<Media> decode_files(const plan::RunConfig& config, const fs::path& data_dir,
+                           const fs::path& folder, Progress& progress) {
   image::SharedInputsOptions options;
   options.data_dir = data_dir;
   options.folder = folder;
   options.limit = config.data.num_items.value_or(0);
   options.channels = static_cast<int>(config.data.num_channels.value_or(3));
   options.max_corrupt = config.data.max_corrupt;
-  SLUICE_TRY(const image::SharedInputs inputs, image::write_shared_inputs(options, progress));
+  SLUICE_TRY(const image::SharedInputs inputs,
+             of_clips(config) ? decode_clips(options, clip_length(config), progress)
+                              : image::write_shared_inputs(options, progress));
   Media media;
   for (const image::SkippedFile& file : inputs.skipped)
     media.skipped.push_back(file.name + ": " + file.reason);
@@ -93,11 +124,9 @@ bool decodes_in_time(const plan::RunConfig& config) {
 
 Result<Media> prepare_media(const plan::RunConfig& config, const std::filesystem::path& folder,
                             Progress& progress) {
-  const bool clips = config.scenario().media == plan::Media::video;
-  if (clips) return Error{Errc::unsupported, "clips are not read yet"};
   SLUICE_TRY(const fs::path data_dir, data_folder(config, folder, progress));
-  Result<Media> media = decodes_in_time(config) ? look_at_images(config, data_dir, progress)
-                                                : decode_images(config, data_dir, folder, progress);
+  Result<Media> media = decodes_in_time(config) ? look_at_files(config, data_dir, progress)
+                                                : decode_files(config, data_dir, folder, progress);
   if (!media) return media;
   for (const std::string& file : media->skipped)
     log::warn("unreadable, skipped: {}", file);

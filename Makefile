@@ -28,7 +28,7 @@ run: build  ## set up, build, then the tour: ./sluice quick
 
 build: setup  ## set up, then the Release program as ./sluice
 	$(call configure,release)
-	$(call compile,release) --target sluice
+	$(call compile,release) --target sluice workers
 	@ln -sf build/release/sluice sluice
 
 test:  ## set up with what tests need, then all fast tests
@@ -40,7 +40,7 @@ test:  ## set up with what tests need, then all fast tests
 bench: build  ## set up with what we compare against, then the decode comparison
 	@$(SETUP) --with bench
 	$(call configure,release)
-	$(call compile,release) --target bench_programs
+	$(call compile,release) --target workers
 	bench/run
 
 format:  ## rewrite the sources in the house format

@@ -34,7 +34,7 @@ void add_bench(CLI::App& root, Context& context) {
       add_bench_of(*bench, context, "decode", "JPEG decode, single-threaded and on all cores",
                    scenario::Kind::bench, {"decode/jpeg"});
   add_examples(*decode, {"sluice bench decode --data-dir photos",
-                         "sluice bench decode --peer opencv=build/release/bench/opencv_worker"});
+                         "sluice bench decode --peer opencv=build/release/opencv_worker"});
   add_bench_of(*bench, context, "harness", "The overhead of measuring, per iteration",
                scenario::Kind::harness, {"harness/empty"});
 }

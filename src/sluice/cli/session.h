@@ -16,7 +16,7 @@
 namespace sluice::cli {
 
 /// A worker program of someone else, measured beside ours: --peer
-/// opencv=build/release/bench/opencv_worker.
+/// opencv=build/release/opencv_worker.
 struct Peer {
   std::string name;
   std::vector<std::string> command;

@@ -1,19 +1,20 @@
-// bench/opencv_worker.cpp - OpenCV behind the worker protocol: the peer that our decoder is
-// measured beside.
+// adapters/cpp/opencv_decode.cpp - cv::imdecode: the peer that our decoder is measured beside.
 // SPDX-License-Identifier: Apache-2.0
+#include "adapters/cpp/opencv_decode.h"
+
 #include "sluice/image/codec.h"
-#include "sluice/measure/worker_server.h"
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/item_subject.h"
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <stdexcept>
 
-namespace sluice::bench {
+namespace sluice::opencv {
 namespace {
 
 constexpr int kTolerance = 1;  // another build of libjpeg may round the chroma differently
@@ -67,24 +68,12 @@ class OpencvDecodeSubject final : public scenario::ItemSubject {
   std::vector<cv::Mat> outputs_;
 };
 
-measure::Catalogue catalogue() {
-  measure::Catalogue catalogue{"opencv", CV_VERSION, {}};
-  catalogue.scenarios["decode/jpeg"] =
-      [](const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
-    cv::setNumThreads(1);  // ours are the threads: one decode on each
-    SLUICE_TRY(auto files, scenario::read_files(context.data_dir));
-    return std::unique_ptr<measure::Subject>(
-        std::make_unique<OpencvDecodeSubject>(std::move(files), context.threads));
-  };
-  return catalogue;
-}
-
 }  // namespace
-}  // namespace sluice::bench
 
-int main() {
-  const auto served = sluice::measure::serve_on_environment(sluice::bench::catalogue());
-  if (served) return 0;
-  std::fprintf(stderr, "opencv_worker: %s\n", served.error().message.c_str());
-  return 2;
+Result<std::unique_ptr<measure::Subject>> make_decode(const measure::SubjectContext& context) {
+  SLUICE_TRY(auto files, scenario::read_files(context.data_dir));
+  return std::unique_ptr<measure::Subject>(
+      std::make_unique<OpencvDecodeSubject>(std::move(files), context.threads));
 }
+
+}  // namespace sluice::opencv

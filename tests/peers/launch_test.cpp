@@ -40,6 +40,8 @@ TEST_F(Launch, AnEnvironmentThatIsNotThereComesWithTheCommandThatMakesIt) {
   EXPECT_EQ(worker.error().code, Errc::unsupported);
   EXPECT_EQ(worker.error().message,
             "environment 'torch' is not installed; run: sluice peers install torchvision");
+  EXPECT_EQ(command("pillow", "pipeline", "pipeline-default").error().message,
+            "environment 'torch' is not installed; run: sluice peers install torch");
 }
 
 TEST_F(Launch, APythonWorkerRunsInItsGroup) {

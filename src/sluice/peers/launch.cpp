@@ -98,8 +98,10 @@ Result<WorkerCommand> python_command(const Places& places, const Library& librar
   if (!environment) {
     if (environment.error().code != Errc::unsupported || places.adapters.empty())
       return environment.error();
-    return Error{Errc::unsupported, fmt::format("{}; run: sluice peers install {}",
-                                                environment.error().message, library.name)};
+    const bool home = library.home_group() == way.group;
+    return Error{Errc::unsupported,
+                 fmt::format("{}; run: sluice peers install {}", environment.error().message,
+                             home ? library.name : way.group)};
   }
   const fs::path adapter = places.adapters / "python" / way.program;
   std::error_code problem;

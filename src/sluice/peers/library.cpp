@@ -102,10 +102,8 @@ const Way* Library::way(std::string_view mode) const {
   return found == ways.end() ? nullptr : &*found;
 }
 
-std::string_view Library::group() const {
-  const auto found =
-      std::find_if(ways.begin(), ways.end(), [](const Way& way) { return !way.group.empty(); });
-  return found == ways.end() ? std::string_view{} : found->group;
+std::string_view Library::home_group() const {
+  return ways.front().group;
 }
 
 std::span<const Library> libraries() {

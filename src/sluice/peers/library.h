@@ -30,8 +30,8 @@ struct Library {
 
   /// Null when it is not measured in this mode.
   [[nodiscard]] const Way* way(std::string_view mode) const;
-  /// Of its first way that has one; empty for a native program.
-  [[nodiscard]] std::string_view group() const;
+  /// Of its first way, the one `peers install` is for; empty for a native program.
+  [[nodiscard]] std::string_view home_group() const;
 };
 
 /// In the order of tables: ours first.

@@ -1,0 +1,190 @@
+// sluice/peers/check.cpp - one worker, three questions.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/peers/check.h"
+
+#include "sluice/core/file.h"
+#include "sluice/core/text.h"
+#include "sluice/measure/protocol.h"
+#include "sluice/measure/reply.h"
+#include "sluice/peers/launch.h"
+
+#include <fmt/format.h>
+
+namespace sluice::peers {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxReason = 1000;  // of what an adapter may say about one case
+
+std::string shown(const Json& text) {
+  return printable(text.get_ref<const std::string&>().substr(0, kMaxReason));
+}
+
+std::map<std::string, std::string> texts(const Json& object) {
+  std::map<std::string, std::string> found;
+  if (!object.is_object()) return found;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_string()) found[printable(key)] = shown(value);
+  }
+  return found;
+}
+
+Status ask_hello(measure::Worker& worker, const CheckOptions& options, CheckReport& report) {
+  SLUICE_TRY(const Json answer,
+             worker.request({{"type", "hello"}, {"protocol", measure::kProtocolVersion}},
+                            options.start_timeout_s));
+  const measure::Reply reply("hello", answer);
+  SLUICE_CHECK(reply.integer("protocol", measure::kProtocolVersion, measure::kProtocolVersion));
+  SLUICE_TRY(report.version, reply.text("version", ""));
+  report.versions = texts(reply.field("versions"));
+  return ok;
+}
+
+Status ask_configure(measure::Worker& worker, const Library& library, const CheckOptions& options,
+                     CheckReport& report) {
+  SLUICE_TRY(const Json answer,
+             worker.request({{"type", "configure"},
+                             {"threads", 1},
+                             {"device", library.needs_gpu ? "cuda" : "cpu"},
+                             {"seed", 0},
+                             {"thread_policy", default_thread_policy(report.mode)}},
+                            options.start_timeout_s));
+  const measure::Reply reply("configure", answer);
+  SLUICE_TRY(report.threads, reply.integer("threads", 1, 1024));
+  if (const Json& in_force = reply.field("in_force"); in_force.is_object())
+    report.in_force = in_force;
+  return ok;
+}
+
+/// Every case must be answered, once: supported, or not with a reason.
+Result<SupportAnswer> read_support(const Json& answer, const SupportQuestion& question) {
+  SupportAnswer read;
+  read.scenario = question.scenario;
+  read.asked = static_cast<int>(question.cases.size());
+  const measure::Reply reply("support", answer);
+  const Json& supported = reply.field("supported");
+  if (!supported.is_array()) return reply.wrong("supported", "a list of cases");
+  read.unsupported = texts(reply.field("unsupported"));
+  read.supported = static_cast<int>(supported.size());
+  if (supported.size() + read.unsupported.size() != question.cases.size())
+    return Error{Errc::measurement, fmt::format("support: {} cases of {} were answered in {}",
+                                                supported.size() + read.unsupported.size(),
+                                                question.cases.size(), question.scenario)};
+  return read;
+}
+
+Status ask_support(measure::Worker& worker, const std::vector<SupportQuestion>& questions,
+                   const CheckOptions& options, CheckReport& report) {
+  for (const SupportQuestion& question : questions) {
+    auto answer =
+        worker.request({{"type", "support"}, {"cases", question.cases}}, options.support_timeout_s);
+    if (!answer && answer.error().code == Errc::unsupported) {  // it does not know the question
+      SupportAnswer none;
+      none.scenario = question.scenario;
+      none.reason = answer.error().message;
+      report.support.push_back(std::move(none));
+      continue;
+    }
+    if (!answer) return answer.error();
+    SLUICE_TRY(SupportAnswer read, read_support(*answer, question));
+    report.support.push_back(std::move(read));
+  }
+  return ok;
+}
+
+Status ask_all(const Library& library, const WorkerCommand& command,
+               const std::vector<SupportQuestion>& questions, const CheckOptions& options,
+               CheckReport& report) {
+  measure::LaunchOptions launch;
+  launch.command = command.command;
+  launch.environment = command.environment;
+  launch.cancel_fd = options.cancel_fd;
+  if (!options.log_folder.empty()) {
+    SLUICE_CHECK(create_folders(options.log_folder));
+    launch.log_file = options.log_folder / fmt::format("{}-{}.log", report.library, report.mode);
+    SLUICE_CHECK(write_file_atomic(launch.log_file, ""));
+  }
+  SLUICE_TRY(const auto worker, options.launcher->launch(launch));
+  SLUICE_CHECK(ask_hello(*worker, options, report));
+  SLUICE_CHECK(ask_configure(*worker, library, options, report));
+  SLUICE_CHECK(ask_support(*worker, questions, options, report));
+  worker->finish();
+  return ok;
+}
+
+}  // namespace
+
+const char* to_string(Health health) {
+  switch (health) {
+    case Health::healthy:
+      return "ok";
+    case Health::not_installed:
+      return "not installed";
+    case Health::unsupported:
+      return "unsupported";
+    case Health::failed:
+      return "failed";
+  }
+  return "failed";
+}
+
+const char* default_thread_policy(std::string_view mode) {
+  return mode == "pipeline" ? "pipeline-default" : "micro-single";
+}
+
+Result<CheckReport> check_worker(const Places& places, const Library& library, const Way& way,
+                                 const std::vector<SupportQuestion>& questions,
+                                 const CheckOptions& options) {
+  CheckReport report;
+  report.library = library.name;
+  report.mode = way.mode;
+  report.group = way.group;
+  const auto command =
+      worker_command(places, report.library, report.mode, default_thread_policy(way.mode));
+  if (!command) {
+    const bool missing = command.error().code == Errc::unsupported;
+    report.health = missing ? Health::not_installed : Health::failed;
+    report.reason = command.error().message;
+    return report;
+  }
+  const Status asked = ask_all(library, *command, questions, options, report);
+  if (asked) {
+    report.health = Health::healthy;
+    return report;
+  }
+  if (asked.error().code == Errc::interrupted) return asked.error();
+  report.health = asked.error().code == Errc::unsupported ? Health::unsupported : Health::failed;
+  report.reason = asked.error().message;
+  return report;
+}
+
+Json to_json(const CheckReport& report) {
+  Json support = Json::array();
+  for (const SupportAnswer& answer : report.support) {
+    Json unsupported = Json::object();
+    for (const auto& [name, reason] : answer.unsupported)
+      unsupported[name] = reason;
+    const bool known = answer.reason.empty();
+    support.push_back({{"scenario", answer.scenario},
+                       {"asked", known ? Json(answer.asked) : Json()},
+                       {"supported", known ? Json(answer.supported) : Json()},
+                       {"unsupported", std::move(unsupported)},
+                       {"reason", known ? Json() : Json(answer.reason)}});
+  }
+  Json versions = Json::object();
+  for (const auto& [package, version] : report.versions)
+    versions[package] = version;
+  return {{"library", report.library},
+          {"mode", report.mode},
+          {"group", report.group.empty() ? Json() : Json(report.group)},
+          {"status", to_string(report.health)},
+          {"reason", report.reason.empty() ? Json() : Json(report.reason)},
+          {"version", report.version.empty() ? Json() : Json(report.version)},
+          {"versions", std::move(versions)},
+          {"threads", report.threads ? Json(*report.threads) : Json()},
+          {"in_force", report.in_force},
+          {"support", std::move(support)}};
+}
+
+}  // namespace sluice::peers

@@ -7,7 +7,9 @@ namespace sluice::cli {
 void add_all_commands(CLI::App& root, Context& context) {
   add_quick(root, context);
   add_env(root, context);
+  add_doctor(root, context);
   add_data(root, context);
+  add_peers(root, context);
   add_bench(root, context);
   add_plan(root, context);
   add_run(root, context);

@@ -31,9 +31,12 @@ Result<Venv> find_environment(const Places& places, std::string_view group) {
     return Error{Errc::unsupported, "no adapters: there is no folder adapters/python above " +
                                         printable(places.program.string()) +
                                         "; name it with SLUICE_ADAPTERS"};
-  SLUICE_TRY(const std::string requirements,
-             read_text_file(requirements_file(places, group), 1 << 20));
-  const std::string wanted = sha256_hex(requirements);
+  const auto file = requirements_file(places, group);
+  const auto requirements = read_text_file(file, 1 << 20);
+  if (!requirements)
+    return Error{Errc::unsupported, fmt::format("environment '{}' has no requirements: {}", group,
+                                                requirements.error().message)};
+  const std::string wanted = sha256_hex(*requirements);
   const char* state = "is not installed";
   for (const auto& folder : folders_of_group(places, group)) {
     auto found = read_marker(folder);

@@ -96,8 +96,8 @@ Result<WorkerCommand> native_command(const Places& places, const Way& way) {
 Result<WorkerCommand> python_command(const Places& places, const Library& library, const Way& way) {
   auto environment = find_environment(places, way.group);
   if (!environment) {
-    if (environment.error().code != Errc::unsupported || places.adapters.empty())
-      return environment.error();
+    std::error_code none;
+    if (!fs::exists(requirements_file(places, way.group), none)) return environment.error();
     const bool home = library.home_group() == way.group;
     return Error{Errc::unsupported,
                  fmt::format("{}; run: sluice peers install {}", environment.error().message,

@@ -1,0 +1,11 @@
+// sluice/cli/peers.h - the parts of `sluice peers` (private to the room).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/command.h"
+
+namespace sluice::cli {
+
+void add_peers_check(CLI::App& peers, Context& context);
+
+}  // namespace sluice::cli

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # On a fresh Debian 12 machine `make run` and `make test` are all one needs. On another system install what
-# `tools/setup --list` names and pass SETUP=true, which skips the installation step.
+# `tools/setup --list` names and pass SETUP=true, which skips the installation step. PEERS=true skips that of Python
+# packages; tests that need them are then skipped too.
 
 JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 SETUP  ?= tools/setup
+PEERS  ?= build/dev/sluice peers install
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test bench format check fuzz install clean
+.PHONY: help setup run build test test-peers bench format check fuzz install clean
 
 # Configuring takes a second and finds rooms that were added since; only warnings and errors are shown.
 configure = @cmake --preset $(1) --log-level=WARNING >/dev/null
@@ -17,8 +19,8 @@ compile   = @cmake --build --preset $(1) -j $(JOBS)
 
 help:  ## this list
 	@echo "usage: make <target>"
-	@sed -n 's/^\([a-z][a-z]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
-	@echo "variables: JOBS=$(JOBS) PREFIX=$(PREFIX) SETUP=$(SETUP)"
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
+	@echo "variables: JOBS=$(JOBS) PREFIX=$(PREFIX) SETUP=$(SETUP) PEERS='$(PEERS)'"
 
 setup:
 	@$(SETUP)
@@ -35,7 +37,15 @@ test:  ## set up with what tests need, then all fast tests
 	@$(SETUP) --with test
 	$(call configure,dev)
 	$(call compile,dev)
+	@$(PEERS) light
 	@ctest --preset dev -j $(JOBS)
+
+test-peers:  ## set up with the torch libraries too (6 GB), then the tests of real libraries
+	@$(SETUP) --with test
+	$(call configure,dev)
+	$(call compile,dev)
+	@$(PEERS) light torch
+	@ctest --test-dir build/dev --output-on-failure -L peers
 
 bench: build  ## set up with what we compare against, then the decode comparison
 	@$(SETUP) --with bench

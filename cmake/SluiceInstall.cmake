@@ -24,6 +24,9 @@ install(FILES ${PROJECT_BINARY_DIR}/SluiceConfig.cmake ${PROJECT_BINARY_DIR}/Slu
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs OPTIONAL FILES_MATCHING PATTERN "*.md" PATTERN "*.json")
 
+install(DIRECTORY adapters/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sluice/adapters
+  PATTERN "__pycache__" EXCLUDE)
+
 if(TARGET sluice)
   set(completion_dir ${PROJECT_BINARY_DIR}/completion)
   add_custom_command(OUTPUT ${completion_dir}/bash/sluice ${completion_dir}/zsh/_sluice

@@ -41,7 +41,8 @@ function(sluice_room name)
 endfunction()
 
 # sluice_test(rng_test ROOMS core LIBS ... LABELS slow)   [called from tests/<room>/CMakeLists.txt]
-# One file, one program, one ctest entry named <room>.<file>. Labels: gpu, slow (over a second), threads (worth tsan).
+# One file, one program, one ctest entry named <room>.<file>. Labels: gpu, slow (over a second), threads (worth tsan),
+# peers (needs an installed library; skipped without it), torch (one of the torch group).
 function(sluice_test file)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;LIBS;LABELS;SOURCES")
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)

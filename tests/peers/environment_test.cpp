@@ -196,14 +196,14 @@ TEST_F(Environment, APythonWithoutVenvIsSaid) {
 }
 
 TEST_F(Environment, AnOldOrBrokenPythonIsSaid) {
-  put(root() / "version", "3.9.18");
-  EXPECT_THAT(install().error().message, HasSubstr("is Python 3.9.18; 3.10 or newer is needed"));
+  put(root() / "version", "3.10.18");
+  EXPECT_THAT(install().error().message, HasSubstr("is Python 3.10.18; 3.11 or newer is needed"));
   put(root() / "version", "garbage");
   EXPECT_THAT(install().error().message, HasSubstr("is no Python that works"));
 }
 
 TEST_F(Environment, TheSystemsPythonComesFirstAndANamedOneBeforeIt) {
-  put_program(root() / "system", "#!/bin/sh\necho sluice-python 3.10.1 system\n");
+  put_program(root() / "system", "#!/bin/sh\necho sluice-python 3.12.1 system\n");
   places().system_python = (root() / "system").string();
   const auto failed = install();  // it plays no venv, so nothing is made
   EXPECT_FALSE(failed);

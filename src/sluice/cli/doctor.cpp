@@ -6,6 +6,7 @@
 #include "sluice/core/text.h"
 #include "sluice/env/collect.h"
 #include "sluice/env/noise.h"
+#include "sluice/image/video.h"
 #include "sluice/peers/environment.h"
 #include "sluice/peers/launch.h"
 #include "sluice/peers/library.h"
@@ -139,6 +140,10 @@ void look_at_programs(Diagnoses& found, const peers::Places& places) {
   found.push_back({"opencv worker", opencv.empty() ? Mark::missing : Mark::ok,
                    opencv.empty() ? "not built" : printable(opencv.string()),
                    opencv.empty() ? "make bench" : ""});
+  const auto video = image::video_versions();
+  found.push_back({"video module", video ? Mark::ok : Mark::missing,
+                   video ? *video : video.error().message,
+                   video ? "" : "apt-get install libavformat-dev libswscale-dev, then build again"});
 }
 
 Result<ExitCode> run_doctor(bool fail_on_warning, const Context& context) {

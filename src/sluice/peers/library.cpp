@@ -73,7 +73,7 @@ const std::vector<Library>& table() {
        .ways = {{"micro", "light", "opencv_wheel_worker.py"}}},
       {.name = "dali",
        .title = "NVIDIA DALI",
-       .package = "nvidia-dali-cuda120",
+       .package = "nvidia-dali-cuda130",
        .homepage = "https://developer.nvidia.com/dali",
        .licence = "Apache-2.0",
        .needs_gpu = true,

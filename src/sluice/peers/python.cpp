@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kOldestMinor = 10;
+constexpr int kOldestMinor = 11;  // what the pinned versions are published for
 constexpr double kAnswerTimeoutS = 30;
 
 // Written so that Python 2 and 3.0 can answer too. Debian ships venv without ensurepip, and says so

@@ -17,7 +17,7 @@ struct Python {
 };
 
 /// SLUICE_PYTHON alone where it is set; else the system's, which is the same in every shell; else
-/// the first python3 in PATH. It must be 3.10 or newer and have venv and pip: errors say what is
+/// the first python3 in PATH. It must be 3.11 or newer and have venv and pip: errors say what is
 /// missing and how to get it.
 Result<Python> find_python(const Places& places);
 

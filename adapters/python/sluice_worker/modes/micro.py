@@ -8,8 +8,8 @@ from ..timing import Sample, estimate_pass_ns, run_passes, warm_up
 
 CHECKED_IMAGES = 3
 CHECKED_CLIPS = 1
-SYNTHETIC_SIZE = (240, 256)  # height, width: no crop of 224 needs padding
-STILL_SIZE = (112, 128)
+IMAGE_SIZE = (240, 256)  # of made-up inputs, height and width: no crop of 224 needs padding
+CLIP_SIZE = (112, 128)
 
 
 class Micro:
@@ -35,7 +35,10 @@ class Micro:
 
     def support(self, raw):
         spec = Spec.read(raw)
-        source = checks.synthetic(SYNTHETIC_SIZE, spec.channels, spec.clip_length if spec.is_clip else None)
+        if spec.is_clip:
+            source = checks.synthetic(CLIP_SIZE, spec.channels, spec.clip_length)
+        else:
+            source = checks.synthetic(IMAGE_SIZE, spec.channels)
         self.adapter.reseed(self.adapter.session.seed)
         call = self.build(spec)
         with refusing_ignored_arguments():
@@ -89,7 +92,7 @@ class Micro:
 
     def check_still(self):
         """One draw per clip: frames that are the same before are the same afterwards."""
-        still = checks.synthetic(STILL_SIZE, self.spec.channels)
+        still = checks.synthetic(CLIP_SIZE, self.spec.channels)
         clip = checks.repeated(still, self.spec.clip_length)
         output = self.adapter.materialise(self.call(self.adapter.convert(clip, self.spec.scenario)))
         problem = checks.frames_problem(self.adapter.to_array(output))

@@ -113,7 +113,7 @@ class Adapter:
         return array
 
     def materialise(self, output):
-        """Contiguous in memory; runs inside the timer. Must return it."""
+        """Contiguous in memory; runs inside the timer. Must return it. Fast libraries set a function of C here instead."""
         import numpy
 
         return numpy.ascontiguousarray(output)

@@ -1,5 +1,7 @@
 # adapters/python/sluice_worker/tensors.py - what the libraries on torch have in common: CHW tensors, devices, memory.
 # SPDX-License-Identifier: Apache-2.0
+import operator
+
 from .adapter import Adapter
 
 
@@ -21,8 +23,7 @@ class TensorAdapter(Adapter):
     def place(self, tensor):
         return tensor.to("cuda") if self.session.device == "cuda" else tensor
 
-    def materialise(self, output):
-        return output.contiguous()
+    materialise = staticmethod(operator.methodcaller("contiguous"))  # no frame of Python around it in the timed loop
 
     def to_array(self, output):
         return output.movedim(-3, -1).contiguous().cpu().numpy()

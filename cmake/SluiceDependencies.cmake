@@ -7,6 +7,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(LibArchive QUIET)  # optional: without it there is no archive module
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)  # optional: without it there is no video module, and what needs it says so
   pkg_check_modules(LIBAV QUIET IMPORTED_TARGET libavformat libavcodec libswscale libavutil)

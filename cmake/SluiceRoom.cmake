@@ -60,14 +60,25 @@ function(sluice_test file)
   endif()
 endfunction()
 
-# sluice_needs_modules(image.video_test ...)   tests whose program loads libsluice_<name>.so: built first, found at run time
+# sluice_module(video SOURCES table.cpp LIBS PkgConfig::LIBAV)   libsluice_video.so: a heavy library behind a C table,
+# loaded at run time (core/module.h). Lies beside the program in the build tree, in lib/sluice when installed.
+function(sluice_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  add_library(sluice_${name} MODULE ${arg_SOURCES})
+  target_link_libraries(sluice_${name} PRIVATE sluice_flags ${arg_LIBS})
+  set_target_properties(sluice_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  install(TARGETS sluice_${name} LIBRARY DESTINATION lib/sluice)
+  add_dependencies(sluice_modules sluice_${name})
+endfunction()
+add_custom_target(sluice_modules)  # every module: what loads them is built after them
+
+# sluice_needs_modules(image.video_test ...)   tests whose program loads modules: built first, found at run time
 function(sluice_needs_modules)
   set_property(TEST ${ARGN} APPEND PROPERTY ENVIRONMENT SLUICE_MODULE_DIR=${PROJECT_BINARY_DIR})
-  if(TARGET sluice_video)
-    foreach(test IN LISTS ARGN)
-      add_dependencies(${test} sluice_video)
-    endforeach()
-  endif()
+  foreach(test IN LISTS ARGN)
+    add_dependencies(${test} sluice_modules)
+  endforeach()
 endfunction()
 
 # sluice_fuzz(config_fuzz ROOMS config CORPUS tests/config/corpus)   a libFuzzer program under fuzz/ of the build tree
@@ -80,7 +91,9 @@ function(sluice_fuzz file)
   add_executable(${file} ${file}.cpp)
   target_link_libraries(${file} PRIVATE ${arg_ROOMS} ${arg_LIBS})
   target_compile_options(${file} PRIVATE -fsanitize=fuzzer-no-link)
+  target_compile_definitions(${file} PRIVATE SLUICE_MODULE_DIR="${PROJECT_BINARY_DIR}")  # for those that load modules
   target_link_options(${file} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(${file} sluice_modules)
   set_target_properties(${file} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
   file(APPEND ${PROJECT_BINARY_DIR}/fuzz_targets.txt "${file} ${PROJECT_SOURCE_DIR}/${arg_CORPUS}\n")
 endfunction()

@@ -8,8 +8,9 @@ import unittest
 from pathlib import Path
 
 BUILD = Path(os.environ["SLUICE_BUILD_DIR"])
-VIDEO = BUILD / "libsluice_video.so"
-HEAVY = re.compile(r"libav|libsw|libx264|libcuda|libcudart|libcublas|libcupti|libdnnl|libopencv|libpython")
+# Module: the library that it keeps out of the program.
+MODULES = {"archive": "libarchive", "video": "libavcodec"}
+HEAVY = re.compile(r"libav|libsw|libx264|libarchive|libicu|libxml2|libcuda|libcublas|libcupti|libdnnl|libopencv|libpython")
 
 
 def needed(file):
@@ -24,12 +25,17 @@ class ModulesTest(unittest.TestCase):
         self.assertTrue(libraries, "readelf names no library at all: the test cannot see anything")
         self.assertEqual([name for name in libraries if HEAVY.match(name)], [])
 
-    @unittest.skipUnless(VIDEO.exists(), "built without libav")
-    def test_the_video_module_holds_libav_and_shows_one_symbol(self):
-        self.assertTrue(any(name.startswith("libavcodec") for name in needed(VIDEO)))
-        done = subprocess.run(["nm", "--dynamic", "--defined-only", VIDEO], capture_output=True, text=True, check=True)
-        ours = [line.split()[-1] for line in done.stdout.splitlines() if "sluice" in line]
-        self.assertEqual(ours, ["sluice_video_table"])
+    def test_each_module_holds_its_library_and_shows_one_symbol(self):
+        for name, library in MODULES.items():
+            module = BUILD / f"libsluice_{name}.so"
+            if not module.exists():
+                continue  # built without the library
+            with self.subTest(module=name):
+                self.assertTrue(any(each.startswith(library) for each in needed(module)))
+                done = subprocess.run(["nm", "--dynamic", "--defined-only", module], capture_output=True, text=True,
+                                      check=True)
+                ours = [line.split()[-1] for line in done.stdout.splitlines() if "sluice" in line]
+                self.assertEqual(ours, [f"sluice_{name}_table"])
 
     def test_without_its_module_the_program_says_which_library_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:

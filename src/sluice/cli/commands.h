@@ -13,6 +13,7 @@ void add_bench(CLI::App& root, Context& context);
 void add_compare(CLI::App& root, Context& context);
 void add_completion(CLI::App& root, Context& context);
 void add_data(CLI::App& root, Context& context);
+void add_data_stage(CLI::App& data, Context& context);  // under `data`
 void add_docs(CLI::App& root, Context& context);
 void add_doctor(CLI::App& root, Context& context);
 void add_env(CLI::App& root, Context& context);

@@ -255,10 +255,11 @@ void add_info(CLI::App& data, Context& context) {
 }  // namespace
 
 void add_data(CLI::App& root, Context& context) {
-  CLI::App* data = root.add_subcommand("data", "Make and inspect data sets");
+  CLI::App* data = root.add_subcommand("data", "Make, inspect and stage data sets");
   data->require_subcommand(1);
   add_make(*data, context);
   add_info(*data, context);
+  add_data_stage(*data, context);
 }
 
 }  // namespace sluice::cli

@@ -62,7 +62,8 @@ class Recipe:
 
 
 class Library:
-    """Of one adapter. `device` is a torch.device; only what runs there differs by it."""
+    """Of one adapter. recipe(spec, device, split): `device` is a torch.device; `split`: loader processes only crop, the
+    rest is done on the device in the main process. Libraries of the host have no such split."""
 
     def __init__(self, adapter):
         self.adapter = adapter
@@ -79,7 +80,7 @@ class AlbumentationsxRecipes(Library):
     def read(self, path, spec):
         return read_clip(path, spec.clip_length) if spec.is_clip else read_array(path, spec.channels)
 
-    def recipe(self, spec, device):
+    def recipe(self, spec, device, split):
         import numpy
         A = self.adapter.library
         mean, std = statistics(spec)
@@ -120,13 +121,13 @@ class TorchvisionRecipes(Library):
             return channels_first(read_clip(path, spec.clip_length))
         return read_tensor(path, spec.channels)
 
-    def recipe(self, spec, device):
+    def recipe(self, spec, device, split):
         import torch
         from torchvision.transforms import v2
         mean, std = (list(values) for values in statistics(spec))
         stages = self.stages(spec)
         finish = [v2.ToDtype(torch.float32, scale=True), v2.Normalize(mean=mean, std=std)]
-        if device.type == "cpu":
+        if not split:
             return Recipe(v2.Compose([*stages, *finish]), statistics=(mean, std))
         if spec.is_clip:
             whole = v2.Compose([*stages, *finish])
@@ -143,6 +144,9 @@ class TorchvisionRecipes(Library):
         return Recipe(crop, batch=batch, statistics=(mean, std))
 
 
+BY_CLIP = ("Affine", "ChannelDropout")  # of kornia: VideoSequential does not do for these, see its adapter
+
+
 class KorniaRecipes(Library):
     """float32 in 0..1. On the host one item is a batch of one; on a device the whole batch goes through at once, with
     parameters of its own for every image or clip."""
@@ -157,6 +161,8 @@ class KorniaRecipes(Library):
 
     def stage(self, name, spec):
         """A module that takes batches."""
+        if spec.is_clip and name in BY_CLIP:
+            return modules().PerClip(self.adapter.clip_call(spec))
         module = self.adapter.transform(spec)
         if spec.channels != 3 and name in self.adapter.in_thirds:
             module = modules().InThirds(module)
@@ -170,15 +176,14 @@ class KorniaRecipes(Library):
         stages = [*stages, K.Normalize(mean=mean, std=std)]
         if not spec.is_clip:
             return torch.nn.Sequential(*stages)
-        clips = lambda module: K.VideoSequential(module, data_format="BTCHW", same_on_frame=True)
-        if all(hasattr(module, "same_on_batch") for module in stages):
-            return K.VideoSequential(*stages, data_format="BTCHW", same_on_frame=True)
-        return torch.nn.Sequential(*[clips(module) if hasattr(module, "same_on_batch") else modules().Frames(module)
-                                     for module in stages])
+        clips = functools.partial(K.VideoSequential, data_format="BTCHW", same_on_frame=True)
+        if not any(isinstance(stage, modules().PerClip) for stage in stages):
+            return clips(*stages)
+        return torch.nn.Sequential(*[stage if isinstance(stage, modules().PerClip) else clips(stage) for stage in stages])
 
-    def recipe(self, spec, device):
+    def recipe(self, spec, device, split):
         stages = [self.stage(*stage) for stage in recipe_stages(spec)]
-        if device.type == "cpu":
+        if not split:
             chain = self.chain(spec, stages)
             return Recipe(without_gradients(lambda item: chain(item.unsqueeze(0)).squeeze(0)))
         if spec.is_clip:
@@ -202,17 +207,17 @@ def modules():
         def forward(self, batch):
             return torch.cat([self.module(third) for third in batch.split(3, dim=1)], dim=1)
 
-    class Frames(torch.nn.Module):
-        """A module that draws nothing, on all frames of a batch of clips."""
+    class PerClip(torch.nn.Module):
+        """A call that takes one clip, on each clip of a batch."""
 
-        def __init__(self, module):
+        def __init__(self, call):
             super().__init__()
-            self.module = module
+            self.call = call
 
         def forward(self, clips):
-            return self.module(clips.flatten(0, 1)).unflatten(0, clips.shape[:2])
+            return torch.stack([self.call(clip) for clip in clips])
 
-    return types.SimpleNamespace(InThirds=InThirds, Frames=Frames)
+    return types.SimpleNamespace(InThirds=InThirds, PerClip=PerClip)
 
 
 def without_gradients(call):
@@ -244,7 +249,7 @@ class PillowRecipes(Library):
             return pillow_random_resized_crop(spec.params)
         return self.adapter.build(spec)
 
-    def recipe(self, spec, device):
+    def recipe(self, spec, device, split):
         import torch
         from torchvision.transforms import PILToTensor
         stages = [self.stage(*stage) for stage in recipe_stages(spec)]

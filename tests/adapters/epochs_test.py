@@ -140,13 +140,52 @@ class ClipRecipeTest(unittest.TestCase):
             with self.subTest(library):
                 adapter = piped(library)
                 adapter.open()
-                recipe = adapter.recipes.recipe(Spec.read(peer.spec("Rotate", "video-16f")), CPU)
+                recipe = adapter.recipes.recipe(Spec.read(peer.spec("Rotate", "video-16f")), CPU, False)
                 adapter.reseed(3)
                 recipe.seed(3)
                 first, second = (recipe.item(adapter.recipes.sample(clip)) for _ in range(2))
                 self.assertEqual(tuple(first.shape), (16, 3, 224, 224))
                 self.assertTrue(all(torch.equal(frame, first[0]) for frame in first))
                 self.assertFalse(torch.equal(first, second))
+
+
+class SplitRecipeTest(unittest.TestCase):
+    """The work of device rows, here on the host: loader processes crop, the main process does the rest."""
+
+    def both(self, library, name, scenario, arrays):
+        """(what the loader alone gives, what the split gives) for items that the crop leaves as they are."""
+        adapter = piped(library)
+        adapter.open()
+        spec = Spec.read(peer.spec(name, scenario))
+        samples = [adapter.recipes.sample(array) for array in arrays]
+        whole = adapter.recipes.recipe(spec, CPU, False)
+        split = adapter.recipes.recipe(spec, CPU, True)
+        self.assertEqual((whole.on_device, split.on_device), (False, True))
+        epochs_of = [Epochs(recipe, Samples(samples, recipe.item), {"batch_size": 3, "scope": MEMORY}, 1, CPU)
+                     for recipe in (whole, split)]
+        return [one.first_batch() for one in epochs_of]
+
+    def test_the_split_gives_what_the_loader_alone_gives(self):
+        images = [peer.picture(n, 224, 224) for n in range(3)]
+        clips = [np.stack([image] * 4) for image in images]
+        nine = [np.concatenate([image] * 3, axis=-1) for image in images]
+        for library in ("torchvision", "kornia"):
+            for scenario, arrays in (("image-rgb", images), ("image-9ch", nine), ("video-16f", clips)):
+                for name in ("HorizontalFlip", "GaussianBlur", "RandomCrop224"):
+                    with self.subTest(library=library, scenario=scenario, transform=name):
+                        alone, split = self.both(library, name, scenario, arrays)
+                        self.assertEqual(alone.shape, split.shape)
+                        self.assertTrue(torch.allclose(alone, split, atol=1e-5))
+
+    def test_items_of_a_batch_have_parameters_of_their_own(self):
+        same = [peer.picture(1, 224, 224)] * 3
+        for library in ("torchvision", "kornia"):
+            with self.subTest(library):
+                _, split = self.both(library, "Rotate", "image-rgb", same)
+                self.assertFalse(torch.equal(split[0], split[1]))
+                _, split = self.both(library, "Rotate", "video-16f", [np.stack([image] * 3) for image in same])
+                self.assertFalse(torch.equal(split[0], split[1]))
+                self.assertTrue(torch.equal(split[0][0], split[0][2]))
 
 
 if __name__ == "__main__":

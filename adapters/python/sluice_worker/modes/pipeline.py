@@ -1,12 +1,12 @@
 # adapters/python/sluice_worker/modes/pipeline.py - DataLoader rows: a recipe over the epochs of a torch DataLoader.
 # SPDX-License-Identifier: Apache-2.0
-"""The adapter brings `recipes`: sample(array), read(path, spec) and recipe(spec, device), see recipes.py."""
+"""The adapter brings `recipes`: sample(array), read(path, spec) and recipe(spec, device, split), see recipes.py."""
 import functools
 import hashlib
 import math
 
 from ..adapter import Failed, Spec, Unsupported, set_threads
-from ..checks import expected_sizes, synthetic
+from ..checks import expected_sizes, frames_problem, repeated, synthetic
 from ..inputs import open_shared
 from ..media import media_files
 from ..refusals import refusing_ignored_arguments
@@ -34,8 +34,8 @@ class Pipeline:
         if isinstance(inputs, dict):
             shared = open_shared(inputs.get("index", ""), inputs.get("data", ""), limit)
             self.samples = [self.recipes.sample(array) for _, array in shared]
-            held = sum(array.nbytes for _, array in shared)
-            return {"items": len(self.samples), "bytes": held * (4 if self.adapter.unit_float else 1)}
+            held = sum(self.adapter.nbytes(sample) for sample in self.samples if sample is not None)
+            return {"items": len(self.samples), "bytes": held}
         self.files = media_files(request.get("data_dir", ""), self.scenario.startswith("video"), limit,
                                  request.get("skip") or ())
         return {"items": len(self.files), "bytes": 0}
@@ -45,8 +45,9 @@ class Pipeline:
         return torch.device(self.adapter.session.device)
 
     def build(self, spec):
+        device = self.device()
         with refusing_ignored_arguments():
-            return self.recipes.recipe(spec, self.device())
+            return self.recipes.recipe(spec, device, device.type != "cpu")
 
     def support(self, raw):
         import torch
@@ -118,10 +119,22 @@ class Pipeline:
     def check(self, sample):
         first = self.tried(self.epochs.first_batch, Unsupported)
         self.check_batch(self.spec, self.recipe, first, min(self.epochs.batch_size, len(self.epochs.samples)))
+        if self.spec.is_clip:
+            self.check_still()
         first = first.cpu().numpy()
         digest = hashlib.sha256(f"{first.shape} {first.dtype.str};".encode())
         digest.update(first.tobytes())
         return {"digest": digest.hexdigest(), "shape": list(first.shape), "dtype": str(first.dtype)}
+
+    def check_still(self):
+        """One draw per clip: frames that are the same before are the same afterwards."""
+        from ..epochs import Samples
+        clip = repeated(synthetic(SYNTHETIC_SIZE, self.spec.channels), self.spec.clip_length)
+        still = Samples([self.recipes.sample(clip)], self.recipe.item)
+        batch = self.tried(lambda: list(self.epochs.batches(still))[0], Unsupported)
+        problem = frames_problem(batch[0].cpu().numpy())
+        if problem:
+            raise Failed(f"{self.spec.transform}: {problem}")
 
     @staticmethod
     def tried(work, otherwise):

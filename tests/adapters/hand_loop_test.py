@@ -7,7 +7,7 @@ from pathlib import Path
 
 import peer
 
-peer.enter("light" if peer.python_of("light") else "torch")
+peer.enter("light")
 
 HAND = peer.ROOT / "bench" / "hand_loop_worker.py"
 NAMES = ("HorizontalFlip", "RandomCrop224", "Resize", "GaussianBlur", "Posterize", "Brightness")

@@ -204,6 +204,9 @@ TEST(Published, EveryRgbTransformHasItsRatesAndWinner) {
   EXPECT_TRUE(published_rate("MedianBlur", "pillow")->early_stopped);
   EXPECT_EQ(published_rate("Normalize", "kornia"), std::nullopt);
   EXPECT_EQ(published_json()["Resize"]["pillow"], 396.3);
+  EXPECT_EQ(published_json("pillow").size(), 23u);  // of 24, one was early-stopped
+  EXPECT_EQ(published_json("pillow")["Resize"], 396.3);
+  EXPECT_TRUE(published_json("sluice").empty());
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 namespace sluice::cli {
 namespace {
 
@@ -26,22 +24,21 @@ Result<std::vector<std::string>> parse_names(const std::string& text, const char
 }  // namespace
 
 void add_run_flags(CLI::App& command, RunFlags& flags) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   plan::Overrides& over = flags.overrides;
   command.add_option("--config", flags.config, "the run configuration, see docs/run-config.md")
       ->type_name("FILE")
       ->required();
   command.add_option("--data-dir", over.data_dir, "folder of media files")->type_name("DIR");
   command.add_option("--num-items", over.num_items, "images or clips to use")
-      ->check(CLI::Range(std::int64_t{1}, kMost));
+      ->check(CLI::Range(std::int64_t{1}, plan::kMaxItems));
   command.add_option("--num-runs", over.num_runs, "fresh processes per row")
-      ->check(CLI::Range(std::int64_t{1}, kMost));
+      ->check(CLI::Range(std::int64_t{1}, plan::kMaxRuns));
   command.add_option("--device", over.device, "where transforms run")
       ->type_name("{none,cuda,mps,auto}");
   command.add_option("--workers", over.workers, "loader processes, pipeline mode")
-      ->check(CLI::Range(std::int64_t{0}, kMost));
+      ->check(CLI::Range(std::int64_t{0}, plan::kMaxWorkers));
   command.add_option("--batch-size", over.batch_size, "items of a batch, pipeline mode")
-      ->check(CLI::Range(std::int64_t{1}, kMost));
+      ->check(CLI::Range(std::int64_t{1}, plan::kMaxBatch));
   command.add_option("--libraries", flags.libraries, "libraries to measure (or decoders)")
       ->type_name("NAME,NAME");
   command.add_option("--transforms", flags.transforms, "transforms to measure")

@@ -152,7 +152,8 @@ std::string policy_text() {
 std::string names_text() {
   OutputKey key{.scenario = "<scenario>", .library = "<library>", .device = "<device>"};
   std::string text =
-      "\n## Result files\nIn `results/` of the run folder; `_dev-…` only where a device was asked "
+      "\n## Result files\nThey lie in `results/` of the run folder; `_dev-…` only where a device "
+      "was asked "
       "for.\n";
   text += fmt::format("- micro: `{}`\n", output_path(key).generic_string());
   text +=
@@ -170,11 +171,9 @@ std::string names_text() {
 std::string scope_page() {
   std::string text = page_head("What is measured", "src/sluice/plan/page_scope.cpp");
   text +=
-      "Which work is inside the timer in each mode, what comes out, and when a row has no number. "
-      "How the "
-      "numbers\nare taken is told in [measuring.md](measuring.md), the libraries in "
-      "[matrix.md](matrix.md), "
-      "the transforms\nin [transforms.md](transforms.md).\n\n";
+      "Which work is inside the timer in each mode, what comes out, and when a row has no number.\n"
+      "How the numbers are taken is told in [measuring.md](measuring.md), the libraries in\n"
+      "[matrix.md](matrix.md), the transforms in [transforms.md](transforms.md).\n\n";
   text += mode_text();
   text += scope_table();
   text += recipe_text();

@@ -121,4 +121,13 @@ Json published_json() {
   return all;
 }
 
+Json published_json(std::string_view library) {
+  Json rates = Json::object();
+  for (const Line& line : kLines) {
+    const auto rate = published_rate(line.transform, library);
+    if (rate && !rate->early_stopped) rates[std::string(line.transform)] = rate->rate;
+  }
+  return rates;
+}
+
 }  // namespace sluice::plan

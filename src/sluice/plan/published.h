@@ -23,5 +23,7 @@ std::optional<PublishedRate> published_rate(std::string_view transform, std::str
 std::optional<std::string> published_winner(std::string_view transform);
 /// {transform: {library: rate}}; early-stopped rows left out.
 Json published_json();
+/// {transform: rate} of one library; the same rows left out.
+Json published_json(std::string_view library);
 
 }  // namespace sluice::plan

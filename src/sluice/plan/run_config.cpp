@@ -13,6 +13,7 @@ namespace sluice::plan {
 namespace {
 
 using config::at_least;
+using config::closed_interval;
 using config::Plain;
 using config::Reader;
 
@@ -66,7 +67,7 @@ void read_data(Reader& reader, Data& data) {
   reader.read("data_dir", data.data_dir, kText, "folder of media files; null: generated");
   reader.read("gcs_uri", data.gcs_uri, kText, "for detached cloud runs: one tarball");
   reader.read("remote_data_dir", data.remote_data_dir, kText, "for attached cloud runs");
-  reader.read("num_items", data.num_items, or_null(at_least<std::int64_t>(1)),
+  reader.read("num_items", data.num_items, or_null(closed_interval<std::int64_t>(1, kMaxItems)),
               "null: all in pipelines, elsewhere 1000 images or 50 clips");
   reader.read("num_channels", data.num_channels, or_null(at_least<std::int64_t>(1)),
               "null: the scenario's; a multiple of 3");
@@ -77,14 +78,15 @@ void read_data(Reader& reader, Data& data) {
 }
 
 void read_execution(Reader& reader, Execution& execution) {
-  reader.read("num_runs", execution.num_runs, at_least<std::int64_t>(1),
+  reader.read("num_runs", execution.num_runs, closed_interval<std::int64_t>(1, kMaxRuns),
               "fresh processes per row; below 3 a comparison gives no verdict");
-  reader.read("batch_size", execution.batch_size, at_least<std::int64_t>(1), "pipeline mode only");
-  reader.read("workers", execution.workers, at_least<std::int64_t>(0),
+  reader.read("batch_size", execution.batch_size, closed_interval<std::int64_t>(1, kMaxBatch),
+              "pipeline mode only");
+  reader.read("workers", execution.workers, closed_interval<std::int64_t>(0, kMaxWorkers),
               "loader processes; must be 0 in micro and decode mode");
-  reader.read("min_time", execution.min_time, at_least(0.0),
+  reader.read("min_time", execution.min_time, closed_interval(0.0, 86'400.0),
               "seconds; epochs are repeated until they last this long");
-  reader.read("min_batches", execution.min_batches, at_least<std::int64_t>(1),
+  reader.read("min_batches", execution.min_batches, closed_interval<std::int64_t>(1, kMaxItems),
               "epochs are repeated until they gave this many batches");
   reader.read("pipeline_scope", execution.pipeline_scope, scopes(),
               "what a pipeline row includes; see docs/scope.md");
@@ -100,7 +102,7 @@ void read_execution(Reader& reader, Execution& execution) {
               or_null(config::above(0.0)),
               "at or above this a row is early-stopped; null: 0.05 per image, 2 per clip");
   reader.read("slow_preflight_items", execution.slow_preflight_items,
-              or_null(at_least<std::int64_t>(1)), "null: 10 images or 3 clips");
+              or_null(closed_interval<std::int64_t>(1, kMaxItems)), "null: 10 images or 3 clips");
   reader.read("disable_slow_skip", execution.disable_slow_skip, Plain<bool>{},
               "measure slow rows to the end");
   reader.read("attempt_excluded", execution.attempt_excluded, Plain<bool>{},
@@ -147,7 +149,7 @@ void read_cloud(Reader& reader, Cloud& cloud) {
 Result<RunConfig> RunConfig::parse(const config::Node& node) {
   RunConfig run;
   Reader root(node);
-  root.read("version", run.version, config::closed_interval<std::int64_t>(1, 1), "of this format");
+  root.read("version", run.version, closed_interval<std::int64_t>(1, 1), "of this format");
   Sections sections{root.child("selection"), root.child("data"), root.child("execution"),
                     root.child("output"), root.child("cloud")};
   read_selection(sections.selection, run.selection);

@@ -15,6 +15,12 @@
 
 namespace sluice::plan {
 
+/// Upper bounds: beyond them a number is a slip, not a wish.
+inline constexpr std::int64_t kMaxItems = 1'000'000'000;
+inline constexpr std::int64_t kMaxRuns = 1000;
+inline constexpr std::int64_t kMaxBatch = 1'000'000;
+inline constexpr std::int64_t kMaxWorkers = 1024;
+
 /// Anybody's worker program, see docs/peer-protocol.md.
 struct Peer {
   std::string name;  // row.library

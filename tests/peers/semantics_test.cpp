@@ -33,7 +33,7 @@ std::vector<Picture> inputs() {
 using Change = std::function<Picture(const Picture& input, Rng& rng)>;
 
 Outputs library(const std::string& name, const Change& change) {
-  Outputs outputs{name, {}};
+  Outputs outputs{name, {}, name.rfind("opencv", 0) != 0};
   std::uint64_t item = 0;
   for (const Picture& input : inputs()) {
     auto& draws = outputs.outputs.emplace_back();
@@ -79,6 +79,19 @@ TEST(Likeness, AnotherShapeIsNeverTheSame) {
   EXPECT_EQ(found.reason, "output 10x30x3, b gives 20x30x3");
 }
 
+TEST(Likeness, OnePixelOfRoundingIsNoOtherShape) {
+  const auto cropped = [](const Picture& input, Rng&) {
+    Picture out{input.height, input.width - 1, input.channels, {}};
+    for (int y = 0; y < out.height; ++y) {
+      const auto row = input.values.begin() + y * input.width * input.channels;
+      out.values.insert(out.values.end(), row, row + out.width * out.channels);
+    }
+    return out;
+  };
+  const auto found = compare_outputs(inputs(), library("a", cropped), library("b", scaled(1)));
+  EXPECT_TRUE(found.same) << found.reason;
+}
+
 TEST(Likeness, DrawnParametersAreComparedAsDistributions) {
   EXPECT_TRUE(
       compare_outputs(inputs(), library("a", drawn(0.4, 1)), library("b", drawn(0.4, 1))).same);
@@ -103,6 +116,17 @@ TEST(AgreementOfLibraries, TheLargestGroupIsTheMeasure) {
   EXPECT_THAT(found.different.at("a"), HasSubstr("from b"));
   EXPECT_THAT(found.different.at("d"), HasSubstr("drawn anew"));
   EXPECT_EQ(found.notes.at("d"), "drawn, 20x30x3");
+}
+
+TEST(AgreementOfLibraries, RecipesOfOursHaveNoVote) {
+  const auto found = agreement(
+      inputs(), {library("opencv", scaled(0.1)), library("opencv-wheel", scaled(0.1)),
+                 library("a", scaled(0.1)), library("b", scaled(0.9)), library("c", scaled(0.9))});
+  EXPECT_THAT(found.agree, ElementsAre("b", "c"));
+  const auto alone =
+      agreement(inputs(), {library("opencv", scaled(0.1)), library("opencv-wheel", scaled(0.1)),
+                           library("a", scaled(0.9))});
+  EXPECT_TRUE(alone.agree.empty()) << "two builds of one library are one";
 }
 
 TEST(AgreementOfLibraries, WhereNoTwoAgreeNoneIsComparable) {

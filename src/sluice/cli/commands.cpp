@@ -15,6 +15,7 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_run(root, context);
   add_report(root, context);
   add_compare(root, context);
+  add_ratio(root, context);
   add_completion(root, context);
   add_docs(root, context);
   add_worker(root, context);

@@ -20,6 +20,7 @@ void add_env(CLI::App& root, Context& context);
 void add_plan(CLI::App& root, Context& context);
 void add_peers(CLI::App& root, Context& context);
 void add_report(CLI::App& root, Context& context);
+void add_ratio(CLI::App& root, Context& context);
 void add_run(CLI::App& root, Context& context);
 void add_quick(CLI::App& root, Context& context);
 void add_worker(CLI::App& root, Context& context);

@@ -194,6 +194,7 @@ void add_peers(CLI::App& root, Context& context) {
                {"sluice peers install   # the light group: albumentationsx, opencv, pillow",
                 "sluice peers install torchvision kornia", "sluice peers install all"});
   add_peers_check(*peers_app, context);
+  add_peers_audit(*peers_app, context);
 }
 
 }  // namespace sluice::cli

@@ -6,6 +6,7 @@
 
 namespace sluice::cli {
 
+void add_peers_audit(CLI::App& peers, Context& context);
 void add_peers_check(CLI::App& peers, Context& context);
 
 }  // namespace sluice::cli

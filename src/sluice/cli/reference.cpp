@@ -7,6 +7,8 @@
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
+#include "sluice/peers/places.h"
+#include "sluice/peers/semantics.h"
 #include "sluice/plan/matrix.h"
 #include "sluice/plan/pages.h"
 #include "sluice/plan/transforms.h"
@@ -133,19 +135,32 @@ const CLI::App* first_leaf(const CLI::App& app) {
   return commands.empty() ? &app : first_leaf(*commands.front());
 }
 
+using PageText = Result<std::string>;
+
+/// The audit lies beside the adapters, where `peers audit` wrote it.
+PageText semantics_page(const CLI::App&) {
+  SLUICE_TRY(const peers::Places places, peers::find_places());
+  const auto file = places.adapters / "semantics.json";
+  SLUICE_TRY(const std::string text, read_text_file(file));
+  SLUICE_TRY(const peers::Audit audit, peers::Audit::read(text, file.string()));
+  return peers::semantics_page(audit);
+}
+
 /// A generated page, and for --json the data behind it where there is more to it than text.
 struct Page {
   std::string_view name;
-  std::string (*text)(const CLI::App& root);
+  PageText (*text)(const CLI::App& root);
   Json (*data)() = nullptr;
 };
 const std::array kPages = {
-    Page{"cli", markdown_reference},
-    Page{"transforms", [](const CLI::App&) { return plan::transforms_page(); },
+    Page{"cli", [](const CLI::App& root) -> PageText { return markdown_reference(root); }},
+    Page{"transforms", [](const CLI::App&) -> PageText { return plan::transforms_page(); },
          plan::transforms_json},
-    Page{"matrix", [](const CLI::App&) { return plan::matrix_page(); }, plan::matrix_json},
-    Page{"scope", [](const CLI::App&) { return plan::scope_page(); }},
-    Page{"run-config", [](const CLI::App&) { return plan::run_config_page(); }},
+    Page{"matrix", [](const CLI::App&) -> PageText { return plan::matrix_page(); },
+         plan::matrix_json},
+    Page{"scope", [](const CLI::App&) -> PageText { return plan::scope_page(); }},
+    Page{"semantics", semantics_page},
+    Page{"run-config", [](const CLI::App&) -> PageText { return plan::run_config_page(); }},
 };
 
 std::vector<std::string> page_names() {
@@ -162,7 +177,7 @@ Result<ExitCode> run_docs(const CLI::App& root, const Context& context, const st
     return Error{Errc::usage, fmt::format("docs: unknown page '{}'; accepted: {}", printable(name),
                                           join(page_names()))};
   }
-  const std::string text = page->text(root);
+  SLUICE_TRY(const std::string text, page->text(root));
   if (!context.globals.out.empty()) {
     SLUICE_CHECK(create_folders(context.globals.out));
     SLUICE_CHECK(write_file_atomic(context.globals.out / (name + ".md"), text));

@@ -18,6 +18,11 @@ namespace {
 constexpr std::int64_t kMaxSide = 1 << 14;  // of a sample, in pixels
 constexpr std::int64_t kMaxChannels = 64;
 
+/// The libraries whose agreement makes a transform; `sluice` and `opencv` do not count.
+bool has_vote(const std::string& library) {
+  return library != "sluice" && library.rfind("opencv", 0) != 0;
+}
+
 struct Witness {
   std::string library;
   StartOptions how;
@@ -79,7 +84,7 @@ Result<Outputs> hear(Witness& witness, const CrewCase& one, const AuditOptions& 
           options.timeout_s));
   SLUICE_TRY(auto pictures, read_samples(file, measure::Reply("check", checked).field("samples"),
                                          items * static_cast<std::size_t>(options.draws)));
-  Outputs outputs{witness.library, {}};
+  Outputs outputs{witness.library, {}, has_vote(witness.library)};
   for (std::size_t i = 0; i < items; ++i) {
     auto& draws = outputs.outputs.emplace_back();
     for (int d = 0; d < options.draws; ++d)

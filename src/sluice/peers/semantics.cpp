@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <set>
+#include <tuple>
 
 namespace sluice::peers {
 namespace {
@@ -20,6 +23,44 @@ std::string note_of(const Outputs& library) {
   }
   return fmt::format("{}, {}x{}x{}", fixed ? "fixed" : "drawn", first.height, first.width,
                      first.channels);
+}
+
+/// For each library the lowest one that it is connected with by likeness.
+std::vector<std::size_t> groups_by(const std::vector<std::vector<Likeness>>& likeness) {
+  const std::size_t n = likeness.size();
+  std::vector<std::size_t> group(n);
+  std::iota(group.begin(), group.end(), std::size_t{0});
+  for (std::size_t round = 0; round < n; ++round) {
+    for (std::size_t a = 0; a < n; ++a) {
+      for (std::size_t b = 0; b < n; ++b) {
+        if (a != b && likeness[a][b].same) group[a] = group[b] = std::min(group[a], group[b]);
+      }
+    }
+  }
+  return group;
+}
+
+/// First the libraries that have a say, then all. Two builds of one library are one.
+struct Weight {
+  std::size_t voters = 0;
+  std::size_t families = 0;
+  bool operator<(const Weight& other) const {
+    return std::tie(voters, families) < std::tie(other.voters, other.families);
+  }
+};
+
+Weight weigh(const std::vector<Outputs>& libraries, const std::vector<std::size_t>& group,
+             std::size_t wanted) {
+  std::set<std::string> voters;
+  std::set<std::string> families;
+  for (std::size_t a = 0; a < libraries.size(); ++a) {
+    if (group[a] != wanted) continue;
+    const std::string& name = libraries[a].library;
+    const std::string family = name.substr(0, name.find('-'));
+    families.insert(family);
+    if (libraries[a].votes) voters.insert(family);
+  }
+  return {voters.size(), families.size()};
 }
 
 Error malformed(const std::string& name, const std::string& what) {
@@ -44,33 +85,25 @@ Result<std::map<std::string, std::string>> texts(const Json& json, const char* k
 Agreement agreement(const std::vector<Picture>& inputs, const std::vector<Outputs>& libraries) {
   const std::size_t n = libraries.size();
   std::vector<std::vector<Likeness>> likeness(n, std::vector<Likeness>(n));
-  std::vector<std::size_t> group(n);  // the lowest library that is connected by likeness
   for (std::size_t a = 0; a < n; ++a) {
-    group[a] = a;
     for (std::size_t b = 0; b < n; ++b) {
       if (a != b) likeness[a][b] = compare_outputs(inputs, libraries[a], libraries[b]);
     }
   }
-  for (std::size_t round = 0; round < n; ++round) {
-    for (std::size_t a = 0; a < n; ++a) {
-      for (std::size_t b = 0; b < n; ++b) {
-        if (a != b && likeness[a][b].same) group[a] = group[b] = std::min(group[a], group[b]);
-      }
-    }
-  }
+  const std::vector<std::size_t> group = groups_by(likeness);
   std::size_t best = 0;
-  std::size_t best_size = 0;
+  Weight heaviest;
   for (std::size_t g = 0; g < n; ++g) {
-    const auto size = static_cast<std::size_t>(std::count(group.begin(), group.end(), g));
-    if (size > best_size) {
+    const Weight weight = weigh(libraries, group, g);
+    if (heaviest < weight) {
       best = g;
-      best_size = size;
+      heaviest = weight;
     }
   }
   Agreement result;
   for (std::size_t a = 0; a < n; ++a) {
     result.notes[libraries[a].library] = note_of(libraries[a]);
-    if (group[a] == best && (best_size >= 2 || n == 1)) {
+    if (group[a] == best && (heaviest.families >= 2 || n == 1)) {
       result.agree.push_back(libraries[a].library);
     } else {
       const std::size_t other = a == best ? (best + 1) % n : best;
@@ -106,7 +139,10 @@ Result<Audit> Audit::read(const std::string& text, const std::string& name) {
   if (scenarios == json.end() || !scenarios->is_object())
     return malformed(name, "scenarios must be an object");
   Audit audit;
+  audit.pictures_ = json.value("pictures", std::string("pictures"));
+  audit.draws_ = json.value("draws", std::int64_t{0});
   for (const auto& [scenario, transforms] : scenarios->items()) {
+    audit.names_.push_back(scenario);
     if (!transforms.is_object()) return malformed(name, scenario + " must be an object");
     for (const auto& [transform, found] : transforms.items()) {
       SLUICE_TRY(audit.scenarios_[scenario][transform],

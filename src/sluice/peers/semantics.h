@@ -5,6 +5,7 @@
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct Picture {
 struct Outputs {
   std::string library;
   std::vector<std::vector<Picture>> outputs;
+  bool votes = true;  // ours and OpenCV's recipes follow the others, they do not define a transform
 };
 
 /// A measured comparison of two libraries.
@@ -38,13 +40,13 @@ Likeness compare_outputs(const std::vector<Picture>& inputs, const Outputs& a, c
 
 /// One transform: which libraries agree, and why the rest is not comparable.
 struct Agreement {
-  std::vector<std::string> agree;                // the largest group that computes the same
+  std::vector<std::string> agree;                // the group that is the measure
   std::map<std::string, std::string> different;  // library: how it differs from that group
   std::map<std::string, std::string> notes;      // library: "fixed" or "drawn", output shape
 };
 
-/// Libraries are grouped by likeness. Where no two agree, none can be compared and all are
-/// different.
+/// Libraries are grouped by likeness; the group with most votes is the measure. Where no two agree,
+/// none can be compared and all are different.
 Agreement agreement(const std::vector<Picture>& inputs, const std::vector<Outputs>& libraries);
 
 Json to_json(const Agreement& agreement);
@@ -62,9 +64,19 @@ class Audit {
   [[nodiscard]] const std::map<std::string, std::map<std::string, Agreement>>& scenarios() const {
     return scenarios_;
   }
+  /// In the order of the document.
+  [[nodiscard]] const std::vector<std::string>& scenario_names() const { return names_; }
+  [[nodiscard]] const std::string& pictures() const { return pictures_; }
+  [[nodiscard]] std::int64_t draws() const { return draws_; }
 
  private:
+  std::string pictures_;  // what the libraries were run on
+  std::int64_t draws_ = 0;
+  std::vector<std::string> names_;
   std::map<std::string, std::map<std::string, Agreement>> scenarios_;
 };
+
+/// docs/semantics.md.
+std::string semantics_page(const Audit& audit);
 
 }  // namespace sluice::peers

@@ -1,0 +1,156 @@
+// sluice/cli/peers_audit.cpp - `sluice peers audit`: do the libraries compute the same thing?
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/backend/media.h"
+#include "sluice/backend/members.h"
+#include "sluice/cli/peers.h"
+#include "sluice/config/parse.h"
+#include "sluice/core/file.h"
+#include "sluice/image/shared_inputs.h"
+#include "sluice/measure/interrupt.h"
+#include "sluice/peers/auditor.h"
+#include "sluice/peers/places.h"
+#include "sluice/plan/jobs.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <unistd.h>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct AuditFlags {
+  std::vector<std::string> scenarios = {"image-rgb", "image-9ch", "video-16f"};
+  std::vector<std::string> libraries;
+  std::vector<std::string> transforms;
+  int items = 2;
+  int draws = 16;
+};
+
+/// Removed with everything in it.
+class Folder {
+ public:
+  explicit Folder(fs::path path) : path_(std::move(path)) {}
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// Every library of the scenario that has micro rows, and all its transforms.
+Result<plan::Plan> plan_of(const AuditFlags& flags, const std::string& scenario) {
+  const std::string text = fmt::format(
+      "selection: {{scenario: {}, mode: micro, transform_set: paper}}\ndata: {{num_items: {}}}\n",
+      scenario, flags.items);
+  SLUICE_TRY(const config::Node document, config::parse(text, "audit"));
+  plan::Overrides overrides;
+  if (!flags.libraries.empty()) overrides.libraries = flags.libraries;
+  if (!flags.transforms.empty()) overrides.transforms = flags.transforms;
+  SLUICE_TRY(const plan::RunConfig config, plan::read_run_config(document, overrides));
+  return plan::make_plan(config);
+}
+
+peers::Picture picture_of(const image::ImageView<std::uint8_t>& view) {
+  peers::Picture picture{view.height(), view.width(), view.channels(), {}};
+  for (int y = 0; y < view.height(); ++y) {
+    for (int x = 0; x < view.width(); ++x) {
+      for (int c = 0; c < view.channels(); ++c)
+        picture.values.push_back(view.at(x, y, c));
+    }
+  }
+  return picture;
+}
+
+Result<Json> audit_scenario(const Context& context, const AuditFlags& flags,
+                            const std::string& scenario, const fs::path& scratch,
+                            const measure::RunnerContext& runner,
+                            const std::vector<std::string>& own_program) {
+  SLUICE_TRY(const plan::Plan plan, plan_of(flags, scenario));
+  SLUICE_TRY(const backend::Media media,
+             backend::prepare_media(plan.config, scratch / scenario, *context.progress));
+  const Json& files = media.load.at("inputs");
+  SLUICE_TRY(const auto mapped, image::MappedInputs::open(files.at("index").get<std::string>(),
+                                                          files.at("data").get<std::string>()));
+
+  peers::AuditOptions options;
+  options.members = backend::members_of(plan, own_program);
+  for (std::size_t c = 0; c < plan.jobs.front().cases.size(); ++c)
+    options.cases.push_back(backend::crew_case_of(plan, c));
+  options.load = media.load;
+  for (std::size_t i = 0; i < mapped.size(); ++i)
+    options.inputs.push_back(picture_of(mapped.view(i)));
+  options.draws = flags.draws;
+  options.seed = context.globals.seed;
+  options.folder = scratch;
+  SLUICE_TRY(const auto found, peers::run_audit(options, runner));
+  Json transforms = Json::object();
+  for (const plan::Case& one : plan.jobs.front().cases) {
+    if (const auto agreement = found.find(one.transform); agreement != found.end())
+      transforms[one.transform] = peers::to_json(agreement->second);
+  }
+  return transforms;
+}
+
+Result<ExitCode> audit(const Context& context, const AuditFlags& flags) {
+  SLUICE_TRY(const peers::Places places, peers::find_places());
+  const Folder scratch(fs::temp_directory_path() / fmt::format("sluice-audit-{}", getpid()));
+  SLUICE_CHECK(create_folders(scratch.path()));
+  measure::Interrupt interrupt;
+  measure::SystemClock clock;
+  measure::ProcessLauncher launcher;
+  measure::RunnerContext runner;
+  runner.clock = &clock;
+  runner.launcher = &launcher;
+  runner.progress = context.progress;
+  runner.cancel_fd = interrupt.fd();
+  runner.interrupted = [&interrupt] { return interrupt.requested(); };
+  Json scenarios = Json::object();
+  for (const std::string& scenario : flags.scenarios) {
+    SLUICE_TRY(scenarios[scenario], audit_scenario(context, flags, scenario, scratch.path(), runner,
+                                                   {places.program.string(), "worker"}));
+  }
+  const Json document{
+      {"pictures", fmt::format("{} generated photographs (of clips the first frame)", flags.items)},
+      {"draws", flags.draws},
+      {"scenarios", std::move(scenarios)}};
+  const std::string text = dump_json(document, 2) + "\n";
+  if (!context.globals.out.empty()) {
+    SLUICE_CHECK(write_file_atomic(context.globals.out, text));
+  } else {
+    fmt::print("{}", text);
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_peers_audit(CLI::App& peers, Context& context) {
+  auto flags = std::make_shared<AuditFlags>();
+  CLI::App* command = add_command(peers, context, "audit",
+                                  "Run the libraries on the same pictures: who computes the same?",
+                                  [flags, &context] { return audit(context, *flags); });
+  command->add_option("--scenarios", flags->scenarios, "scenarios to look at")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--libraries", flags->libraries, "default: all of the scenario")
+      ->delimiter(',');
+  command->add_option("--transforms", flags->transforms, "default: the whole set")->delimiter(',');
+  command->add_option("--items", flags->items, "pictures")
+      ->check(CLI::Range(1, 16))
+      ->capture_default_str();
+  command->add_option("--draws", flags->draws, "outputs per picture and library")
+      ->check(CLI::Range(2, 256))
+      ->capture_default_str();
+  add_examples(*command, {"sluice peers audit --out adapters/semantics.json",
+                          "sluice peers audit --scenarios image-rgb --transforms Resize,Solarize"});
+}
+
+}  // namespace sluice::cli

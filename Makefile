@@ -40,7 +40,7 @@ test:  ## set up with what tests need, then all fast tests
 	@$(PEERS) light
 	@ctest --preset dev -j $(JOBS)
 
-test-peers:  ## set up with the torch libraries too (6 GB), then the tests of real libraries
+test-peers:  ## set up with the torch libraries too, then the tests of real libraries
 	@$(SETUP) --with test
 	$(call configure,dev)
 	$(call compile,dev)

@@ -155,7 +155,8 @@ Status follow(const ChildOptions& options, int pipe_fd, int ended_fd, Output& ou
                                               printable(options.command[0]), options.timeout_s)};
     std::array<pollfd, 3> waits{
         {{ended_fd, POLLIN, 0}, {options.cancel_fd, POLLIN, 0}, {open ? pipe_fd : -1, POLLIN, 0}}};
-    if (poll(waits.data(), waits.size(), static_cast<int>(std::min(left_s, 1000.0) * 1000) + 1) < 0)
+    if (options.on_tick) options.on_tick();
+    if (poll(waits.data(), waits.size(), static_cast<int>(std::min(left_s, 1.0) * 1000) + 1) < 0)
       continue;
     if (open && waits[2].revents != 0) open = drain(pipe_fd, output);
     if (waits[1].revents != 0)

@@ -21,6 +21,7 @@ struct ChildOptions {
   std::filesystem::path log_file{};  // stdout and stderr, appended; empty: not kept
   double timeout_s = 60;
   int cancel_fd = -1;                                    // readable: end it
+  std::function<void()> on_tick{};                       // about once a second
   std::function<void(std::string_view line)> on_line{};  // of stdout and stderr, in order
 };
 

@@ -30,11 +30,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double kVenvTimeoutS = 300;
 constexpr double kFreezeTimeoutS = 120;
 constexpr int kLockPollMs = 200;
-// What the bar counts.
-constexpr std::uint64_t kCreate = 0;
-constexpr std::uint64_t kDownload = 1;
-constexpr std::uint64_t kInstall = 2;
-constexpr std::uint64_t kPhases = 3;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -126,25 +121,35 @@ std::string last_words(std::string_view output) {
   return printable((error.empty() ? last : error).substr(0, 300));
 }
 
+/// Lines that pin one; each is collected once.
+std::uint64_t count_packages(std::string_view requirements) {
+  std::uint64_t count = 0;
+  for (const std::string& line : split(requirements, '\n'))
+    count += !line.empty() && line.front() != '#' ? 1U : 0U;
+  return count;
+}
+
 /// One environment on its way.
 class Installation {
  public:
-  Installation(Venv wanted, Python python, fs::path requirements, const InstallOptions& options)
+  Installation(Venv wanted, Python python, std::string requirements, const InstallOptions& options)
       : environment_(std::move(wanted)),
         python_(std::move(python)),
         requirements_(std::move(requirements)),
         options_(options),
         log_(environment_.folder.string() + ".log"),
+        steps_(count_packages(requirements_) + 2),  // and the venv, and the installation
         bar_((options.progress != nullptr ? *options.progress : Progress::silent())
-                 .bar("install " + environment_.group, kPhases, "steps")) {}
+                 .bar("install " + environment_.group, steps_, "steps")) {}
 
   Result<Venv> run() {
     SLUICE_CHECK(write_file_atomic(log_, ""));
-    bar_.set(kCreate, "create venv");
+    begin(0, "create venv");
     SLUICE_TRY(const std::string made,
                step("venv", {python_.program.string(), "-m", "venv", environment_.folder.string()},
                     kVenvTimeoutS));
-    bar_.set(kDownload, "download");
+    begin(1, "download");
+    SLUICE_CHECK(write_file_atomic(own_requirements(), requirements_));
     SLUICE_TRY(const std::string installed, step("pip", pip_command(), options_.pip_timeout_s));
     SLUICE_TRY(const std::string frozen,
                step("pip freeze", {environment_.python().string(), "-m", "pip", "freeze", "--all"},
@@ -159,11 +164,16 @@ class Installation {
     environment_.lock_hash = sha256_hex("python " + python_.version + "\n" + lock);
     SLUICE_CHECK(write_file_atomic(environment_.folder / "lock.txt", lock));
     SLUICE_CHECK(write_marker(environment_));
-    bar_.set(kPhases, "done");
+    begin(steps_, "done");
     return environment_;
   }
 
  private:
+  /// A copy of what was hashed: the file itself may change while pip runs.
+  [[nodiscard]] fs::path own_requirements() const {
+    return environment_.folder / "requirements.txt";
+  }
+
   [[nodiscard]] std::vector<std::string> pip_command() const {
     // Wheels only: nothing is compiled, so what is measured is what its authors publish.
     return {environment_.python().string(),
@@ -177,12 +187,22 @@ class Installation {
             "--only-binary",
             ":all:",
             "-r",
-            requirements_.string()};
+            own_requirements().string()};
+  }
+
+  void begin(std::uint64_t step, std::string note) {
+    done_ = step;
+    note_ = std::move(note);
+    bar_.set(done_, note_);
   }
 
   void show(std::string_view line) {
-    if (line.starts_with("Installing collected packages")) phase_ = kInstall;
-    bar_.set(phase_, printable(line.substr(0, 120)));
+    const bool installing = line.starts_with("Installing collected packages");
+    if (installing)
+      done_ = steps_ - 1;
+    else if (line.starts_with("Collecting ") && done_ + 2 < steps_)
+      ++done_;
+    begin(done_, installing ? "installing" : printable(line.substr(0, 120)));
   }
 
   Result<std::string> step(const char* name, std::vector<std::string> command, double timeout_s) {
@@ -192,8 +212,8 @@ class Installation {
     child.log_file = log_;
     child.timeout_s = timeout_s;
     child.cancel_fd = options_.cancel_fd;
+    child.on_tick = [this] { bar_.set(done_, note_); };
     if (std::string_view(name) == "pip") {
-      phase_ = kDownload;
       child.on_line = [this](std::string_view line) { show(line); };
     }
     auto done = run_child(child);
@@ -213,11 +233,13 @@ class Installation {
 
   Venv environment_;
   Python python_;
-  fs::path requirements_;
+  std::string requirements_;
   const InstallOptions& options_;
   fs::path log_;
+  std::uint64_t steps_;
   Progress::Bar bar_;
-  std::uint64_t phase_ = kCreate;
+  std::uint64_t done_ = 0;
+  std::string note_;
 };
 
 Status remove_folder(const fs::path& folder) {
@@ -252,13 +274,13 @@ Result<InstallReport> install_environment(const Places& places, std::string_view
   if (!is_group(group))
     return Error{Errc::usage, fmt::format("group '{}' is not known", printable(group))};
   if (places.adapters.empty()) return find_environment(places, group).error();
-  const fs::path requirements = requirements_file(places, group);
-  SLUICE_TRY(const std::string wanted_text, read_text_file(requirements, 1 << 20));
+  SLUICE_TRY(const std::string requirements,
+             read_text_file(requirements_file(places, group), 1 << 20));
   SLUICE_TRY(const Python python, find_python(places));
   Venv wanted;
   wanted.group = group;
-  wanted.requirements_hash = sha256_hex(wanted_text);
-  wanted.hash = environment_hash(wanted_text, python.version, python.architecture);
+  wanted.requirements_hash = sha256_hex(requirements);
+  wanted.hash = environment_hash(requirements, python.version, python.architecture);
   wanted.folder = environment_folder(places, group, wanted.hash);
   wanted.python_version = python.version;
   wanted.architecture = python.architecture;

@@ -64,8 +64,9 @@ TEST_F(Launch, APythonWorkerRunsInItsGroup) {
 }
 
 TEST_F(Launch, ANativeWorkerIsFoundBesideTheProgramOrUnderThePrefix) {
-  EXPECT_THAT(command("opencv", "micro").error().message,
-              "worker program 'opencv_worker' is not built; run: make bench");
+  EXPECT_THAT(
+      command("opencv", "micro").error().message,
+      "worker program 'opencv_worker' is not built; run: tools/setup --with bench && make build");
   for (const fs::path& folder :
        {root() / "libexec" / "sluice", root() / "bin", root() / "bin" / "bench"}) {
     fs::create_directories(folder);

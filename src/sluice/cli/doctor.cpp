@@ -139,11 +139,11 @@ void look_at_programs(Diagnoses& found, const peers::Places& places) {
   const fs::path opencv = peers::find_native_worker(places, "opencv_worker");
   found.push_back({"opencv worker", opencv.empty() ? Mark::missing : Mark::ok,
                    opencv.empty() ? "not built" : printable(opencv.string()),
-                   opencv.empty() ? "make bench" : ""});
+                   opencv.empty() ? "tools/setup --with bench && make build" : ""});
   const auto video = image::video_versions();
-  found.push_back({"video module", video ? Mark::ok : Mark::missing,
-                   video ? *video : video.error().message,
-                   video ? "" : "apt-get install libavformat-dev libswscale-dev, then build again"});
+  found.push_back(
+      {"video module", video ? Mark::ok : Mark::missing, video ? *video : video.error().message,
+       video ? "" : "apt-get install libavformat-dev libswscale-dev, then build again"});
 }
 
 Result<ExitCode> run_doctor(bool fail_on_warning, const Context& context) {

@@ -85,8 +85,10 @@ Result<WorkerCommand> native_command(const Places& places, const Way& way) {
   }
   const fs::path program = find_native_worker(places, way.program);
   if (program.empty())
-    return Error{Errc::unsupported,
-                 fmt::format("worker program '{}' is not built; run: make bench", way.program)};
+    return Error{
+        Errc::unsupported,
+        fmt::format("worker program '{}' is not built; run: tools/setup --with bench && make build",
+                    way.program)};
   SLUICE_TRY(const auto bytes, read_binary_file(program));
   worker.command = {program.string()};
   worker.lock_hash = sha256_hex(bytes);

@@ -92,6 +92,7 @@ TEST(Variables, SinglePoliciesSetEveryThreadVariable) {
     for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
                              "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"})
       EXPECT_THAT(variables, Contains(Pair(name, "1"))) << policy;
+    EXPECT_THAT(variables, Contains(Key("MALLOC_TRIM_THRESHOLD_"))) << "no luck with the heap";
   }
   const auto untouched = worker_variables({"OMP_NUM_THREADS=8"}, "pipeline-default", true);
   EXPECT_THAT(untouched, Not(Contains(Key("OMP_NUM_THREADS"))));

@@ -3,6 +3,7 @@
 #include "sluice/backend/members.h"
 
 #include "sluice/core/thread_pool.h"
+#include "sluice/env/variables.h"
 #include "sluice/peers/launch.h"
 #include "sluice/plan/policy.h"
 
@@ -40,6 +41,8 @@ peers::Member member_of(const plan::Job& job, const std::string& library,
   member.device = device_of(job.device);
   if (!job.command.empty()) {
     member.command = job.command;
+    member.environment =
+        peers::worker_variables(env::process_variables(), job.thread_policy, false);
     return member;
   }
   auto command = peers::worker_command(library, plan::to_string(job.mode), job.thread_policy);

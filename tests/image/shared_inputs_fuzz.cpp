@@ -5,38 +5,43 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace {
 
 constexpr std::size_t kDataBytes = 4096;
 
-void write(const std::filesystem::path& path, const void* bytes, std::size_t size) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) std::abort();
-  if (size > 0 && std::fwrite(bytes, 1, size, file) != size) std::abort();
-  std::fclose(file);
-}
+/// A file that lies in memory and is gone with the process.
+class MemoryFile {
+ public:
+  MemoryFile() : fd_(::memfd_create("fuzz", MFD_CLOEXEC)) {}
+  void set(const void* bytes, std::size_t size) const {
+    if (fd_ < 0 || ::ftruncate(fd_, static_cast<off_t>(size)) != 0) std::abort();
+    if (::pwrite(fd_, bytes, size, 0) != static_cast<ssize_t>(size)) std::abort();
+  }
+  [[nodiscard]] std::filesystem::path path() const {
+    return "/proc/self/fd/" + std::to_string(fd_);
+  }
 
-std::filesystem::path scratch() {
-  auto folder = std::filesystem::temp_directory_path() /
-                ("sluice-shared-inputs-fuzz-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  const std::string zeros(kDataBytes, '\0');
-  write(folder / "data", zeros.data(), zeros.size());
-  return folder;
-}
+ private:
+  int fd_;
+};
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::filesystem::path folder = scratch();
-  write(folder / "index", data, size);
-  const auto inputs = sluice::image::MappedInputs::open(folder / "index", folder / "data");
+  static const MemoryFile index;
+  static const MemoryFile zeros = [] {
+    const MemoryFile file;
+    file.set(std::string(kDataBytes, '\0').data(), kDataBytes);
+    return file;
+  }();
+  index.set(data, size);
+  const auto inputs = sluice::image::MappedInputs::open(index.path(), zeros.path());
   if (!inputs) return 0;
   unsigned sum = 0;
   for (std::size_t i = 0; i < inputs->size(); ++i) {

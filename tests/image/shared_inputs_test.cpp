@@ -14,6 +14,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/image/support.h"
 #include <csignal>
+#include <fstream>
 #include <sys/resource.h>
 
 namespace sluice::image {
@@ -28,8 +29,10 @@ class SharedInputsTest : public ::testing::Test {
  protected:
   void put(const std::string& name, const std::vector<std::uint8_t>& bytes) {
     fs::create_directories((data() / name).parent_path());
-    ASSERT_TRUE(write_file_atomic(data() / name,
-                                  {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    std::ofstream file(data() / name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    ASSERT_TRUE(file.good());
   }
   /// A lossless image, so that its pixels are known.
   Image put_png(const std::string& name, int width, int height, int channels = 3,

@@ -23,7 +23,8 @@ struct SubjectContext {
   std::map<std::string, std::string> params;  // the axis values of the case
   std::filesystem::path inputs_index;         // decoded inputs shared by all workers; empty: none
   std::filesystem::path inputs_data;
-  std::int64_t num_items = 0;  // at most so many of them; 0: all
+  std::int64_t num_items = 0;     // at most so many of them; 0: all
+  std::vector<std::string> skip;  // files of data_dir that are known to be damaged
   std::string case_name;
   Json spec;               // what `prepare` says about the case beside its name; an object or null
   bool synthetic = false;  // `support` asks: work on a small input of the subject's own making

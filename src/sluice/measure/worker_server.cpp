@@ -107,6 +107,9 @@ class Server {
     const auto limit = request.find("num_items");
     context_.num_items =
         limit != request.end() && limit->is_number_integer() ? limit->get<std::int64_t>() : 0;
+    context_.skip.clear();
+    for (const Json& name : request.value("skip", Json::array()))
+      if (name.is_string()) context_.skip.push_back(name.get<std::string>());
     if (catalogue_.load) return catalogue_.load(context_);
     return Json::object();
   }

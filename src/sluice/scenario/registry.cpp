@@ -40,6 +40,7 @@ measure::Catalogue catalogue() {
   add_micro(catalogue, micro_transforms(), make_micro_op);
   for (const char* prefix : {"image-rgb/", "image-9ch/", "video-16f/", "video-decode-16f/"})
     catalogue.prefixes[prefix] = missing_yet;
+  catalogue.scenarios["video-decode-16f/decode/clip"] = make_video_decode;
   return catalogue;
 }
 

@@ -46,4 +46,8 @@ Scenario normalise();
 Scenario pipeline();
 Scenario empty();
 
+/// The row "video-decode-16f/decode/clip": every clip of data_dir, opened and decoded to the frames
+/// of the case.
+Result<std::unique_ptr<measure::Subject>> make_video_decode(const measure::SubjectContext& context);
+
 }  // namespace sluice::scenario

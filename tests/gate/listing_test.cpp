@@ -224,5 +224,50 @@ TEST(ComparisonJson, SaysEverythingAndNullForWhatIsNotKnown) {
   EXPECT_TRUE(parse_json(json.dump(), "comparison").has_value());
 }
 
+TEST(Listing, RegressionsComeFirstTheWorstOnTop) {
+  const std::vector<double> slower{60, 61, 59, 60.5, 59.5};
+  const auto comparison = must_compare(
+      file_of({row_of("a", kSteady), row_of("b", kSteady), row_of("c", kSteady),
+               row_of("d", kSteady), row_of("e", kSteady)}),
+      file_of({row_of("a", kFast), row_of("b", kSlow), row_with("c", RowStatus::failed, "hung"),
+               row_of("d", slower), row_of("e", kSteady)}));
+  std::string order;
+  for (const RowComparison& row : comparison.rows)
+    order += row.case_name;
+  EXPECT_EQ(order, "dbcae");
+}
+
+/// A folder as `sluice run` leaves it: a file per library, on the CPU and on a device.
+ResultSet matrix_set(const std::vector<std::pair<std::string, std::vector<double>>>& files) {
+  ResultSet set;
+  for (const auto& [name, rates] : files) {
+    measure::Row row = row_of("image-rgb/micro/Resize", rates);
+    row.library = name.substr(0, name.find('@'));
+    row.params = {{"transform", "Resize"}};
+    results::ResultFile file = file_of({row});
+    const std::string device = name.find('@') == std::string::npos ? "none" : "cuda";
+    file.run_config = Json{{"selection", {{"scenario", "image-rgb"}, {"mode", "micro"}}},
+                           {"execution", {{"device", device}}}};
+    set.files.push_back(file);
+  }
+  return set;
+}
+
+TEST(Listing, MatrixFoldersPairByCaseLibraryAndDevice) {
+  const auto base = matrix_set({{"kornia", kSteady}, {"kornia@cuda", kFast}, {"pillow", kSteady}});
+  const auto candidate =
+      matrix_set({{"pillow", kSlow}, {"kornia", kSteady}, {"kornia@cuda", kFast}});
+  const auto comparison = compare(base, candidate);
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  ASSERT_EQ(comparison->rows.size(), 3u);
+  EXPECT_EQ(comparison->rows[0].library, "pillow");
+  EXPECT_EQ(comparison->rows[0].verdict, Verdict::regression);
+  EXPECT_EQ(label(comparison->rows[1]), "image-rgb/micro/Resize");
+  EXPECT_EQ(label(comparison->rows[2]), "image-rgb/micro/Resize (device=cuda)");
+  EXPECT_EQ(comparison->rows[2].base->runs, 5) << "not pooled with the rows of the CPU";
+  EXPECT_EQ(*comparison->rows[2].p, 1.0);
+  EXPECT_THAT(comparison->warnings, IsEmpty());
+}
+
 }  // namespace
 }  // namespace sluice::gate

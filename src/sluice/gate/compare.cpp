@@ -170,6 +170,15 @@ Status compare_machine(Comparison& out, const ResultSet& base, const ResultSet& 
   return ok;
 }
 
+/// What a reader must act on first: regressions, the worst on top, and rows that fail now.
+bool comes_before(const RowComparison& a, const RowComparison& b) {
+  const auto rank = [](const RowComparison& row) {
+    return row.verdict == Verdict::regression ? 0 : row.newly_failed ? 1 : 2;
+  };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  return rank(a) == 0 && *a.ratio_point < *b.ratio_point;
+}
+
 void count(Comparison& out) {
   Counts& counts = out.counts;
   for (const RowComparison& row : out.rows) {
@@ -259,6 +268,7 @@ Result<Comparison> compare(const ResultSet& base, const ResultSet& candidate,
   SLUICE_CHECK(judge(rows, options));
   for (Prepared& prepared : rows)
     out.rows.push_back(std::move(prepared.row));
+  std::stable_sort(out.rows.begin(), out.rows.end(), comes_before);
   SLUICE_CHECK(compare_machine(out, base, candidate));
   count(out);
   out.summary = summary_line(out);

@@ -82,7 +82,9 @@ struct Comparison {
   std::string candidate_name;
   CompareOptions options;
   std::vector<std::string> warnings;  // why the two sets may not be comparable
-  std::vector<RowComparison> rows;    // in the order of base, then those of candidate alone
+  /// Regressions first, the worst on top, then rows that fail now; the rest in the order of base,
+  /// then those of candidate alone.
+  std::vector<RowComparison> rows;
   std::vector<RowComparison>
       machine;  // the canary: never judged, says whether the machine itself changed
   Counts counts;

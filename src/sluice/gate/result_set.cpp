@@ -3,6 +3,7 @@
 #include "sluice/gate/result_set.h"
 
 #include "sluice/core/text.h"
+#include "sluice/gate/config_value.h"
 
 #include <fmt/format.h>
 
@@ -53,10 +54,23 @@ void merge(PooledRow& into, const Row& row) {
   if (added) ++into.files;
 }
 
+/// A library may be measured on the CPU and on a device, or with one thread and with all, in files
+/// of one folder: the case is the same, the row is not.
+Row with_regime(Row row, const results::ResultFile& file) {
+  if (config_text(file, "selection", "scenario").empty()) return row;
+  const std::string device = device_of(file);
+  if (device != "none") row.params.try_emplace("device", device);
+  // micro-single and pipeline-default go without saying.
+  const std::string policy = config_text(file, "execution", "thread_policy");
+  if (policy == "pipeline-single-worker") row.params.try_emplace("thread_policy", policy);
+  return row;
+}
+
 PooledRows pool(const ResultSet& set, std::vector<Row> results::ResultFile::*member) {
   PooledRows out;
   for (const results::ResultFile& file : set.files) {
-    for (const Row& row : file.*member) {
+    for (const Row& original : file.*member) {
+      const Row row = with_regime(original, file);
       const auto [place, is_new] = out.index.try_emplace(key_of(row), out.rows.size());
       if (is_new) {
         out.rows.push_back(PooledRow{row, 1, {}});

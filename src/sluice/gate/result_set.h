@@ -27,8 +27,10 @@ using RowKey = std::tuple<std::string, std::string,
                           std::map<std::string, std::string>>;  // case, library, params
 RowKey key_of(const measure::Row& row);
 
-/// A row over all files of a set. Runs of equal id count once (a canary is stored in every file of
-/// its session). One row that is not ok makes the pooled row not ok, with that row's reason.
+/// A row over all files of a set; of a matrix file, with the device and thread policy as further
+/// parameters where they are not the usual ones. Runs of equal id count once (a canary is stored in
+/// every file of its session). One row that is not ok makes the pooled row not ok, with that row's
+/// reason.
 struct PooledRow {
   measure::Row row;
   int files = 1;  // in which it occurs with runs of its own

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <vector>
 
 namespace sluice::report {
@@ -172,6 +173,13 @@ std::string listing(const std::vector<const RowComparison*>& rows, bool ratio, c
   return out;
 }
 
+/// Unsupported, or stopped early, on both sides: hundreds of lines in a comparison of two matrices.
+bool says_nothing(const RowComparison& row) {
+  return row.base && row.candidate && row.base->status == row.candidate->status &&
+         (row.base->status == measure::RowStatus::unsupported ||
+          row.base->status == measure::RowStatus::early_stopped);
+}
+
 const char* colour_of(gate::Outcome outcome) {
   switch (outcome) {
     case gate::Outcome::regression:
@@ -199,11 +207,22 @@ std::string compare_table(const gate::Comparison& comparison, const TextOptions&
   out += "\n" + judged_table(comparison, options);
 
   std::vector<const RowComparison*> listed;
+  std::map<measure::RowStatus, std::size_t> alike;  // has no number on either side, as expected
   for (const RowComparison& row : comparison.rows) {
-    if (row.verdict == Verdict::not_judged) listed.push_back(&row);
+    if (row.verdict != Verdict::not_judged) continue;
+    if (says_nothing(row)) {
+      ++alike[row.base->status];
+    } else {
+      listed.push_back(&row);
+    }
   }
-  if (!listed.empty())
-    out += "\n" + paint(kBold, "not judged") + "\n" + listing(listed, false, paint);
+  if (!listed.empty() || !alike.empty()) out += "\n" + paint(kBold, "not judged") + "\n";
+  out += listing(listed, false, paint);
+  for (const auto& [status, n] : alike) {
+    out +=
+        fmt::format("  {} row{} {} on both sides\n", n, n == 1 ? "" : "s",
+                    status == measure::RowStatus::early_stopped ? "stopped early" : "unsupported");
+  }
 
   std::vector<const RowComparison*> machine;
   for (const RowComparison& row : comparison.machine)

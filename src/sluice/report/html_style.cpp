@@ -123,7 +123,7 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line);
   .rows td { display: grid; grid-template-columns: 7.5rem 1fr; gap: .8rem; text-align: left; align-items: start; }
   .rows td::before { content: attr(data-label); color: var(--soft); font-size: .8125rem; line-height: 1.35rem; font-weight: 400; }
   .rows td.empty { display: none; }
-  .number, .range { white-space: normal; } .bar { width: auto; min-width: 0; } .library { min-width: 0; } .reason { max-width: none; } .matrix th, .matrix td { padding: .35rem .6rem; } .matrix { font-size: .8125rem; } .matrix th:first-child { max-width: 8rem; white-space: normal; overflow-wrap: anywhere; }
+  .number, .range { white-space: normal; } .bar { width: auto; min-width: 0; } .library { min-width: 0; } .reason { max-width: none; } .matrix th, .matrix td { padding: .35rem .6rem; } .matrix { font-size: .8125rem; } .matrix th:first-child { min-width: 7.5rem; max-width: 9rem; white-space: normal; overflow-wrap: anywhere; }
   .pair { grid-template-columns: 5rem 1fr; } .pair .value { grid-column: 2; text-align: left; margin-top: -.4rem; }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
 }

@@ -95,6 +95,22 @@ void add_sources(std::vector<std::string>& remarks, const MatrixTable& table) {
   }
 }
 
+/// What the plan wants said about the rows of a library, and which inputs it could not read.
+void add_labels(std::vector<std::string>& remarks, const MatrixTable& table) {
+  for (const auto* file : table.files) {
+    if (!file->extra.is_object() || !file->extra.contains("summary") || file->rows.empty())
+      continue;
+    const Json& summary = file->extra["summary"];
+    if (!summary.is_object() || !summary.contains("labels") || !summary["labels"].is_array())
+      continue;
+    for (const auto& label : summary["labels"]) {
+      if (!label.is_string()) continue;
+      remarks.push_back(fmt::format("{}: {}.", printable(column_of(file->rows.front())),
+                                    printable(label.get<std::string>())));
+    }
+  }
+}
+
 /// `published` of the summary of a file: img/s by transform; nothing that is not a positive number.
 std::map<std::string, double> published_rates(const results::ResultFile& file) {
   std::map<std::string, double> rates;
@@ -201,6 +217,7 @@ std::vector<std::string> remarks_on(const MatrixTable& table) {
   std::vector<std::string> remarks;
   add_sources(remarks, table);
   add_shared(remarks, table);
+  add_labels(remarks, table);
   if (table.regime.mode == "micro") add_published(remarks, table);
   return remarks;
 }

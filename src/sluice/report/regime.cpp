@@ -3,6 +3,7 @@
 #include "sluice/report/regime.h"
 
 #include "sluice/core/text.h"
+#include "sluice/gate/config_value.h"
 
 #include <fmt/format.h>
 
@@ -37,29 +38,15 @@ constexpr const char* kMicroPolicy = "micro-single";
 constexpr double kSlowImageS = 0.05;
 constexpr double kSlowVideoS = 2.0;
 
-/// The value at `section`.`key` of the configuration, or nullptr; null counts as absent.
-const Json* find(const results::ResultFile& file, const char* section, const char* key) {
-  if (!file.run_config.is_object()) return nullptr;
-  const auto part = file.run_config.find(section);
-  if (part == file.run_config.end() || !part->is_object()) return nullptr;
-  const auto value = part->find(key);
-  return value == part->end() || value->is_null() ? nullptr : &*value;
-}
-
-std::string text(const results::ResultFile& file, const char* section, const char* key,
-                 const char* otherwise = "") {
-  const Json* value = find(file, section, key);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : otherwise;
-}
-
-std::int64_t integer(const results::ResultFile& file, const char* section, const char* key) {
-  const Json* value = find(file, section, key);
+std::int64_t integer(const results::ResultFile& file, const char* key) {
+  const Json* value = gate::config_value(file, "execution", key);
   return value != nullptr && value->is_number_integer() ? value->get<std::int64_t>() : 0;
 }
 
 /// What the configuration asks for, else what the rows say was in force, else the mode's own.
 std::string thread_policy(const results::ResultFile& file, const std::string& mode) {
-  if (std::string asked = text(file, "execution", "thread_policy"); !asked.empty()) return asked;
+  if (std::string asked = gate::config_text(file, "execution", "thread_policy"); !asked.empty())
+    return asked;
   for (const auto& row : file.rows) {
     if (!row.thread_policy.name.empty()) return row.thread_policy.name;
   }
@@ -83,18 +70,19 @@ std::string scope_word(const std::string& scope) {
 }  // namespace
 
 bool is_matrix(const results::ResultFile& file) {
-  return !text(file, "selection", "scenario").empty() && !text(file, "selection", "mode").empty();
+  return !gate::config_text(file, "selection", "scenario").empty() &&
+         !gate::config_text(file, "selection", "mode").empty();
 }
 
 Regime regime_of(const results::ResultFile& file) {
   Regime regime;
-  regime.scenario = text(file, "selection", "scenario");
-  regime.mode = text(file, "selection", "mode");
-  regime.device = text(file, "execution", "device", "none");
+  regime.scenario = gate::config_text(file, "selection", "scenario");
+  regime.mode = gate::config_text(file, "selection", "mode");
+  regime.device = gate::device_of(file);
   if (regime.mode == "pipeline") {
-    regime.scope = text(file, "execution", "pipeline_scope", kDecode);
-    regime.batch_size = integer(file, "execution", "batch_size");
-    regime.workers = integer(file, "execution", "workers");
+    regime.scope = gate::config_text(file, "execution", "pipeline_scope", kDecode);
+    regime.batch_size = integer(file, "batch_size");
+    regime.workers = integer(file, "workers");
   }
   regime.thread_policy = thread_policy(file, regime.mode);
   regime.machine_profile = file.machine_profile;
@@ -136,11 +124,11 @@ std::string heading(const Regime& regime) {
 }
 
 double slow_item_s(const results::ResultFile& file) {
-  if (const Json* given = find(file, "execution", "slow_threshold_sec_per_item")) {
+  if (const Json* given = gate::config_value(file, "execution", "slow_threshold_sec_per_item")) {
     if (given->is_number() && given->get<double>() > 0) return given->get<double>();
   }
-  const bool video = text(file, "selection", "media") == "video" ||
-                     text(file, "selection", "scenario").starts_with("video");
+  const bool video = gate::config_text(file, "selection", "media") == "video" ||
+                     gate::config_text(file, "selection", "scenario").starts_with("video");
   return video ? kSlowVideoS : kSlowImageS;
 }
 
@@ -150,7 +138,7 @@ std::string slow_marker(const results::ResultFile& file, const std::string& unit
 
 std::vector<std::string> configured_transforms(const results::ResultFile& file) {
   std::vector<std::string> names;
-  const Json* list = find(file, "selection", "transforms");
+  const Json* list = gate::config_value(file, "selection", "transforms");
   if (list == nullptr || !list->is_array()) return names;
   for (const auto& name : *list) {
     if (name.is_string()) names.push_back(name.get<std::string>());

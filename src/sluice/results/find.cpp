@@ -14,8 +14,9 @@ namespace {
 
 /// The other JSON files of a run folder: met when a folder of run folders is given.
 bool other_document(const fs::path& path) {
-  static constexpr const char* kNames[] = {"env.json",  "verdict.json", "trace.json",
-                                           "eval.json", "metrics.json", "run_summary.json"};
+  static constexpr const char* kNames[] = {"env.json",      "verdict.json",    "trace.json",
+                                           "eval.json",     "metrics.json",    "run_summary.json",
+                                           "manifest.json", "validation.json", "coverage.json"};
   const std::string name = path.filename().string();
   return name.front() == '.' ||
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);

@@ -13,6 +13,9 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_bench(root, context);
   add_plan(root, context);
   add_run(root, context);
+  add_coverage(root, context);
+  add_validate(root, context);
+  add_publish(root, context);
   add_report(root, context);
   add_compare(root, context);
   add_ratio(root, context);

@@ -11,6 +11,7 @@ void add_all_commands(CLI::App& root, Context& context);
 
 void add_bench(CLI::App& root, Context& context);
 void add_compare(CLI::App& root, Context& context);
+void add_coverage(CLI::App& root, Context& context);
 void add_completion(CLI::App& root, Context& context);
 void add_data(CLI::App& root, Context& context);
 void add_data_stage(CLI::App& data, Context& context);  // under `data`
@@ -22,7 +23,9 @@ void add_peers(CLI::App& root, Context& context);
 void add_report(CLI::App& root, Context& context);
 void add_ratio(CLI::App& root, Context& context);
 void add_run(CLI::App& root, Context& context);
+void add_publish(CLI::App& root, Context& context);
 void add_quick(CLI::App& root, Context& context);
+void add_validate(CLI::App& root, Context& context);
 void add_worker(CLI::App& root, Context& context);
 
 }  // namespace sluice::cli

@@ -1,0 +1,69 @@
+// sluice/cli/publish.cpp - `sluice publish`: a snapshot of result files for everybody.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/gate/publish.h"
+
+#include "sluice/cli/commands.h"
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+struct PublishArgs {
+  std::string from;
+  std::string to;
+  std::string purpose;
+  std::string machine;
+  std::string notes;
+  bool force = false;
+};
+
+Result<ExitCode> run_publish(const PublishArgs& args, const Globals& globals) {
+  gate::PublishOptions options;
+  options.from = args.from;
+  options.to = args.to;
+  options.purpose = args.purpose;
+  options.machine = args.machine;
+  options.notes = args.notes;
+  options.force = args.force;
+  SLUICE_TRY(const auto published, gate::publish(options));
+  std::string text;
+  if (globals.json) {
+    text = results::to_text(published.manifest);
+  } else {
+    text = fmt::format("{}: {} result file{} and {}\n", printable(args.to), published.files.size(),
+                       published.files.size() == 1 ? "" : "s", gate::kManifestName);
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_publish(CLI::App& root, Context& context) {
+  auto args = std::make_shared<PublishArgs>();
+  CLI::App* sub =
+      add_command(root, context, "publish",
+                  "Write a snapshot of sound result files without private paths, names and secrets",
+                  [args, &context] { return run_publish(*args, context.globals); });
+  sub->add_option("--from", args->from, "Run folder or result file")->required()->type_name("DIR");
+  sub->add_option("--to", args->to, "Folder that becomes the snapshot")
+      ->required()
+      ->type_name("DIR");
+  sub->add_option("--purpose", args->purpose, "What it is for: paper, release")
+      ->required()
+      ->type_name("TEXT");
+  sub->add_option("--machine", args->machine, "What people call the machine: c4-standard-16")
+      ->required()
+      ->type_name("TEXT");
+  sub->add_option("--notes", args->notes, "What a reader should know")->type_name("TEXT");
+  sub->add_flag("--force", args->force, "Replace the snapshot that is there");
+  add_examples(*sub, {"sluice publish --from runs/rgb --to published/paper-c4-20260131 --purpose "
+                      "paper --machine c4-standard-16"});
+}
+
+}  // namespace sluice::cli

@@ -181,7 +181,7 @@ class Check(Peers):
         self.assertIn("run: sluice peers install torch", rows["pillow", "pipeline"]["reason"])
         out, _ = self.run_program("peers", "check", "pillow")
         self.assertIn("56/57", out)
-        self.assertIn("image-rgb Resize: TypeError: no", out)
+        self.assertIn("image-rgb: TypeError: no: Resize", out)
 
     def test_bad_workers_are_failures_with_a_reason(self):
         self.run_program("peers", "install")

@@ -85,18 +85,24 @@ std::string support_text(const peers::SupportAnswer& answer) {
   return answer.reason.empty() ? fmt::format("{}/{}", answer.supported, answer.asked) : "-";
 }
 
-/// Transforms with the same reason share a line, and so do all that the library does not have.
+/// `text` with every `word` in it left out, so that reasons which differ in it alone are one.
+std::string without(std::string text, const std::string& word) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 3))
+    text.replace(at, word.size(), "...");
+  return text;
+}
+
+/// Transforms with the same reason share a line.
 void print_reasons(const CheckReport& report) {
   for (const peers::SupportAnswer& answer : report.support) {
     if (!answer.reason.empty()) fmt::print("  {}: {}\n", answer.scenario, answer.reason);
     std::map<std::string, std::vector<std::string>> by_reason;
     for (const auto& [name, reason] : answer.unsupported) {
       const std::string transform = name.substr(name.rfind('/') + 1);
-      const std::string absent = fmt::format("{} has no {}", report.library, transform);
-      by_reason[reason == absent ? "it has no such operation" : reason].push_back(transform);
+      by_reason[without(reason, transform)].push_back(transform);
     }
     for (const auto& [reason, transforms] : by_reason)
-      fmt::print("  {} {}: {}\n", answer.scenario, join(transforms), reason);
+      fmt::print("  {}: {}: {}\n", answer.scenario, reason, join(transforms));
   }
 }
 

@@ -114,7 +114,10 @@ class Wave {
 
  private:
   static void describe(Row& row, const SubjectSpec& spec) {
-    if (terminal(row)) row = Row{};  // measured again from the start
+    if (terminal(row)) {  // measured again from the start
+      Row fresh;
+      row = std::move(fresh);
+    }
     row.case_name = spec.case_name;
     row.params = spec.params;
     row.library = spec.library;

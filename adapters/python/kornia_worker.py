@@ -178,11 +178,11 @@ class Kornia(TensorAdapter):
         super().open()
         self.operators = Operators(self.torch, self.place)
 
-    def transform(self, spec):
+    def transform(self, spec, **more):
         """The library's own module."""
         if spec.transform not in BUILDERS:
             raise Unsupported(f"kornia has no {spec.transform}")
-        return BUILDERS[spec.transform](self.operators, spec.params)
+        return BUILDERS[spec.transform](self.operators, spec.params, **more)
 
     def build(self, spec):
         call = self.clip_call(spec) if spec.is_clip else self.image_call(spec)

@@ -17,6 +17,15 @@ ADAPTERS = {"albumentationsx": ("albumentationsx_worker", "AlbumentationsX"),
             "pillow": ("pillow_worker", "Pillow")}
 
 
+def prepare_readers():
+    """Loaded before loader processes are forked: these would do it in every epoch, and for good hang where a library that
+    is linked with CUDA is first loaded in a child of a process that uses the device."""
+    import cv2  # noqa: F401
+    import PIL.Image
+    import torchvision.io  # noqa: F401
+    PIL.Image.preinit()
+
+
 def piped(library):
     """The library's adapter, with torch beside it and recipes instead of single transforms."""
     module, name = ADAPTERS[library]
@@ -28,8 +37,8 @@ def piped(library):
 
         def open(self):
             import torch.utils.data  # noqa: F401
-            import cv2  # noqa: F401  (clips of the decode scopes)
             super().open()
+            prepare_readers()
 
     adapter = Piped()
     adapter.in_thirds = getattr(module, "IN_CHUNKS", ())  # with nine channels called on each RGB third

@@ -163,6 +163,8 @@ class KorniaRecipes(Library):
         """A module that takes batches."""
         if spec.is_clip and name in BY_CLIP:
             return modules().PerClip(self.adapter.clip_call(spec))
+        if name == "Affine":  # wants one entry of each parameter per image
+            return modules().PerSize(functools.partial(self.adapter.transform, spec))
         module = self.adapter.transform(spec)
         if spec.channels != 3 and name in self.adapter.in_thirds:
             module = modules().InThirds(module)
@@ -217,7 +219,17 @@ def modules():
         def forward(self, clips):
             return torch.stack([self.call(clip) for clip in clips])
 
-    return types.SimpleNamespace(InThirds=InThirds, PerClip=PerClip)
+    class PerSize(torch.nn.Module):
+        """A module that is made for one size of batch: the last of an epoch may be smaller."""
+
+        def __init__(self, make):
+            super().__init__()
+            self.make = functools.cache(make)
+
+        def forward(self, batch):
+            return self.make(frames=len(batch))(batch)
+
+    return types.SimpleNamespace(InThirds=InThirds, PerClip=PerClip, PerSize=PerSize)
 
 
 def without_gradients(call):

@@ -17,8 +17,6 @@ import dali_worker  # noqa: E402
 PARAMS = {
     **peer.PARAMS,
     "VerticalFlip": {},
-    "Affine": {"angle": 25, "shift": [20, 20], "scale": 2.0, "shear": [10, 15], "interpolation": "bilinear",
-               "border_mode": "constant", "fill": 0, "reference_size": 512},
     "ColorJitter": {"brightness": 0.5, "contrast": 1.5, "saturation": 1.5, "hue": 0.5},
     "GaussianNoise": {"mean": 0, "std": 0.44, "per_channel": True},
     "Equalize": {"mode": "pil"},

@@ -1,5 +1,8 @@
 # tests/adapters/epochs_test.py - how epochs are built, consumed and accounted, with recipes made up here.
 # SPDX-License-Identifier: Apache-2.0
+import subprocess
+import sys
+import tempfile
 import time
 import unittest
 
@@ -9,9 +12,10 @@ peer.enter("torch")
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
+from PIL import Image  # noqa: E402
 from pipeline_worker import piped  # noqa: E402
 from sluice_worker import Failed, Spec, Unsupported  # noqa: E402
-from sluice_worker.epochs import DECODE_COPY, MEMORY, Epochs, Samples, loader_reason, to_device  # noqa: E402
+from sluice_worker.epochs import DECODE, DECODE_COPY, MEMORY, Epochs, Samples, loader_reason, to_device  # noqa: E402
 from sluice_worker.media import frame_indices  # noqa: E402
 from sluice_worker.modes.pipeline import Pipeline  # noqa: E402
 
@@ -96,6 +100,13 @@ class EpochsTest(unittest.TestCase):
         with self.assertRaises(Exception) as caught:
             list(ragged.batches())
         self.assertRegex(loader_reason(caught.exception), r"^RuntimeError: .*equal size")
+
+    def test_a_device_that_gives_up_fails(self):
+        def full(n):
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
+
+        with self.assertRaises(Failed):
+            Pipeline.tried(lambda: full(0), Unsupported)
 
     def test_bad_files_fail_and_libraries_refuse(self):
         def bad(n):
@@ -187,6 +198,57 @@ class SplitRecipeTest(unittest.TestCase):
                 self.assertFalse(torch.equal(split[0], split[1]))
                 self.assertTrue(torch.equal(split[0][0], split[0][2]))
 
+    def test_fixed_parameters_reach_every_image_of_a_batch(self):
+        images = [peer.picture(n, 224, 224) for n in range(3)]
+        alone, split = self.both("kornia", "Affine", "image-rgb", images)  # its Affine wants them once per image
+        self.assertTrue(torch.allclose(alone, split, atol=1e-4))
+
+    def test_the_main_process_draws_from_the_seed(self):
+        for library in ("torchvision", "kornia"):
+            with self.subTest(library):
+                adapter = piped(library)
+                adapter.open()
+                recipe = adapter.recipes.recipe(Spec.read(peer.spec("Rotate")), CPU, True)
+                samples = Samples([adapter.recipes.sample(peer.picture(1, 230, 240))] * 2, recipe.item)
+                for workers in (0, 2):
+                    whole = Epochs(recipe, samples, {"batch_size": 2, "scope": MEMORY, "workers": workers}, 1, CPU)
+                    self.assertTrue(torch.equal(whole.first_batch(), whole.first_batch()), f"{workers} workers")
+
+
+class Importing:
+    """A recipe's work on one item; answers how many modules it was the first to load."""
+
+    def __init__(self, item):
+        self.item = item
+
+    def __call__(self, sample):
+        before = set(sys.modules)
+        self.item(sample)
+        return torch.full((1, 1), len(set(sys.modules) - before))
+
+
+class ReadersTest(unittest.TestCase):
+    def test_loader_processes_load_no_reader(self):
+        with tempfile.TemporaryDirectory(prefix="sluice-readers-") as folder:
+            path = f"{folder}/0.jpg"
+            Image.fromarray(peer.picture(0)).save(path)
+            for library in ("albumentationsx", "torchvision", "kornia", "pillow"):
+                with self.subTest(library):  # each in a process of its own: others have loaded theirs by now
+                    done = subprocess.run([sys.executable, "-B", __file__, library, path], capture_output=True, text=True)
+                    self.assertEqual(done.stdout.strip(), "0", done.stderr[-800:])
+
+
+def modules_loaded_by_readers(library, path):
+    adapter = piped(library)
+    adapter.open()
+    reader = Importing(lambda name: adapter.recipes.read(name, Spec.read(peer.spec("HorizontalFlip"))))
+    recipe = Scripted(reader)
+    whole = Epochs(recipe, Samples([path], recipe.item), {"batch_size": 1, "scope": DECODE, "workers": 1}, 1, CPU)
+    return int(whole.first_batch().sum())
+
 
 if __name__ == "__main__":
-    unittest.main()
+    if len(sys.argv) == 3 and sys.argv[2].endswith(".jpg"):
+        print(modules_loaded_by_readers(*sys.argv[1:]))
+    else:
+        unittest.main()

@@ -135,6 +135,8 @@ PARAMS = {
     "RandomCrop224": {"height": 224, "width": 224},
     "RandomResizedCrop": {"size": [224, 224], "scale": [0.08, 1.0], "ratio": [0.75, 1.3333], "interpolation": "bilinear"},
     "Rotate": {"angle_range": [-45, 45], "interpolation": "nearest", "border_mode": "constant", "fill": 0},
+    "Affine": {"angle": 25, "shift": [20, 20], "scale": 2.0, "shear": [10, 15], "interpolation": "bilinear",
+               "border_mode": "constant", "fill": 0, "reference_size": 512},
     "GaussianBlur": {"sigma": 2.0, "kernel_size": [5, 5]},
     "Posterize": {"bits": 4},
     "Brightness": {"brightness_limit": [0.2, 0.2]},

@@ -47,6 +47,10 @@ class ScriptedMode:
             raise Failed("wrong: 3 of 9 values differ from the reference")
         if self.case == "raises":
             raise RuntimeError("not implemented for 'Byte'\nmore")
+        if self.case == "lost":
+            raise RuntimeError("CUDA error: device-side assert triggered")
+        if self.case == "full":
+            raise type("OutOfMemoryError", (RuntimeError,), {})("CUDA out of memory. Tried to allocate 2 GiB.")
         return {"digest": "d", "shape": [1], "dtype": "uint8"}
 
     def preflight(self, slow_item_s, items):
@@ -144,6 +148,11 @@ class ProtocolTest(unittest.TestCase):
         self.ready("raises")
         raised = self.ask("check")
         self.assertEqual((raised["code"], raised["reason"]), ("unsupported", "RuntimeError: not implemented for 'Byte'"))
+
+    def test_a_device_that_gives_up_is_no_verdict_on_the_library(self):
+        for case in ("lost", "full"):  # failed: the supervisor replaces the process
+            self.ready(case)
+            self.assertEqual(self.ask("check")["code"], "failed")
 
     def test_support_asks_case_by_case(self):
         cases = [{"case": f"a/{name}", "spec": {"transform": name}} for name in ("fine", "absent", "refused")]

@@ -23,6 +23,13 @@ class Failed(Exception):
     """Something is wrong: a bad request, a wrong output."""
 
 
+def is_device_problem(problem):
+    """True for what torch raises when device memory is used up or the CUDA context is lost: no verdict on the library, and
+    a process that must be replaced."""
+    kinds = {kind.__name__ for kind in type(problem).__mro__}
+    return bool(kinds & {"OutOfMemoryError", "AcceleratorError"}) or "CUDA error" in str(problem)
+
+
 class Params(dict):
     """Canonical parameters of a transform; a missing one is a fault of the plan, not of the library."""
 

@@ -46,6 +46,12 @@ def contiguity_problem(output):
     return "" if whole else "the output is not contiguous in memory"
 
 
+def device_problem(output, device):
+    """'' unless a tensor has left the device that the row is for."""
+    where = getattr(getattr(output, "device", None), "type", device)  # arrays of NumPy have no type there
+    return "" if where == device else f"the output is on device '{where}', the row is for '{device}'"
+
+
 def expected_sizes(spec, height, width):
     """The (height, width) pairs that the definition allows. A pixel of rounding is allowed where a ratio is kept."""
     name, params = spec.transform, spec.params

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Subset
 
+from .adapter import is_device_problem
 from .media import BadFile
 
 MEMORY = "memory_dataloader_augment"
@@ -51,8 +52,8 @@ def loader_reason(problem):
 
 
 def is_library_problem(problem):
-    """False for a file that cannot be read and for a loader process that was killed."""
-    return not isinstance(problem, BadFile) and "killed by signal" not in str(problem)
+    """False for a file that cannot be read, a loader process that was killed and a device that gave up."""
+    return not isinstance(problem, BadFile) and "killed by signal" not in str(problem) and not is_device_problem(problem)
 
 
 class Samples(Dataset):
@@ -145,6 +146,9 @@ class Epochs:
         """In every loader process. Process 0 makes the first batch, so that it is the same for any number of them."""
         if self.single_threads is not None:
             self.single_threads()
+        self.seed_process(worker_id)
+
+    def seed_process(self, worker_id):
         seed = (self.seed + worker_id) % 2**32
         random.seed(seed)
         np.random.seed(seed)
@@ -171,6 +175,8 @@ class Epochs:
         """One epoch: a loader is built, used up and gone when it ends."""
         if self.workers == 0:
             self.start_process(0)
+        elif self.recipe.on_device:  # the part of this process draws too
+            self.seed_process(0)
         dataset = self.samples if dataset is None else dataset
         for batch in drained(self.loader(dataset, self.batch_size, self.workers)):
             yield self.consume(batch)

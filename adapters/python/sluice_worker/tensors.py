@@ -1,8 +1,20 @@
 # adapters/python/sluice_worker/tensors.py - what the libraries on torch have in common: CHW tensors, devices, memory.
 # SPDX-License-Identifier: Apache-2.0
 import operator
+import sys
 
 from .adapter import Adapter
+
+
+def give_back_device_memory():
+    """Between cases: what torch keeps for later, else the peaks of a case depend on the cases before it."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return
+    clear_workspaces = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)  # 32 MiB on recent devices, never freed
+    if clear_workspaces is not None:
+        clear_workspaces()
+    torch.cuda.empty_cache()
 
 
 class TensorAdapter(Adapter):
@@ -44,6 +56,9 @@ class TensorAdapter(Adapter):
             "peak_allocated_bytes": int(cuda.max_memory_allocated()),
             "peak_reserved_bytes": int(cuda.max_memory_reserved()),
         }
+
+    def forget(self):
+        give_back_device_memory()
 
     def in_chunks(self, call, channels=3):
         """`call` on each group of three channels, joined again: for operations that know red, green and blue only."""

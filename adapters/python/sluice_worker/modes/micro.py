@@ -68,7 +68,7 @@ class Micro:
         for source, item in zip(self.sources[:count], self.items[:count]):
             for _ in range(draws):
                 output = self.adapter.materialise(self.call(item))
-                problem = checks.contiguity_problem(output)
+                problem = checks.contiguity_problem(output) or checks.device_problem(output, self.adapter.session.device)
                 if problem:
                     raise Failed(problem)
                 yield source, self.adapter.to_array(output)

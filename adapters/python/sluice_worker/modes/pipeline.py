@@ -6,10 +6,11 @@ import hashlib
 import math
 
 from ..adapter import Failed, Spec, Unsupported, set_threads
-from ..checks import expected_sizes, frames_problem, repeated, synthetic
+from ..checks import device_problem, expected_sizes, frames_problem, repeated, synthetic
 from ..inputs import open_shared
 from ..media import media_files
 from ..refusals import refusing_ignored_arguments
+from ..tensors import give_back_device_memory
 
 CROP_SIDE = 224  # what a crop leaves before the transform measured, whatever the input
 SYNTHETIC_SIZE = (240, 256)  # height, width
@@ -101,6 +102,9 @@ class Pipeline:
         if tuple(batch.shape) not in [(items, *shape) for shape in shapes]:
             meant = " or ".join(str((items, *shape)) for shape in shapes)
             raise Failed(f"{name}: the batch has shape {tuple(batch.shape)}, {meant} is meant")
+        problem = device_problem(batch, self.device().type) if recipe.on_device else ""
+        if problem:
+            raise Failed(f"{name}: {problem}")
         if not torch.isfinite(batch).all():
             raise Failed(f"{name}: the batch has values that are not finite")
         if recipe.statistics is not None:
@@ -158,3 +162,4 @@ class Pipeline:
     def release(self):
         self.epochs = self.spec = self.recipe = None
         self.adapter.forget()
+        give_back_device_memory()  # batches are copied to the device from libraries of the host too

@@ -18,8 +18,8 @@ ADAPTERS = {"albumentationsx": ("albumentationsx_worker", "AlbumentationsX"),
 
 
 def prepare_readers():
-    """Loaded before loader processes are forked: these would do it in every epoch, and for good hang where a library that
-    is linked with CUDA is first loaded in a child of a process that uses the device."""
+    """Loaded before loader processes are forked: these would do it again in every epoch, inside the timer (for kornia that
+    is a thousand modules). Nor is a library that is linked with CUDA to be first loaded in a child of a process on a device."""
     import cv2  # noqa: F401
     import PIL.Image
     import torchvision.io  # noqa: F401

@@ -10,9 +10,6 @@ const MediaPolicy& media_policy(Media media) {
                                          .slow_item_s = 0.05,
                                          .preflight_items = 10,
                                          .max_preflight_s = 60,
-                                         .max_warmup_passes = 1000,
-                                         .warmup_items = 10,
-                                         .min_samples = 10,
                                          .unit = "img/s",
                                          .item = "image",
                                          .slow_marker = "≤20 img/s"};
@@ -21,9 +18,6 @@ const MediaPolicy& media_policy(Media media) {
                                          .slow_item_s = 2.0,
                                          .preflight_items = 3,
                                          .max_preflight_s = 120,
-                                         .max_warmup_passes = 100,
-                                         .warmup_items = 3,
-                                         .min_samples = 5,
                                          .unit = "clips/s",
                                          .item = "clip",
                                          .slow_marker = "≤0.5 clips/s"};

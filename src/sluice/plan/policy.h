@@ -15,9 +15,6 @@ struct MediaPolicy {
   double slow_item_s;            // at or above this per item a row is early-stopped
   std::int64_t preflight_items;  // measured to find that out
   double max_preflight_s;        // after this the row is early-stopped whatever it did
-  int max_warmup_passes;         // upper bound of untimed passes before a sample
-  std::int64_t warmup_items;     // of the items that a warm-up repeats
-  int min_samples;               // before a stop rule may end a row
   std::string_view unit;         // of rates
   std::string_view item;         // "image", for messages
   std::string_view slow_marker;  // what tables show for an early-stopped row

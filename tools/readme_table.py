@@ -4,8 +4,8 @@
 """usage: readme_table.py [--check] [FILE.md...]    README.md unless told; --check changes nothing, exit 1 when stale
 
 Between `<!-- results: docs/results/NAME.json -->` and `<!-- /results -->` stands one line with machine and commit, one
-table and, where peers were measured beside us, the ratio to each: computed from the raw samples of that result file. No
-number is typed by hand.
+table and, where peers were measured beside us, the ratio to each: computed from the raw samples of that result file. Where a folder
+is named, a summary by library of the matrix in it. No number is typed by hand.
 """
 import json
 import math
@@ -65,12 +65,65 @@ def ratio_lines(document):
 
 
 def table(document, name):
+    head = [headline(document, name), "", "| case | library | median over runs | spread (CV) | runs |", "|---|---|---|---|---|"]
+    return "\n".join(head + [table_row(row) for row in document["rows"]] + ratio_lines(document)) + "\n"
+
+
+def matrix_rates(documents):
+    """{case: {library: (median rate, comparable)}} of the rows that were measured; of OpenCV's two builds the faster."""
+    cases = {}
+    for document in documents:
+        for row in document["rows"]:
+            if row["status"] != "ok":
+                continue
+            library = row["library"].removesuffix("-wheel")
+            cell = (statistics.median(run_rates(row)), "not_comparable" not in row)
+            cases.setdefault(row["case"], {})
+            cases[row["case"]][library] = max(cell, cases[row["case"]].get(library, cell))
+    return cases
+
+
+def matrix_table(documents, name):
+    """One line per library: rows, median, wins among comparable rows, and the geometric mean of its rate over the first library's."""
+    cases = matrix_rates(documents)
+    libraries = list(dict.fromkeys(library for rates in cases.values() for library in rates))
+    asked = len({row["case"] for document in documents for row in document["rows"]})
+    wins = dict.fromkeys(libraries, 0)
+    for rates in cases.values():
+        able = {library: rate for library, (rate, comparable) in rates.items() if comparable}
+        if len(able) > 1:
+            wins[max(able, key=able.get)] += 1
+    first = libraries[0]
+    lines = [headline(documents[0], name), "", f"| library | rows measured | median of its rows | fastest of comparable rows | times {first}, same rows |",
+             "|---|---|---|---|---|"]
+    for library in libraries:
+        own = [rates[library][0] for rates in cases.values() if library in rates]
+        logs = [math.log(rates[library][0] / rates[first][0]) for rates in cases.values() if library in rates and first in rates]
+        lines.append(f"| {library} | {len(own)} of {asked} | {rounded(statistics.median(own))} {documents[0]['rows'][0]['unit']} "
+                     f"| {wins[library]} | {math.exp(statistics.mean(logs)):.2f} × ({len(logs)} rows) |")
+    return "\n".join(lines) + "\n"
+
+
+def hand_lines(documents, name):
+    """Of every library that stands beside a loop by hand: the paired ratio to it, over its cases."""
+    rows = {(row["case"], row["library"]): row for document in documents for row in document["rows"] if row["status"] == "ok"}
+    lines = [headline(documents[0], name), ""]
+    for library in sorted({library for _, library in rows if ("hand-" + library) in {other for _, other in rows}}):
+        ratios = []
+        for case in [case for case, other in rows if other == library and (case, "hand-" + library) in rows]:
+            document = {"rows": [rows[case, library], rows[case, "hand-" + library]]}
+            ratios.append(paired_ratio(document, {"case": case, "library": library, "peer": "hand-" + library}))
+        points = [ratio for ratio, _ in ratios]
+        lines.append(f"- {library} through our worker is **{math.exp(statistics.mean(map(math.log, points))):.3f} ×** the loop by hand "
+                     f"({min(points):.3f} to {max(points):.3f} over {len(points)} transforms, {ratios[0][1]} pairs each)")
+    return "\n".join(lines) + "\n"
+
+
+def headline(document, name):
     environment = document["environment"]
     cpu = environment["cpu"]["model_name"] or environment["cpu"]["part"] or "unknown CPU"
-    head = [f"{cpu}, {environment['cores']['usable']} cores (`{document['machine_profile']}`), "
-            f"commit {document['tool']['git']}, from [{name}]({name}):", "",
-            "| case | library | median over runs | spread (CV) | runs |", "|---|---|---|---|---|"]
-    return "\n".join(head + [table_row(row) for row in document["rows"]] + ratio_lines(document)) + "\n"
+    return (f"{cpu}, {environment['cores']['usable']} cores (`{document['machine_profile']}`), "
+            f"commit {document['tool']['git']}, from [{name}]({name}):")
 
 
 def filled(text, root):
@@ -78,6 +131,10 @@ def filled(text, root):
         path = root / place.group(2)
         if not path.exists():
             return place.group(1) + "_No result is published yet._\n" + place.group(4)
+        if path.is_dir():
+            documents = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(path.rglob("*_results.json"))]
+            by_hand = any(row["library"].startswith("hand-") for document in documents for row in document["rows"])
+            return place.group(1) + (hand_lines if by_hand else matrix_table)(documents, place.group(2)) + place.group(4)
         document = json.loads(path.read_text(encoding="utf-8"))
         return place.group(1) + table(document, place.group(2)) + place.group(4)
     return PLACE.sub(fill, text)

@@ -37,8 +37,8 @@ struct LaunchOptions {
   std::vector<std::string> command;  // argv of the worker program
   std::filesystem::path log_file;    // its stdout and stderr; appended
   std::size_t environment_padding =
-      0;               // bytes of an extra variable: shifts the stack, so that layout luck is noise
-  CpuList cpus;        // empty: not pinned
+      0;         // bytes of an extra variable: shifts the stack, so that layout luck is noise
+  CpuList cpus;  // empty: not pinned
   std::map<std::string, std::string> environment;  // added to ours; replaces what is there
   int cancel_fd = -1;  // waits for answers end when this becomes readable
 };

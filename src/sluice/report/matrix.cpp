@@ -258,7 +258,9 @@ void sum_up(MatrixTable& table) {
     std::sort(medians.begin(), medians.end());
     column.measured = medians.size();
     if (!medians.empty()) column.median = quantile(medians, 0.5);
-    if (versions.size() == 1) column.version = printable(*versions.begin());
+    constexpr std::size_t kMostVersions = 2;  // the builds of a shared column
+    if (versions.size() <= kMostVersions)
+      column.version = printable(join({versions.begin(), versions.end()}, " / "));
   }
   table.gpu_memory = table.gpu_memory || table.regime.device != "none";
 }

@@ -24,7 +24,7 @@ struct MatrixCell {
 
 struct MatrixColumn {
   std::string library;
-  std::string version;       // "" when its rows do not agree on one
+  std::string version;       // "4.6.0 / 5.0.0" for two builds; "" for more
   std::size_t measured = 0;  // rows with a number of their own: ok, not stopped early
   std::optional<double> median;
 };

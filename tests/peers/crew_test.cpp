@@ -168,10 +168,11 @@ TEST_F(CrewTest, AnExcludedLibraryIsNotAsked) {
   use({"a", "b"});
   Crew crew(options, context);
   ASSERT_TRUE(crew.start());
-  const auto rows = crew.measure(CrewCase{"c0", {}, Json::object(), {{"b", "crashes here"}}}, 0);
+  const auto rows = crew.measure(
+      CrewCase{"c0", {}, Json::object(), {{"b", {RowStatus::skipped, "crashes here"}}}}, 0);
   ASSERT_TRUE(rows);
   EXPECT_EQ(rows->at(0).status, RowStatus::ok);
-  EXPECT_EQ(rows->at(1).status, RowStatus::unsupported);
+  EXPECT_EQ(rows->at(1).status, RowStatus::skipped);
   EXPECT_EQ(rows->at(1).reason, "crashes here");
   EXPECT_TRUE(std::all_of(world.measured.begin(), world.measured.end(),
                           [](const auto& taken) { return taken.name == "a"; }));

@@ -59,7 +59,7 @@ results::Timing timing_of(const plan::RunConfig& config) {
 
 /// What is said once per file beside its rows.
 Json remarks_of(const plan::Job& job, const Media& media) {
-  Json summary = Json::object();
+  Json summary = Json{{"device", job.device}};  // "none" where a library stays on the host
   if (job.scenario == "image-rgb" && job.mode == plan::Mode::micro && job.device == "none") {
     Json published = Json::object();
     for (const plan::Case& one : job.cases) {

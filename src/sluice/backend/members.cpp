@@ -120,7 +120,7 @@ peers::CrewCase crew_case_of(const plan::Plan& plan, std::size_t number) {
     const auto& excluded = job.cases[number].excluded;
     if (!excluded) continue;
     for (const std::string& library : job.row_libraries)
-      result.excluded.emplace(library, excluded->reason);
+      result.excluded[library] = {excluded->status, excluded->reason};
   }
   return result;
 }

@@ -4,6 +4,7 @@
 #include "sluice/cli/commands.h"
 #include "sluice/cli/run_flags.h"
 #include "sluice/core/file.h"
+#include "sluice/core/log.h"
 #include "sluice/measure/cpu_list.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
@@ -85,6 +86,8 @@ void show(const Context& context, const plan::Plan& plan, const backend::LocalRe
 Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
                           const SamplingFlags& sampling) {
   SLUICE_TRY(const plan::RunConfig config, load_config(flags, context.globals));
+  for (const std::string& note : config.notes)
+    log::warn("{}", note);
   if (config.on_cloud()) {
     return Error{Errc::usage,
                  fmt::format("cloud.provider {}: this build has no GCP backend; --local drops the "

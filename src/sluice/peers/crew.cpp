@@ -98,7 +98,8 @@ class Crew::Impl {
       parts[p].row = described(players_[p], one);
       if (const auto known = one.excluded.find(players_[p].member.library);
           known != one.excluded.end()) {
-        fail(parts[p], {Errc::unsupported, known->second});
+        parts[p].row.status = known->second.status;
+        parts[p].row.reason = known->second.reason;
         continue;
       }
       if (auto ready = bring_to_start(players_[p], parts[p], one); !ready) {

@@ -27,12 +27,18 @@ struct Member {
   std::string absent;  // why it cannot be started; its rows are then `unsupported` with this reason
 };
 
+/// A library that is known not to work in a case: what its row says without being asked.
+struct Excluded {
+  measure::RowStatus status = measure::RowStatus::unsupported;
+  std::string reason;
+};
+
 /// One case, measured in every member.
 struct CrewCase {
   std::string name;
   std::map<std::string, std::string> params;
-  Json spec;                                    // sent with `prepare`
-  std::map<std::string, std::string> excluded;  // library: why it is not even asked
+  Json spec;                                 // sent with `prepare`
+  std::map<std::string, Excluded> excluded;  // by library
 };
 
 struct CrewOptions {

@@ -97,7 +97,11 @@ void read_execution(Reader& reader, Execution& execution) {
       or_null(config::one_of({"micro-single", "pipeline-default", "pipeline-single-worker"})),
       "null: micro-single, in pipelines pipeline-default");
   reader.read("refresh_requirements", execution.refresh_requirements, Plain<bool>{},
-              "install an environment again when its requirement file has changed");
+              "must be false: environments are pinned, `sluice peers install` makes them again");
+  if (execution.refresh_requirements) {
+    reader.fail("refresh_requirements",
+                "true is not supported: a run installs nothing, `sluice peers install` does");
+  }
   reader.read("slow_threshold_sec_per_item", execution.slow_threshold_sec_per_item,
               or_null(config::above(0.0)),
               "at or above this a row is early-stopped; null: 0.05 per image, 2 per clip");

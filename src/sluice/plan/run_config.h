@@ -58,7 +58,7 @@ struct Execution {
   Scope pipeline_scope = Scope::decode_dataloader_augment;
   std::string device = "none";
   std::optional<std::string> thread_policy;
-  bool refresh_requirements = true;
+  bool refresh_requirements = false;
   std::optional<double> slow_threshold_sec_per_item;
   std::optional<std::int64_t> slow_preflight_items;
   bool disable_slow_skip = false;

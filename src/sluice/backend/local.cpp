@@ -7,10 +7,12 @@
 #include "sluice/backend/members.h"
 #include "sluice/backend/visit.h"
 #include "sluice/core/file.h"
+#include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/measure/runner.h"
 #include "sluice/peers/crew.h"
+#include "sluice/peers/places.h"
 #include "sluice/peers/semantics.h"
 #include "sluice/plan/published.h"
 #include "sluice/scenario/scenario.h"
@@ -25,22 +27,6 @@ namespace sluice::backend {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Decoded inputs may be gigabytes: they go when the run ends, however it ends.
-class Scratch {
- public:
-  explicit Scratch(fs::path folder) : folder_(std::move(folder)) {}
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  [[nodiscard]] const fs::path& folder() const { return folder_; }
-
- private:
-  fs::path folder_;
-};
 
 results::Timing timing_of(const plan::RunConfig& config) {
   const bool pipeline = config.mode() == plan::Mode::pipeline;
@@ -99,8 +85,8 @@ class LocalRun {
     SLUICE_TRY(where.profile, profile_of_visit(visit));
     SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
 
-    const Scratch scratch(folder.path() / "inputs");
-    SLUICE_TRY(const Media media, prepare_media(config, scratch.folder(), progress_));
+    const FolderGuard scratch(folder.path() / "inputs");  // may be gigabytes
+    SLUICE_TRY(const Media media, prepare_media(config, scratch.path(), progress_));
     SLUICE_TRY(results::ResultFile head, begin_visit(visit));
     head.run_config = plan::to_json(config);
     head.dataset = media.dataset;
@@ -144,7 +130,7 @@ class LocalRun {
 
   Status measure_all(FileSet& files, const Media& media, const std::optional<peers::Audit>& audit,
                      const measure::RunnerContext& context) {
-    std::vector<peers::Member> members = members_of(plan_, options_.own_program);
+    std::vector<peers::Member> members = members_of(plan_);
     if (kept(files) == static_cast<int>(cases().size())) return ok;
     if (options_.canary && files.files().front().canary.empty())
       SLUICE_CHECK(measure_canary(files, context));
@@ -206,8 +192,9 @@ class LocalRun {
     policy.warmup_ms = options_.warmup_ms;
     policy.seed = files.seed();
     policy.cpus = options_.cpus;
-    const auto subjects =
-        scenario::plan({scenario::Kind::canary}, options_.own_program, fs::path(), 1);
+    SLUICE_TRY(const peers::Places places, peers::find_places());
+    const auto subjects = scenario::plan({scenario::Kind::canary},
+                                         {places.program.string(), "worker"}, fs::path(), 1);
     SLUICE_TRY(const measure::WaveResult wave, measure::run_wave(subjects, policy, context));
     if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
     files.set_canary(wave.rows);

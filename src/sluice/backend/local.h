@@ -26,8 +26,7 @@ struct LocalOptions {
   double step_timeout_s = 120;
   measure::CpuList cpus;
   std::vector<std::string> argv;
-  std::vector<std::string> own_program;  // argv of `sluice worker`
-  std::filesystem::path semantics;       // adapters/semantics.json; empty or missing: no remarks
+  std::filesystem::path semantics;  // adapters/semantics.json; empty or missing: no remarks
 };
 
 struct LocalResult {

@@ -34,8 +34,7 @@ std::string device_of(const std::string& asked) {
   return std::filesystem::exists("/dev/nvidia0") ? "cuda" : "cpu";
 }
 
-peers::Member member_of(const plan::Job& job, const std::string& library,
-                        const std::vector<std::string>& own_program) {
+peers::Member member_of(const plan::Job& job, const std::string& library) {
   peers::Member member;
   member.library = library;
   member.device = device_of(job.device);
@@ -50,7 +49,7 @@ peers::Member member_of(const plan::Job& job, const std::string& library,
     member.absent = command.error().message;
     return member;
   }
-  member.command = library == "sluice" ? own_program : command->command;
+  member.command = command->command;
   member.environment = command->environment;
   return member;
 }
@@ -62,12 +61,11 @@ bool on_device(const plan::Plan& plan) {
                      [](const plan::Job& job) { return device_of(job.device) != "cpu"; });
 }
 
-std::vector<peers::Member> members_of(const plan::Plan& plan,
-                                      const std::vector<std::string>& own_program) {
+std::vector<peers::Member> members_of(const plan::Plan& plan) {
   std::vector<peers::Member> members;
   for (const plan::Job& job : plan.jobs) {
     for (const std::string& library : job.row_libraries)
-      members.push_back(member_of(job, library, own_program));
+      members.push_back(member_of(job, library));
   }
   return members;
 }

@@ -22,8 +22,7 @@ struct Sampling {
 };
 
 /// One member per row library of the jobs. A library that cannot be had is a member that says why.
-std::vector<peers::Member> members_of(const plan::Plan& plan,
-                                      const std::vector<std::string>& own_program);
+std::vector<peers::Member> members_of(const plan::Plan& plan);
 
 /// Everything but the members.
 peers::CrewOptions crew_options_of(const plan::Plan& plan, const Json& load, std::uint64_t seed,

@@ -5,10 +5,10 @@
 #include "sluice/cli/peers.h"
 #include "sluice/config/parse.h"
 #include "sluice/core/file.h"
+#include "sluice/core/folder_guard.h"
 #include "sluice/image/shared_inputs.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/peers/auditor.h"
-#include "sluice/peers/places.h"
 #include "sluice/plan/jobs.h"
 
 #include <fmt/format.h>
@@ -27,22 +27,6 @@ struct AuditFlags {
   std::vector<std::string> transforms;
   int items = 2;
   int draws = 16;
-};
-
-/// Removed with everything in it.
-class Folder {
- public:
-  explicit Folder(fs::path path) : path_(std::move(path)) {}
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 /// Every library of the scenario that has micro rows, and all its transforms.
@@ -71,8 +55,7 @@ peers::Picture picture_of(const image::ImageView<std::uint8_t>& view) {
 
 Result<Json> audit_scenario(const Context& context, const AuditFlags& flags,
                             const std::string& scenario, const fs::path& scratch,
-                            const measure::RunnerContext& runner,
-                            const std::vector<std::string>& own_program) {
+                            const measure::RunnerContext& runner) {
   SLUICE_TRY(const plan::Plan plan, plan_of(flags, scenario));
   SLUICE_TRY(const backend::Media media,
              backend::prepare_media(plan.config, scratch / scenario, *context.progress));
@@ -81,7 +64,7 @@ Result<Json> audit_scenario(const Context& context, const AuditFlags& flags,
                                                           files.at("data").get<std::string>()));
 
   peers::AuditOptions options;
-  options.members = backend::members_of(plan, own_program);
+  options.members = backend::members_of(plan);
   for (std::size_t c = 0; c < plan.jobs.front().cases.size(); ++c)
     options.cases.push_back(backend::crew_case_of(plan, c));
   options.load = media.load;
@@ -100,8 +83,7 @@ Result<Json> audit_scenario(const Context& context, const AuditFlags& flags,
 }
 
 Result<ExitCode> audit(const Context& context, const AuditFlags& flags) {
-  SLUICE_TRY(const peers::Places places, peers::find_places());
-  const Folder scratch(fs::temp_directory_path() / fmt::format("sluice-audit-{}", getpid()));
+  const FolderGuard scratch(fs::temp_directory_path() / fmt::format("sluice-audit-{}", getpid()));
   SLUICE_CHECK(create_folders(scratch.path()));
   measure::Interrupt interrupt;
   measure::SystemClock clock;
@@ -114,8 +96,8 @@ Result<ExitCode> audit(const Context& context, const AuditFlags& flags) {
   runner.interrupted = [&interrupt] { return interrupt.requested(); };
   Json scenarios = Json::object();
   for (const std::string& scenario : flags.scenarios) {
-    SLUICE_TRY(scenarios[scenario], audit_scenario(context, flags, scenario, scratch.path(), runner,
-                                                   {places.program.string(), "worker"}));
+    SLUICE_TRY(scenarios[scenario],
+               audit_scenario(context, flags, scenario, scratch.path(), runner));
   }
   const Json document{
       {"pictures", fmt::format("{} generated photographs (of clips the first frame)", flags.items)},

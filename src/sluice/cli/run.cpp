@@ -3,6 +3,7 @@
 #include "sluice/backend/local.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/run_flags.h"
+#include "sluice/cli/sampling_flags.h"
 #include "sluice/core/file.h"
 #include "sluice/core/log.h"
 #include "sluice/measure/cpu_list.h"
@@ -17,31 +18,11 @@
 namespace sluice::cli {
 namespace {
 
-struct SamplingFlags {
-  double sample_ms = 100;
-  double warmup_ms = 50;
-  double timeout_s = 120;
+struct LocalFlags : SamplingFlags {
   std::string cpus;
-  bool resume = false;
 };
 
-void add_sampling_flags(CLI::App& command, SamplingFlags& flags) {
-  command.add_option("--sample-ms", flags.sample_ms, "least duration of a micro sample")
-      ->check(CLI::Range(0.001, 60'000.0))
-      ->capture_default_str();
-  command.add_option("--warmup-ms", flags.warmup_ms, "untimed work before every sample")
-      ->check(CLI::Range(0.0, 60'000.0))
-      ->capture_default_str();
-  command
-      .add_option("--timeout", flags.timeout_s,
-                  "seconds after which a worker that does not answer is killed")
-      ->check(CLI::Range(0.1, 86'400.0))
-      ->capture_default_str();
-  command.add_option("--cpus", flags.cpus, "cores for the workers, such as 0-3,6");
-  command.add_flag("--resume", flags.resume, "continue the folder that --out names");
-}
-
-Result<backend::LocalOptions> local_options(const Context& context, const SamplingFlags& flags,
+Result<backend::LocalOptions> local_options(const Context& context, const LocalFlags& flags,
                                             const plan::RunConfig& config) {
   if (flags.resume && !config.output.output_dir)
     return Error{Errc::usage, "--resume: needs --out DIR, the folder of the run to continue"};
@@ -57,7 +38,6 @@ Result<backend::LocalOptions> local_options(const Context& context, const Sampli
     SLUICE_TRY(options.cpus, measure::parse_cpu_list(flags.cpus));
   }
   options.argv = context.argv;
-  options.own_program = {places.program.string(), "worker"};
   if (!places.adapters.empty()) options.semantics = places.adapters / "semantics.json";
   return options;
 }
@@ -84,7 +64,7 @@ void show(const Context& context, const plan::Plan& plan, const backend::LocalRe
 }
 
 Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
-                          const SamplingFlags& sampling) {
+                          const LocalFlags& sampling) {
   SLUICE_TRY(const plan::RunConfig config, load_config(flags, context.globals));
   for (const std::string& note : config.notes)
     log::warn("{}", note);
@@ -117,12 +97,14 @@ Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
 
 void add_run(CLI::App& root, Context& context) {
   auto flags = std::make_shared<RunFlags>();
-  auto sampling = std::make_shared<SamplingFlags>();
+  auto sampling = std::make_shared<LocalFlags>();
   CLI::App* command =
       add_command(root, context, "run", "Measure what a configuration asks for, on this machine",
                   [flags, sampling, &context] { return run_plan(context, *flags, *sampling); });
   add_run_flags(*command, *flags);
+  sampling->timeout_s = 120;  // imports of other people's libraries may be slow
   add_sampling_flags(*command, *sampling);
+  command->add_option("--cpus", sampling->cpus, "cores for the workers, such as 0-3,6");
   add_examples(*command,
                {"sluice run --config configs/examples/local_rgb_micro_cpu.yaml --data-dir photos "
                 "--num-items 100 --num-runs 3 --out first",

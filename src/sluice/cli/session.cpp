@@ -3,7 +3,10 @@
 #include "sluice/cli/session.h"
 
 #include "sluice/backend/visit.h"
+#include "sluice/config/emit.h"
+#include "sluice/config/from_json.h"
 #include "sluice/core/file.h"
+#include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/gate/peer_ratio.h"
@@ -12,6 +15,7 @@
 #include "sluice/image/simd.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/measure/runner.h"
+#include "sluice/peers/places.h"
 #include "sluice/report/report.h"
 #include "sluice/results/resume.h"
 #include "sluice/results/run_folder.h"
@@ -25,29 +29,6 @@ namespace sluice::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Generated files live in the run folder while they are needed.
-class GeneratedData {
- public:
-  explicit GeneratedData(fs::path folder) : folder_(std::move(folder)) {}
-  ~GeneratedData() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  GeneratedData(const GeneratedData&) = delete;
-  GeneratedData& operator=(const GeneratedData&) = delete;
-  [[nodiscard]] const fs::path& folder() const { return folder_; }
-
- private:
-  fs::path folder_;
-};
-
-Result<std::string> own_program() {
-  std::error_code problem;
-  const fs::path path = fs::read_symlink("/proc/self/exe", problem);
-  if (problem) return Error{Errc::io, "/proc/self/exe: " + problem.message()};
-  return path.string();
-}
 
 bool is_canary(const std::string& case_name) {
   return case_name.rfind("canary-", 0) == 0;
@@ -63,12 +44,12 @@ bool chosen(const SessionPlan& plan, const std::string& case_name) {
 /// Our rows, and a copy of each for every peer, next to it.
 Result<std::vector<measure::SubjectSpec>> subjects_of(const SessionPlan& plan,
                                                       const fs::path& data_dir) {
-  SLUICE_TRY(const std::string program, own_program());
+  SLUICE_TRY(const peers::Places places, peers::find_places());
   const unsigned cores =
       plan.policy.cpus.empty() ? usable_cores() : static_cast<unsigned>(plan.policy.cpus.size());
   std::vector<measure::SubjectSpec> subjects;
   for (measure::SubjectSpec& spec :
-       scenario::plan(plan.kinds, {program, "worker"}, data_dir, cores)) {
+       scenario::plan(plan.kinds, {places.program.string(), "worker"}, data_dir, cores)) {
     if (!chosen(plan, spec.case_name)) continue;
     subjects.push_back(spec);
     if (is_canary(spec.case_name)) continue;
@@ -191,11 +172,11 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
     plan.policy.seed = earlier->block_order_seed;
   }
 
-  std::optional<GeneratedData> generated;
+  std::optional<FolderGuard> generated;  // goes when the run ends
   fs::path data_dir = plan.data_dir;
   if (data_dir.empty()) {
     generated.emplace(folder.path() / "data");
-    data_dir = generated->folder();
+    data_dir = generated->path();
     image::PhotoDatasetOptions photos;
     photos.folder = data_dir;
     photos.count = plan.images;
@@ -212,7 +193,7 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
     so_far = rows_for(subjects, *earlier);
   }
   SLUICE_CHECK(folder.write_environment(file.environment));
-  SLUICE_CHECK(folder.write_config(to_yaml(file.run_config)));
+  SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file.run_config))));
   SLUICE_CHECK(keep_off(plan.policy.cpus));
 
   measure::SystemClock clock;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/cli/command.h"
+#include "sluice/cli/sampling_flags.h"
 #include "sluice/measure/policy.h"
 #include "sluice/results/result_file.h"
 #include "sluice/scenario/scenario.h"
@@ -42,17 +43,13 @@ struct SessionResult {
 };
 
 /// The flags that every measuring command shares.
-struct SessionFlags {
+struct SessionFlags : SamplingFlags {
   std::filesystem::path data_dir;
   int images = 64;
   int runs = 5;
   int samples = 2;
-  double sample_ms = 100;
-  double warmup_ms = 50;
-  double timeout_s = 60;
   std::string cpus;
   std::vector<std::string> peers;
-  bool resume = false;
 };
 void add_session_flags(CLI::App& command, SessionFlags& flags);
 /// Checks the flags against each other and this machine.
@@ -62,9 +59,6 @@ Result<SessionPlan> make_plan(const SessionFlags& flags, const Globals& globals,
 /// Measures and writes results/<name>.json after every block, env.json, resolved_config.yaml and,
 /// at the end, the reports. An interruption is not an Error: what was measured is in the folder.
 Result<SessionResult> run_session(Context& context, const SessionPlan& plan);
-
-/// The resolved configuration as YAML, for resolved_config.yaml.
-std::string to_yaml(const Json& config);
 
 /// Prints the table (or the result file, with --json) and says where the report is.
 Result<ExitCode> show_session(const Context& context, const SessionResult& session);

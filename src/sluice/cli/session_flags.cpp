@@ -43,22 +43,11 @@ void add_session_flags(CLI::App& command, SessionFlags& flags) {
   command.add_option("--samples", flags.samples, "timed samples per run")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  command.add_option("--sample-ms", flags.sample_ms, "least duration of a sample")
-      ->check(CLI::Range(0.001, 60'000.0))
-      ->capture_default_str();
-  command.add_option("--warmup-ms", flags.warmup_ms, "untimed work before every sample")
-      ->check(CLI::Range(0.0, 60'000.0))
-      ->capture_default_str();
-  command
-      .add_option("--timeout", flags.timeout_s,
-                  "seconds after which a worker that does not answer is killed")
-      ->check(CLI::Range(0.1, 86'400.0))
-      ->capture_default_str();
+  add_sampling_flags(command, flags);
   command.add_option("--cpus", flags.cpus,
                      "cores for the subjects, such as 0-3,6; the harness keeps off them");
   command.add_option("--peer", flags.peers, "also measure this worker program, interleaved")
       ->type_name("NAME=PROGRAM");
-  command.add_flag("--resume", flags.resume, "continue the folder that --out names");
 }
 
 Result<SessionPlan> make_plan(const SessionFlags& flags, const Globals& globals,

@@ -3,6 +3,7 @@
 #include "sluice/gate/publish.h"
 
 #include "sluice/core/file.h"
+#include "sluice/core/folder_guard.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/gate/scrub.h"
@@ -208,26 +209,10 @@ Error io_error(const fs::path& path, const std::error_code& code) {
   return Error{Errc::io, fmt::format("{}: {}", shown(path), code.message())};
 }
 
-/// A folder that goes with this object unless it was renamed away.
-class Temporary {
- public:
-  explicit Temporary(fs::path path) : path_(std::move(path)) {}
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 Status move_into_place(const fs::path& made, const fs::path& to, bool replace) {
   std::error_code code;
-  const Temporary old(to.parent_path() /
-                      fmt::format(".{}.old-{}", to.filename().string(), ::getpid()));
+  const FolderGuard old(to.parent_path() /
+                        fmt::format(".{}.old-{}", to.filename().string(), ::getpid()));
   if (replace) {
     fs::rename(to, old.path(), code);
     if (code) return io_error(to, code);
@@ -268,8 +253,8 @@ Result<Published> publish(const PublishOptions& options) {
   const fs::path to = fs::absolute(options.to).lexically_normal();
   const fs::path target = to.has_filename() ? to : to.parent_path();  // "DIR/"
   SLUICE_CHECK(create_folders(target.parent_path()));
-  const Temporary made(target.parent_path() /
-                       fmt::format(".{}.new-{}", target.filename().string(), ::getpid()));
+  const FolderGuard made(target.parent_path() /
+                         fmt::format(".{}.new-{}", target.filename().string(), ::getpid()));
   SLUICE_CHECK(create_folders(made.path()));
   Published out;
   for (const auto& [name, file] : snapshot.files) {

@@ -1,6 +1,7 @@
 // sluice/plan/run_config_emit.cpp - the resolved configuration as JSON and as YAML.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/config/emit.h"
+#include "sluice/config/from_json.h"
 #include "sluice/plan/recipes.h"
 #include "sluice/plan/run_config.h"
 
@@ -89,36 +90,6 @@ Json cloud_json(const Cloud& cloud) {
   return json;
 }
 
-config::Node to_node(const Json& json) {
-  using config::Node;
-  switch (json.type()) {
-    case Json::value_t::object: {
-      Node map = Node::map();
-      for (const auto& [key, value] : json.items())
-        map.set(key, to_node(value));
-      return map;
-    }
-    case Json::value_t::array: {
-      Node list = Node::list();
-      for (const Json& value : json)
-        list.push(to_node(value));
-      return list;
-    }
-    case Json::value_t::boolean:
-      return Node::of(json.get<bool>());
-    case Json::value_t::number_integer:
-      return Node::of(json.get<std::int64_t>());
-    case Json::value_t::number_unsigned:
-      return Node::of(json.get<std::uint64_t>());
-    case Json::value_t::number_float:
-      return Node::of(json.get<double>());
-    case Json::value_t::string:
-      return Node::of(std::string_view(json.get_ref<const std::string&>()));
-    default:
-      return {};
-  }
-}
-
 }  // namespace
 
 Json to_json(const RunConfig& run) {
@@ -135,7 +106,7 @@ Json to_json(const RunConfig& run) {
 }
 
 std::string to_yaml(const RunConfig& run) {
-  return config::to_yaml(to_node(to_json(run)));
+  return config::to_yaml(config::from_json(to_json(run)));
 }
 
 }  // namespace sluice::plan

@@ -11,7 +11,7 @@ SETUP  ?= tools/setup
 PEERS  ?= build/dev/sluice peers install
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test test-peers bench format check fuzz install clean
+.PHONY: help setup run build test test-peers parity mutation bench format check fuzz install clean
 
 # Configuring takes a second and finds rooms that were added since; only warnings and errors are shown.
 configure = @cmake --preset $(1) --log-level=WARNING >/dev/null
@@ -40,12 +40,19 @@ test:  ## set up with what tests need, then all fast tests
 	@$(PEERS) light
 	@ctest --preset dev -j $(JOBS)
 
-test-peers:  ## set up with the torch libraries too, then the tests of real libraries
+test-peers:  ## set up with the libraries on torch, DALI and SPDL too, then the tests of real libraries
 	@$(SETUP) --with test
 	$(call configure,dev)
 	$(call compile,dev)
-	@$(PEERS) light torch
+	@$(PEERS) light torch dali spdl servers
 	@ctest --test-dir build/dev --output-on-failure -L peers
+
+parity:  ## set up, then every transform beside AlbumentationsX: the table of docs/parity.md
+	@$(SETUP) --with test
+	$(call configure,dev)
+	$(call compile,dev) --target sluice parity_apply
+	@$(PEERS) light
+	python3 -B tests/parity/parity.py build/dev/tests/parity/parity_apply --write
 
 bench: build  ## set up with what we compare against, then the decode comparison
 	@$(SETUP) --with bench
@@ -59,6 +66,10 @@ format:  ## rewrite the sources in the house format
 check:  ## what must hold before a merge request: format, layers, build, tests, headers, tidy
 	@$(SETUP) --with test
 	@tools/check
+
+mutation:  ## break chosen fast paths one at a time; the tests must notice each
+	@$(SETUP) --with test
+	@tools/mutate --jobs $(JOBS)
 
 fuzz:  ## every fuzz target for 20 seconds
 	@$(SETUP) --with test

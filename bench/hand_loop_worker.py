@@ -10,18 +10,14 @@ adapters/python: a transform, a list of images, a for loop between two readings 
 import hashlib
 import importlib.metadata
 import json
-import os
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from serve import Unsupported, serve
 
 LIBRARY = sys.argv[1] if len(sys.argv) > 1 else ""
-
-
-class Unsupported(Exception):
-    pass
 
 
 def albumentationsx_transform(name, p):
@@ -54,6 +50,7 @@ def pillow_transform(name, p):
 
 class Albumentationsx:
     package = "albumentationsx"
+    kept = [None] * 8  # outputs alive at a time, as everywhere
 
     def load(self, arrays):
         self.images = [np.array(array) for array in arrays]
@@ -67,8 +64,8 @@ class Albumentationsx:
 
     def one_pass(self):
         transform = self.transform
-        for image in self.images:
-            np.ascontiguousarray(transform(image=image)["image"])
+        for i, image in enumerate(self.images):
+            self.kept[i % 8] = np.ascontiguousarray(transform(image=image)["image"])
 
     def first(self):
         return self.transform(image=self.images[0])["image"]
@@ -76,6 +73,7 @@ class Albumentationsx:
 
 class Pillow:
     package = "pillow"
+    kept = [None] * 8
 
     def load(self, arrays):
         from PIL import Image
@@ -89,8 +87,8 @@ class Pillow:
 
     def one_pass(self):
         transform = self.transform
-        for image in self.images:
-            np.ascontiguousarray(transform(image))
+        for i, image in enumerate(self.images):
+            self.kept[i % 8] = np.ascontiguousarray(transform(image))
 
     def first(self):
         return np.asarray(self.transform(self.images[0]))
@@ -158,26 +156,8 @@ def measure(m):
             "cpu_ns": cpu, "warmup_passes": warmup}
 
 
-def main():
-    answers = {"hello": hello, "configure": configure, "load": load, "prepare": prepare, "check": check,
-               "preflight": lambda m: {"pass_ns": timed(1)[1]}, "measure": measure,
-               "release": lambda m: {}, "bye": lambda m: {}}
-    replies = os.fdopen(int(os.environ["SLUICE_PEER_OUT"]), "w", encoding="utf-8")
-    for line in os.fdopen(int(os.environ["SLUICE_PEER_IN"]), encoding="utf-8"):
-        m = json.loads(line)
-        try:
-            if m["type"] not in answers:
-                raise Unsupported(f"unknown message '{m['type']}'")
-            reply = {"type": m["type"], **answers[m["type"]](m)}
-        except Exception as problem:  # every problem is an answer
-            code = "unsupported" if isinstance(problem, Unsupported) else "failed"
-            reply = {"type": "error", "code": code, "reason": f"{type(problem).__name__}: {problem}"}
-        print(json.dumps({**reply, "id": m["id"]}), file=replies, flush=True)
-        if m["type"] == "bye":
-            break
-
-
 if __name__ == "__main__":
-    if transforms is None or "SLUICE_PEER_IN" not in os.environ:
+    if transforms is None:
         sys.exit("usage: hand_loop_worker.py albumentationsx|pillow, started by a supervisor (docs/peer-protocol.md)")
-    main()
+    serve({"hello": hello, "configure": configure, "load": load, "prepare": prepare, "check": check,
+           "preflight": lambda m: {"pass_ns": timed(1)[1]}, "measure": measure})

@@ -7,12 +7,14 @@ find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
+pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
 find_package(LibArchive QUIET)  # optional: without it there is no archive module
-find_package(PkgConfig QUIET)
-if(PkgConfig_FOUND)  # optional: without it there is no video module, and what needs it says so
-  pkg_check_modules(LIBAV QUIET IMPORTED_TARGET libavformat libavcodec libswscale libavutil)
-endif()
-find_package(hwy QUIET)  # optional: without it the plain paths are built and `sluice env` says so
+find_package(CURL QUIET)        # optional: without it there is no net module, and s3:// and gs:// say so
+# Optional: without it there is no video module, and what needs it says so.
+pkg_check_modules(LIBAV QUIET IMPORTED_TARGET libavformat libavcodec libswscale libavutil)
+find_package(hwy REQUIRED)
 if(SLUICE_TESTS)
   find_package(GTest REQUIRED)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -119,6 +119,26 @@ def hand_lines(documents, name):
     return "\n".join(lines) + "\n"
 
 
+def versus_line(documents, name):
+    """Ours against the fastest other of every row: what `bench transforms` found, its mean computed again from the samples."""
+    rows = {(row["case"], row["library"]): row for document in documents for row in document["rows"] if row["status"] == "ok"}
+    summary = next(d["summary"] for d in documents if "versus" in (d.get("summary") or {}))
+    points = {}
+    for claim in summary["versus"]:
+        if claim["fastest_peer"] is None:
+            continue
+        pair = {"case": claim["case"], "library": "sluice", "peer": claim["fastest_peer"]}
+        document = {"rows": [rows[claim["case"], "sluice"], rows[claim["case"], claim["fastest_peer"]]]}
+        points[claim["case"].rsplit("/", 1)[1]] = paired_ratio(document, pair)[0]
+    mean = math.exp(statistics.mean(map(math.log, points.values())))
+    assert abs(mean / summary["geomean_ratio"] - 1) < 1e-3, f"{name}: the samples say {mean}"
+    slowest, fastest = min(points, key=points.get), max(points, key=points.get)
+    unit = "clips" if "video" in claim["case"] else "images"
+    return (f"{headline(documents[0], name)}\n\n{summary['rows']} rows of {unit}: **{summary['wins']} wins, {summary['ties']} ties, "
+            f"{summary['losses']} losses** against the fastest other, geometric mean **{mean:.2f} ×** "
+            f"(from {slowest} {points[slowest]:.2f} × to {fastest} {points[fastest]:.1f} ×)\n")
+
+
 def headline(document, name):
     environment = document["environment"]
     cpu = environment["cpu"]["model_name"] or environment["cpu"]["part"] or "unknown CPU"
@@ -133,8 +153,10 @@ def filled(text, root):
             return place.group(1) + "_No result is published yet._\n" + place.group(4)
         if path.is_dir():
             documents = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(path.rglob("*_results.json"))]
-            by_hand = any(row["library"].startswith("hand-") for document in documents for row in document["rows"])
-            return place.group(1) + (hand_lines if by_hand else matrix_table)(documents, place.group(2)) + place.group(4)
+            libraries = {row["library"] for document in documents for row in document["rows"]}
+            by_hand = any(library.startswith("hand-") for library in libraries)
+            text = hand_lines if by_hand else versus_line if "memcpy" in libraries else matrix_table
+            return place.group(1) + text(documents, place.group(2)) + place.group(4)
         document = json.loads(path.read_text(encoding="utf-8"))
         return place.group(1) + table(document, place.group(2)) + place.group(4)
     return PLACE.sub(fill, text)

@@ -3,6 +3,7 @@
 #include "adapters/cpp/opencv_decode.h"
 
 #include "sluice/image/codec.h"
+#include "sluice/scenario/decode_subject.h"
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/item_subject.h"
 
@@ -17,7 +18,7 @@
 namespace sluice::opencv {
 namespace {
 
-constexpr int kTolerance = 1;  // another build of libjpeg may round the chroma differently
+constexpr int kTolerance = 1;  // another build of a library may round the chroma differently
 
 /// cv::imdecode of the same files in memory, each into a matrix that is kept, as ours are.
 class OpencvDecodeSubject final : public scenario::ItemSubject {
@@ -68,12 +69,25 @@ class OpencvDecodeSubject final : public scenario::ItemSubject {
   std::vector<cv::Mat> outputs_;
 };
 
+Result<std::unique_ptr<measure::Subject>> make(Result<std::vector<scenario::EncodedFile>> files,
+                                               int threads) {
+  if (!files) return std::move(files).error();
+  return std::unique_ptr<measure::Subject>(
+      std::make_unique<OpencvDecodeSubject>(std::move(files).value(), threads));
+}
+
 }  // namespace
 
-Result<std::unique_ptr<measure::Subject>> make_decode(const measure::SubjectContext& context) {
-  SLUICE_TRY(auto files, scenario::read_files(context.data_dir));
-  return std::unique_ptr<measure::Subject>(
-      std::make_unique<OpencvDecodeSubject>(std::move(files), context.threads));
+void add_decode(measure::Catalogue& catalogue) {
+  catalogue.scenarios["decode/jpeg"] = [](const measure::SubjectContext& context) {
+    return make(scenario::read_files(context.data_dir), context.threads);
+  };
+  catalogue.scenarios["decode/png"] = [](const measure::SubjectContext& context) {
+    return make(scenario::read_files_as(context.data_dir, image::Format::png), context.threads);
+  };
+  catalogue.scenarios["decode/webp"] = [](const measure::SubjectContext& context) {
+    return make(scenario::read_files_as(context.data_dir, image::Format::webp), context.threads);
+  };
 }
 
 }  // namespace sluice::opencv

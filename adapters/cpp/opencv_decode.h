@@ -1,12 +1,13 @@
-// adapters/cpp/opencv_decode.h - cv::imdecode as the subject `decode/jpeg`.
+// adapters/cpp/opencv_decode.h - cv::imdecode as the subjects `decode/jpeg`, `decode/png` and
+// `decode/webp`.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/measure/subject.h"
+#include "sluice/measure/worker_server.h"
 
 namespace sluice::opencv {
 
-/// The files of data_dir, one decode on each of the threads asked for.
-Result<std::unique_ptr<measure::Subject>> make_decode(const measure::SubjectContext& context);
+/// The files that our own rows decode, one decode on each of the threads asked for.
+void add_decode(measure::Catalogue& catalogue);
 
 }  // namespace sluice::opencv

@@ -12,7 +12,7 @@
 namespace sluice::opencv {
 namespace {
 
-/// OpenCV itself uses one thread; those of `decode/jpeg` are ours, each with a decode of its own.
+/// OpenCV itself uses one thread; those of `decode/...` are ours, each with a decode of its own.
 Result<Json> limit_threads(const measure::SubjectContext&) {
   cv::setNumThreads(1);
   cv::ocl::setUseOpenCL(false);
@@ -22,7 +22,7 @@ Result<Json> limit_threads(const measure::SubjectContext&) {
 measure::Catalogue catalogue() {
   measure::Catalogue catalogue{"opencv", cv::getVersionString(), {}};
   catalogue.versions["opencv"] = catalogue.version;
-  catalogue.scenarios["decode/jpeg"] = make_decode;
+  add_decode(catalogue);
   scenario::add_micro(catalogue, recipe_names(), make_op);
   catalogue.configure = limit_threads;
   return catalogue;

@@ -123,7 +123,8 @@ TEST_F(OpencvWorkerTest, OffersWhatThePageListsAndSaysWhyNotTheRest) {
   EXPECT_EQ(configured_.at("in_force").at("opencl"), false);
   std::vector<std::string> offered;
   for (const Json& name : hello_.at("cases"))
-    if (name != "decode/jpeg") offered.push_back(name.get<std::string>());
+    if (name.get<std::string>().rfind("decode/", 0) != 0)
+      offered.push_back(name.get<std::string>());
   EXPECT_THAT(offered, UnorderedElementsAreArray(names_of_the_page()));
   Json cases = Json::array();
   for (const std::string& name : plan::all_transform_names())

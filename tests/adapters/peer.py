@@ -41,12 +41,12 @@ def enter(group):
 class Peer:
     """A worker process. `ask` answers its reply; `must` fails the test for an error."""
 
-    def __init__(self, program, *arguments, python=sys.executable):
+    def __init__(self, program, *arguments, python=sys.executable, process_group=None):
         request_end, requests = os.pipe()
         replies, reply_end = os.pipe()
         self.process = subprocess.Popen(
             [python, "-B", str(program), *arguments], pass_fds=(request_end, reply_end), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=process_group,
             env={**os.environ, "SLUICE_PEER_IN": str(request_end), "SLUICE_PEER_OUT": str(reply_end)})
         os.close(request_end)
         os.close(reply_end)

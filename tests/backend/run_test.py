@@ -113,7 +113,7 @@ execution:
             self.assertEqual(row["status"], "unsupported")
             self.assertIn("light", row["reason"])
         self.assertEqual(self.rows("sluice")["Resize"]["status"], "ok")
-        self.assertEqual(self.rows("sluice")["Blur"]["status"], "unsupported")
+        self.assertEqual(self.rows("sluice")["Blur"]["status"], "ok")
 
     def test_killed_and_resumed_measures_no_finished_case_twice(self):
         transforms = ["HorizontalFlip", "VerticalFlip", "Transpose", "Grayscale", "Posterize", "Resize", "Equalize"]
@@ -189,7 +189,7 @@ class EveryConfigTest(unittest.TestCase):
         for kind in ("rgb", "video"):
             subprocess.run([PROGRAM, "data", "make", "--kind", kind, "--count", "2", "--out", base / kind, "--quiet"],
                            check=True, capture_output=True)
-        configs = sorted((SOURCE / "configs").rglob("*.yaml"))
+        configs = sorted(path for path in (SOURCE / "configs").rglob("*.yaml") if path.parent.name != "pipelines")
         self.assertGreaterEqual(len(configs), 20)
         for config in configs:
             with self.subTest(config=config.name):

@@ -116,7 +116,7 @@ TEST_F(DataCommand, CorruptFilesAreListedAndOnlyFatalWhenNothingIsLeft) {
   ASSERT_TRUE(write_file_atomic(fs::path(photos_) / "broken.jpg", "not an image"));
   Outcome outcome = sluice({"data", "info", photos_, "--quiet"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.out, HasSubstr("bad: broken.jpg: not a JPEG or PNG"));
+  EXPECT_THAT(outcome.out, HasSubstr("bad: broken.jpg: not a JPEG, PNG or WebP"));
   fs::remove(fs::path(photos_) / "rgb-000000.jpg");
   outcome = sluice({"data", "info", photos_, "--json", "--quiet"});
   EXPECT_EQ(outcome.code, 2);
@@ -131,7 +131,7 @@ TEST_F(DataCommand, MissingAndEmptyPathsAreNamed) {
   EXPECT_EQ(sluice({"data", "info", photos_}).code, 2);
   const Outcome empty = sluice({"data", "info", folder_.string()});
   EXPECT_EQ(empty.code, 2);
-  EXPECT_THAT(empty.err, HasSubstr("*.jpg, *.jpeg or *.png"));
+  EXPECT_THAT(empty.err, HasSubstr("*.jpg, *.jpeg, *.png, *.webp, *.npy"));
 }
 
 }  // namespace

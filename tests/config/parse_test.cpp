@@ -27,6 +27,12 @@ TEST(Parse, ReadsEveryShape) {
   EXPECT_EQ(as_line("text"), "text");
 }
 
+TEST(Parse, EscapesOfCharactersOutsideAsciiAreUtf8) {
+  EXPECT_EQ(as_line("\"a\\N\\_b\": \"\xc3\xa9\\N\\_\\u00e9\""),
+            "{\"a\xc2\x85\xc2\xa0"
+            "b\": \"\xc3\xa9\xc2\x85\xc2\xa0\xc3\xa9\"}");
+}
+
 TEST(Parse, AnEmptyDocumentIsAnEmptyMap) {
   for (const char* text :
        {"", "\n\n", "# only a comment\n", "---\n", "---\n...\n", "~", "\xef\xbb\xbf"}) {

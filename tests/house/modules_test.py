@@ -9,8 +9,8 @@ from pathlib import Path
 
 BUILD = Path(os.environ["SLUICE_BUILD_DIR"])
 # Module: the library that it keeps out of the program.
-MODULES = {"archive": "libarchive", "video": "libavcodec"}
-HEAVY = re.compile(r"libav|libsw|libx264|libarchive|libicu|libxml2|libcuda|libcublas|libcupti|libdnnl|libopencv|libpython")
+MODULES = {"archive": "libarchive", "net": "libcurl", "video": "libavcodec"}
+HEAVY = re.compile(r"libav|libsw|libx264|libarchive|libcurl|libicu|libxml2|libcuda|libcublas|libcupti|libdnnl|libopencv|libpython")
 
 
 def needed(file):
@@ -39,12 +39,17 @@ class ModulesTest(unittest.TestCase):
 
     def test_without_its_module_the_program_says_which_library_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([BUILD / "sluice", "data", "make", "--kind", "video", "--count", "1",
-                                   "--out", Path(folder) / "clips"], capture_output=True, text=True,
-                                  env=os.environ | {"SLUICE_MODULE_DIR": folder})
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("libsluice_video.so is not installed", done.stderr)
-        self.assertEqual(done.stdout, "")
+            needs = {
+                "video": ["data", "make", "--kind", "video", "--count", "1", "--out", Path(folder) / "clips"],
+                "net": ["bench", "dataloader", "--input", "s3://bucket/x", "--endpoint", "http://127.0.0.1:1"],
+            }
+            for name, command in needs.items():
+                with self.subTest(module=name):
+                    done = subprocess.run([BUILD / "sluice", *command], capture_output=True, text=True,
+                                          env=os.environ | {"SLUICE_MODULE_DIR": folder})
+                    self.assertNotEqual(done.returncode, 0)
+                    self.assertIn(f"libsluice_{name}.so is not installed", done.stderr)
+                    self.assertEqual(done.stdout, "")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ class TreeTest(unittest.TestCase):
                 if path.suffix not in {".h", ".cpp"} or room not in path.parents:
                     continue
                 include = f'#include "{name(path).removeprefix("src/")}"'
-                private = path.suffix == ".h" and any(include in TEXTS[p] for p in room.glob("*.cpp"))
+                private = path.suffix == ".h" and any(include in TEXTS[p] for p in room.rglob("*") if p.suffix in {".cpp", ".h"})
                 with self.subTest(file=name(path)):
                     self.assertTrue(private or path.relative_to(room).as_posix() in words,
                                     "on disk, but not in CMakeLists.txt: never built or checked")

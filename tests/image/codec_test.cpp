@@ -242,7 +242,7 @@ TEST(Sniff, GoesByContent) {
   const Status other = decode(out, gif);
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().message, HasSubstr("GIF"));
-  EXPECT_THAT(other.error().message, HasSubstr("JPEG or PNG"));
+  EXPECT_THAT(other.error().message, HasSubstr("JPEG, PNG or WebP"));
   const Status wrong = decode_png(out, jpeg());
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().message, HasSubstr("jpeg"));

@@ -89,7 +89,15 @@ std::vector<Good> good_files() {
           {"png_palette_trns.png", palette, 0},
           {"png_rgb16.png", rgb16, 0},
           {"png_rgba16.png", rgb16, 0},
-          {"png_grey16.png", grey16, 0}};
+          {"png_grey16.png", grey16, 0},
+          {"png_filter_none.png", corpus::rgb, 0},
+          {"png_filter_sub.png", corpus::rgb, 0},
+          {"png_filter_up.png", corpus::rgb, 0},
+          {"png_filter_average.png", corpus::rgb, 0},
+          {"png_filter_paeth.png", corpus::rgb, 0},
+          {"webp_lossy.webp", corpus::rgb, 24},
+          {"webp_lossless.webp", corpus::rgb, 0},
+          {"webp_alpha.webp", corpus::rgb, 0}};
 }
 
 int worst(ImageView<std::uint8_t> image, const Pixel& pixel) {
@@ -164,9 +172,11 @@ TEST(Corpus, OrientationIsIgnoredUnlessAskedFor) {
             << orientation << " at " << x << "," << y;
       }
   }
-  ASSERT_TRUE(decoder.decode(image, testing::corpus_file("png_exif_6.png"), {.exif = true}));
-  EXPECT_EQ(image.width(), corpus::kHeight);
-  EXPECT_EQ(image.view<std::uint8_t>().at(0, 0, 1), corpus::rgb(0, kBottom)[1]);
+  for (const char* file : {"png_exif_6.png", "webp_exif_6.webp"}) {
+    ASSERT_TRUE(decoder.decode(image, testing::corpus_file(file), {.exif = true}));
+    EXPECT_EQ(image.width(), corpus::kHeight);
+    EXPECT_EQ(image.view<std::uint8_t>().at(0, 0, 1), corpus::rgb(0, kBottom)[1]);
+  }
 }
 
 struct Bad {
@@ -188,6 +198,10 @@ const std::vector<Bad> kBadFiles = {
     {"png_truncated.png", "truncated", true},
     {"png_crc.png", "CRC", true},
     {"png_huge.png", "60000x60000", false},
+    {"webp_animation.webp", "animation", false, Errc::unsupported},
+    {"webp_truncated.webp", "truncated", true},
+    {"webp_corrupt.webp", "corrupt", true},
+    {"webp_huge.webp", "16384x16384", false},
     {"empty.jpg", "empty", false},
     {"text.jpg", "68 65 6c 6c", false},
     {"gif.png", "GIF", false}};
@@ -226,7 +240,7 @@ TEST(Corpus, ASmallFileCannotClaimAHugeImage) {
 
 // A file nobody tests is a rule nobody keeps.
 TEST(Corpus, EveryFileIsInATest) {
-  std::set<std::string> tested = {"png_exif_6.png"};
+  std::set<std::string> tested = {"png_exif_6.png", "webp_exif_6.webp"};
   for (const Good& good : good_files())
     tested.insert(good.file);
   for (const Bad& bad : kBadFiles)

@@ -71,7 +71,7 @@ TEST_F(Dataset, SaysWhatItWouldHaveAccepted) {
   EXPECT_THAT(missing.error().message, HasSubstr("nowhere"));
   const auto empty = list_images(folder_);
   ASSERT_FALSE(empty);
-  EXPECT_THAT(empty.error().message, HasSubstr("*.jpg, *.jpeg or *.png"));
+  EXPECT_THAT(empty.error().message, HasSubstr("*.jpg, *.jpeg, *.png or *.webp"));
   put("file.jpg", "x");
   EXPECT_FALSE(list_images(folder_ / "file.jpg"));
 }
@@ -107,7 +107,7 @@ TEST_F(Dataset, InspectionListsTheBadFilesAndCountsTheGood) {
   EXPECT_EQ(info->width.max, 32);
   ASSERT_EQ(info->errors.size(), 3U);
   EXPECT_EQ(info->errors[0].file, "3.jpg");
-  EXPECT_THAT(info->errors[0].reason, HasSubstr("not a JPEG or PNG"));
+  EXPECT_THAT(info->errors[0].reason, HasSubstr("not a JPEG, PNG or WebP"));
   EXPECT_THAT(info->errors[1].reason, HasSubstr("empty"));
   EXPECT_THAT(info->errors[2].reason, HasSubstr("truncated"));
   const auto tolerant = inspect_dataset(folder_, {.allow_truncated = true});
@@ -120,7 +120,7 @@ TEST_F(Dataset, OneFileIsNamedInItsError) {
   put("x.jpg", "text");
   const auto info = inspect_file(folder_ / "x.jpg", {});
   ASSERT_FALSE(info);
-  EXPECT_THAT(info.error().message, HasSubstr("x.jpg: not a JPEG or PNG"));
+  EXPECT_THAT(info.error().message, HasSubstr("x.jpg: not a JPEG, PNG or WebP"));
 }
 
 TEST_F(Dataset, MakesContinuesAndExtends) {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A developer's tool: the files are checked in. Run it as `image_make_corpus FOLDER` after adding a
-// rule. It speaks to libjpeg and libpng directly, because it must write what our own encoders
-// refuse to.
+// rule. It speaks to libjpeg, libpng and libwebp directly, because it must write what our own
+// encoders refuse to.
 #include "tests/image/corpus_scene.h"
+#include "tests/image/corpus_webp.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -198,6 +199,7 @@ struct PngPlan {
   int colour = PNG_COLOR_TYPE_RGB;
   int bits = 8;
   bool interlaced = false, transparent = false;
+  int filters = PNG_NO_FILTERS;  // which the encoder may use; PNG_NO_FILTERS: its own choice
 };
 
 void put(Row& row, int bits, int value) {
@@ -239,6 +241,7 @@ Buffer png(const PngPlan& plan) {
   png_set_IHDR(p, info, kWidth, kHeight, plan.bits, plan.colour,
                plan.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  if (plan.filters != PNG_NO_FILTERS) png_set_filter(p, PNG_FILTER_TYPE_BASE, plan.filters);
   if (plan.colour == PNG_COLOR_TYPE_PALETTE) {
     std::vector<png_color> colours;
     for (int i = 0; i < (1 << plan.bits) && i < 16; ++i)
@@ -314,6 +317,11 @@ void make_pngs() {
   save("png_interlaced.png", png({.interlaced = true}));
   save("png_interlaced_grey1.png",
        png({.colour = PNG_COLOR_TYPE_GRAY, .bits = 1, .interlaced = true}));
+  save("png_filter_none.png", png({.filters = PNG_FILTER_NONE}));
+  save("png_filter_sub.png", png({.filters = PNG_FILTER_SUB}));
+  save("png_filter_up.png", png({.filters = PNG_FILTER_UP}));
+  save("png_filter_average.png", png({.filters = PNG_FILTER_AVG}));
+  save("png_filter_paeth.png", png({.filters = PNG_FILTER_PAETH}));
   save("png_exif_6.png", png_with_exif(plain, 6));
   save("png_truncated.png", Buffer(plain.begin(), plain.end() - 40));
   Buffer damaged = plain;
@@ -327,6 +335,33 @@ void make_pngs() {
   save("png_named.jpg", plain);
 }
 
+// --- WebP
+
+void make_webps() {
+  using scene::extended_webp, scene::riff_chunk, scene::webp;
+  const Buffer lossy = webp(false, false);
+  const Buffer lossless = webp(true, false);
+  save("webp_lossy.webp", lossy);
+  save("webp_lossless.webp", lossless);
+  save("webp_alpha.webp", webp(true, true));
+  const Buffer image(lossless.begin() + 12, lossless.end());  // without the RIFF header
+  save("webp_exif_6.webp",
+       extended_webp(0x08, {image, riff_chunk("EXIF", tiff_with_orientation(6, false))}));
+  Buffer frame = {0, 0, 0, 0, 0, 0, kWidth - 1, 0, 0, kHeight - 1, 0, 0, 100, 0, 0, 0};
+  frame.insert(frame.end(), image.begin(), image.end());
+  save("webp_animation.webp",
+       extended_webp(0x02, {riff_chunk("ANIM", {0, 0, 0, 0, 0, 0}), riff_chunk("ANMF", frame)}));
+  save("webp_truncated.webp", Buffer(lossy.begin(), lossy.end() - 60));
+  Buffer corrupt = lossless;
+  for (std::size_t i = 30; i < 60; ++i)
+    corrupt[i] = 0xFF;
+  save("webp_corrupt.webp", corrupt);
+  Buffer huge = lossless;
+  huge[21] = huge[22] = huge[23] = 0xFF;  // 14 bits each of width - 1 and height - 1
+  huge[24] |= 0x0F;
+  save("webp_huge.webp", huge);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -338,6 +373,7 @@ int main(int argc, char** argv) {
   std::filesystem::create_directories(folder);
   make_jpegs();
   make_pngs();
+  make_webps();
   save("empty.jpg", {});
   save("text.jpg", {'h', 'e', 'l', 'l', 'o', '\n'});
   save("gif.png", {'G', 'I', 'F', '8', '9', 'a', 1, 0, 1, 0, 0, 0, 0, ';'});

@@ -39,12 +39,14 @@ TEST(Normalize, FastMatchesTheReferenceOnEveryTarget) {
         const auto view = src.view<std::uint8_t>();
         const Normalization n = some(channels);
         std::vector<float> fast(view.samples() + 1, -77.0F), reference(view.samples());
-        ASSERT_TRUE(normalize_chw(std::span(fast).first(view.samples()), view, n));
-        ASSERT_TRUE(normalize_chw_reference(reference, view, n));
-        EXPECT_EQ(fast.back(), -77.0F);
-        for (std::size_t i = 0; i < reference.size(); ++i)
-          ASSERT_NEAR(fast[i], reference[i], kTolerance)
-              << target << " CHW " << width << "x" << height << "x" << channels;
+        for (const bool mirrored : {false, true}) {
+          ASSERT_TRUE(normalize_chw(std::span(fast).first(view.samples()), view, n, mirrored));
+          ASSERT_TRUE(normalize_chw_reference(reference, view, n, mirrored));
+          EXPECT_EQ(fast.back(), -77.0F);
+          for (std::size_t i = 0; i < reference.size(); ++i)
+            ASSERT_NEAR(fast[i], reference[i], kTolerance)
+                << target << " CHW " << width << "x" << height << "x" << channels << mirrored;
+        }
 
         Image hwc = testing::poisoned_image<float>(width, height, channels, 3);
         Image hwc_reference = testing::poisoned_image<float>(width, height, channels, 1);
@@ -56,6 +58,20 @@ TEST(Normalize, FastMatchesTheReferenceOnEveryTarget) {
         EXPECT_TRUE(testing::padding_intact<float>(hwc));
       }
   }
+}
+
+TEST(Normalize, MirroredIsTheFlippedImageNormalised) {
+  const Image src = testing::random_image<std::uint8_t>(37, 5, 3, 4);
+  Image flipped = testing::poisoned_image<std::uint8_t>(37, 5, 3);
+  for (int y = 0; y < 5; ++y)
+    for (int x = 0; x < 37; ++x)
+      for (int c = 0; c < 3; ++c)
+        flipped.span<std::uint8_t>().at(x, y, c) = src.view<std::uint8_t>().at(36 - x, y, c);
+  std::vector<float> one(37 * 5 * 3), two(37 * 5 * 3);
+  ASSERT_TRUE(normalize_chw(one, src.view<std::uint8_t>(), some(3), true));
+  ASSERT_TRUE(normalize_chw_reference(two, flipped.view<std::uint8_t>(), some(3)));
+  for (std::size_t i = 0; i < one.size(); ++i)
+    ASSERT_NEAR(one[i], two[i], kTolerance);
 }
 
 TEST(Normalize, IsTheFormula) {

@@ -87,18 +87,7 @@ TEST(Resize, U8IsTheSameOnEveryTarget) {
   for (const Shape& s : shapes()) {
     const Image src = testing::random_image<std::uint8_t>(s.src_width, s.src_height, s.channels, 6);
     Image plain = testing::poisoned_image<std::uint8_t>(s.dst_width, s.dst_height, s.channels);
-    std::vector<std::int32_t> offsets;
-    std::vector<std::int16_t> weights;
-    for (int x = 0; x < s.dst_width; ++x) {
-      const detail::Tap tap = detail::make_tap(x, s.dst_width, s.src_width);
-      offsets.push_back(tap.index * s.channels);
-      std::int16_t weight = 0;
-      detail::set_weight(weight, tap, s.dst_width);
-      weights.insert(weights.end(), detail::kWeightCopies, weight);
-    }
-    std::vector<std::int16_t> row(src.view<std::uint8_t>().row_samples() + detail::kRowSlack);
-    detail::resize_plain({plain.span<std::uint8_t>(), src.view<std::uint8_t>(), offsets.data(),
-                          weights.data(), row.data()});
+    detail::resize_plainly(plain.span<std::uint8_t>(), src.view<std::uint8_t>());
     for (const std::string& target : simd_targets()) {
       const SimdTargetOverride in_force(target);
       Image fast = testing::poisoned_image<std::uint8_t>(s.dst_width, s.dst_height, s.channels);
@@ -123,18 +112,68 @@ TEST(Resize, FlatStaysFlat) {
   }
 }
 
+/// The position of output i, from its definition: (i + 0.5) * src / dst - 0.5.
+detail::Tap tap_at(int i, int dst, int src) {
+  detail::TapWalk walk(dst, src);
+  for (int step = 0; step < i; ++step)
+    walk.next();
+  return walk.tap();
+}
+
 TEST(Resize, TapsAreHalfPixelCentred) {
   // 4 -> 2: centres fall half-way between samples 0|1 and 2|3.
-  EXPECT_EQ(detail::make_tap(0, 2, 4).index, 0);
-  EXPECT_EQ(detail::make_tap(0, 2, 4).part * 2, 2 * 2);
-  EXPECT_EQ(detail::make_tap(1, 2, 4).index, 2);
+  EXPECT_EQ(tap_at(0, 2, 4).index, 0);
+  EXPECT_EQ(tap_at(0, 2, 4).part * 2, 2 * 2);
+  EXPECT_EQ(tap_at(1, 2, 4).index, 2);
   // 2 -> 4: -0.25 clamps to 0, then 0.25, 0.75, then the last.
-  EXPECT_EQ(detail::make_tap(0, 4, 2).part, 0);
-  EXPECT_EQ(detail::make_tap(1, 4, 2).part, 2);
-  EXPECT_EQ(detail::make_tap(2, 4, 2).part, 6);
-  EXPECT_EQ(detail::make_tap(3, 4, 2).index, 1);
-  EXPECT_EQ(detail::make_tap(3, 4, 2).part, 0);
-  EXPECT_EQ(detail::make_tap(kMaxSide - 1, kMaxSide, kMaxSide).index, kMaxSide - 1);
+  EXPECT_EQ(tap_at(0, 4, 2).part, 0);
+  EXPECT_EQ(tap_at(1, 4, 2).part, 2);
+  EXPECT_EQ(tap_at(2, 4, 2).part, 6);
+  EXPECT_EQ(tap_at(3, 4, 2).index, 1);
+  EXPECT_EQ(tap_at(3, 4, 2).part, 0);
+  EXPECT_EQ(tap_at(kMaxSide - 1, kMaxSide, kMaxSide).index, kMaxSide - 1);
+}
+
+// The walk adds where the definition divides: they must never part.
+TEST(Resize, TapsAndWeightsAreTheQuotientsTheyStandFor) {
+  Rng rng({.seed = 12});
+  for (int round = 0; round < 60; ++round) {
+    const int limit = round % 3 == 0 ? kMaxSide : 700;
+    const int dst = static_cast<int>(1 + rng.below(static_cast<std::uint64_t>(limit)));
+    const int src = static_cast<int>(1 + rng.below(static_cast<std::uint64_t>(limit)));
+    detail::TapWalk walk(dst, src);
+    for (int i = 0; i < std::min(dst, 2000); ++i, walk.next()) {
+      const std::int64_t numerator = (2 * std::int64_t{i} + 1) * src - dst;
+      const std::int64_t period = 2 * std::int64_t{dst};
+      const std::int64_t index =
+          numerator < 0 ? 0 : std::min<std::int64_t>(numerator / period, src - 1);
+      const std::int64_t part = numerator < 0 || index == src - 1 ? 0 : numerator % period;
+      const detail::Tap tap = walk.tap();
+      ASSERT_EQ(tap.index, index) << i << " of " << dst << " from " << src;
+      ASSERT_EQ(tap.part, part) << i << " of " << dst << " from " << src;
+      for (const int one : {256, 1 << 16})
+        ASSERT_EQ(walk.weight(tap, one), (part * one + dst) / period);
+    }
+  }
+}
+
+// Each way of gathering neighbours, in its range of scales, and one resizer for all of them.
+TEST(Resize, OneResizerServesChangingShapes) {
+  BilinearResizer resizer;
+  for (const int channels : {1, 2, 3, 4, 9})
+    for (const int width : {512, 300, 160, 60, 301, 302, 303, 512}) {
+      const Image src = testing::random_image<std::uint8_t>(301, 40, channels, 9);
+      Image fast = testing::poisoned_image<std::uint8_t>(width, 33, channels, 7);
+      Image again = testing::poisoned_image<std::uint8_t>(width, 33, channels);
+      Image plain = testing::poisoned_image<std::uint8_t>(width, 33, channels);
+      ASSERT_TRUE(resizer.run(fast.span<std::uint8_t>(), src.view<std::uint8_t>()));
+      ASSERT_TRUE(resizer.run(again.span<std::uint8_t>(), src.view<std::uint8_t>()));
+      detail::resize_plainly(plain.span<std::uint8_t>(), src.view<std::uint8_t>());
+      EXPECT_EQ(testing::max_difference(fast.view<std::uint8_t>(), plain.view<std::uint8_t>()), 0)
+          << width << " x " << channels;
+      EXPECT_EQ(testing::max_difference(again.view<std::uint8_t>(), plain.view<std::uint8_t>()), 0);
+      EXPECT_TRUE(testing::padding_intact<std::uint8_t>(fast));
+    }
 }
 
 TEST(Resize, CropsThroughAView) {

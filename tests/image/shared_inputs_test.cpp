@@ -139,7 +139,7 @@ TEST_F(SharedInputsTest, DamagedFilesAmongGoodOnesAreCountedAndNamed) {
   put_png("a.png", 4, 4);
   put("b.jpg", testing::corpus_file("jpeg_truncated.jpg"));
   put("c.png", {'n', 'o'});
-  put("d.webp", {1, 2, 3});
+  put("d.bmp", {1, 2, 3});
   put_png("e.png", 4, 4);
   options.max_corrupt = 3;
   const auto written = write();
@@ -148,7 +148,7 @@ TEST_F(SharedInputsTest, DamagedFilesAmongGoodOnesAreCountedAndNamed) {
   ASSERT_EQ(written->skipped.size(), 3U);
   EXPECT_EQ(written->skipped[0].name, "b.jpg");
   EXPECT_FALSE(written->skipped[0].reason.empty());
-  EXPECT_THAT(written->skipped[2].reason, HasSubstr(".webp"));
+  EXPECT_THAT(written->skipped[2].reason, HasSubstr(".bmp"));
   EXPECT_EQ(map(*written).item(1).name, "e.png");
 }
 

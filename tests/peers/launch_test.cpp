@@ -112,6 +112,14 @@ TEST(Variables, NothingThatMisleadsPythonAndNoSecretIsInherited) {
   EXPECT_THAT(variables, Not(Contains(Key("PATH"))));
 }
 
+TEST(Variables, LoadersRunAsTheirAuthorsShipThem) {
+  for (const char* policy : {"pipeline-default", "loader-all-cores"}) {
+    const auto variables = worker_variables({}, policy, true);
+    EXPECT_THAT(variables, Not(Contains(Key("OMP_NUM_THREADS")))) << policy;
+    EXPECT_THAT(variables, Not(Contains(Key("MALLOC_TRIM_THRESHOLD_")))) << policy;
+  }
+}
+
 TEST(Variables, PeersPhoneNobody) {
   const auto variables = worker_variables({"ALBUMENTATIONS_NO_TELEMETRY=0"}, "micro-single", false);
   for (const char* name : {"ALBUMENTATIONS_NO_TELEMETRY", "ALBUMENTATIONS_OFFLINE",

@@ -24,7 +24,8 @@ TEST(Library, NamesAreUniqueAndComplete) {
   }
   for (const char* name :
        {"sluice", "albumentationsx", "albumentationsx-latest", "torchvision", "kornia", "pillow",
-        "opencv", "opencv-wheel", "dali", "pyav", "torchcodec"})
+        "opencv", "opencv-wheel", "dali", "pyav", "torchcodec", "torch-tensor", "torch-pil",
+        "torch-albumentationsx", "dali-cpu", "spdl", "webdataset"})
     EXPECT_EQ(seen.count(name), 1U) << name;
 }
 
@@ -32,7 +33,7 @@ TEST(Library, WaysNameKnownModesAndGroups) {
   for (const Library& library : libraries()) {
     std::set<std::string_view> modes;
     for (const Way& way : library.ways) {
-      EXPECT_THAT(way.mode, AnyOf("micro", "pipeline", "decode")) << library.name;
+      EXPECT_THAT(way.mode, AnyOf("micro", "pipeline", "decode", "loader")) << library.name;
       EXPECT_TRUE(modes.insert(way.mode).second) << library.name;
       EXPECT_TRUE(way.group.empty() || is_group(way.group)) << library.name;
       EXPECT_FALSE(way.program.empty()) << library.name;
@@ -46,6 +47,13 @@ TEST(Library, EveryGroupIsUsed) {
     EXPECT_FALSE(libraries_of_group(group).empty()) << group;
 }
 
+TEST(Library, GroupsOfTestsAreKnownAndMeasureNothing) {
+  for (const std::string_view group : test_groups()) {
+    EXPECT_TRUE(is_group(group)) << group;
+    EXPECT_TRUE(libraries_of_group(group).empty()) << group;
+  }
+}
+
 TEST(Library, GroupsPerModeAreThoseOfTheMatrix) {
   for (const char* name : {"albumentationsx", "pillow", "opencv-wheel"})
     EXPECT_EQ(find_library(name)->way("micro")->group, "light") << name;
@@ -55,6 +63,9 @@ TEST(Library, GroupsPerModeAreThoseOfTheMatrix) {
     EXPECT_EQ(find_library(name)->way("pipeline")->group, "torch") << name;
   for (const char* name : {"opencv", "pyav", "torchvision", "torchcodec"})
     EXPECT_EQ(find_library(name)->way("decode")->group, "torch") << name;
+  for (const char* name : {"torch-tensor", "torch-pil", "torch-albumentationsx", "webdataset"})
+    EXPECT_EQ(find_library(name)->way("loader")->group, "torch") << name;
+  EXPECT_FALSE(find_library("dali-cpu")->needs_gpu);
 }
 
 TEST(Library, AMisspeltNameIsAnErrorWithTheNearest) {

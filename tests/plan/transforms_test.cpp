@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/plan/transforms.h"
 
+#include "sluice/aug/registry.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -181,6 +183,22 @@ TEST(Transforms, JsonHoldsTheWholeTable) {
   EXPECT_EQ(list[0]["sets"], "R9V");
   EXPECT_EQ(list[0]["params"]["target_size"], 512);
   EXPECT_EQ(list[0]["shape"], "target");
+}
+
+TEST(Transforms, OurDefaultsAreTheCanonicalParameters) {
+  for (const aug::TransformSpec& spec : aug::registry()) {
+    SCOPED_TRACE(spec.name);
+    const Transform* published = find_transform(spec.name);
+    ASSERT_NE(published, nullptr);
+    std::set<std::string> ours, theirs;
+    for (const auto& [key, value] : spec.defaults.items())
+      ours.insert(key);
+    for (const auto& [key, value] : published->params.items()) {
+      theirs.insert(key);
+      EXPECT_EQ(spec.defaults.value(key, Json()), value) << key;
+    }
+    EXPECT_EQ(ours, theirs);
+  }
 }
 
 }  // namespace

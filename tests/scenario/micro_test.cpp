@@ -11,6 +11,7 @@
 
 #include "tests/core/temporary_folder.h"
 #include "tests/image/support.h"
+#include <atomic>
 #include <stdexcept>
 
 namespace sluice::scenario {
@@ -38,7 +39,7 @@ class FakeOp final : public MicroOp {
       views.push_back(image.view<std::uint8_t>());
     return views;
   }
-  inline static int runs = 0;
+  inline static std::atomic<int> runs{0};
 
  private:
   const MicroInputs& inputs_;
@@ -135,20 +136,35 @@ TEST_F(MicroTest, OurResizeRowIsOurResize) {
   }
 }
 
-TEST_F(MicroTest, WhatWeDoNotHaveYetIsSaid) {
+TEST_F(MicroTest, WhatWeDoNotHaveIsSaid) {
   measure::Catalogue ours = catalogue();
   load(ours, 1);
-  EXPECT_EQ(make(ours, "image-rgb/micro/Elastic").error().message, "sluice has no 'Elastic' yet");
-  EXPECT_EQ(make(ours, "image-rgb/micro/Elastic").error().code, Errc::unsupported);
+  EXPECT_EQ(make(ours, "image-rgb/micro/Sepia").error().message, "sluice has no 'Sepia' yet");
+  EXPECT_EQ(make(ours, "image-rgb/micro/Sepia").error().code, Errc::unsupported);
   EXPECT_THAT(
       make(ours, "image-rgb/micro/Resize", Json{{"target_size", 8}, {"interpolation", "bicubic"}})
           .error()
           .message,
-      HasSubstr("'bicubic' yet"));
-  EXPECT_THAT(make(ours, "image-rgb/micro/Resize").error().message, HasSubstr("target_size 0"));
+      HasSubstr("interpolation \"bicubic\": accepted is one of bilinear"));
+  EXPECT_THAT(make(ours, "image-rgb/micro/Resize", Json{{"target_size", 0}}).error().message,
+              HasSubstr("target_size 0"));
   context.case_name = "image-rgb/pipeline/RandomCrop224+Resize";
   EXPECT_EQ(ours.prefixes.at("image-rgb/")(context).error().message,
             "sluice has no 'pipeline/RandomCrop224+Resize' yet");
+}
+
+TEST_F(MicroTest, ThreadsShareTheItems) {
+  measure::Catalogue any =
+      fake([](View input, std::uint64_t drawn) { return brighter(input, drawn + 1); });
+  load(any, 20);
+  const auto digest = (*make(any, "image-rgb/micro/Any"))->check();
+  context.threads = 3;
+  auto subject = make(any, "image-rgb/micro/Any");
+  ASSERT_TRUE(subject);
+  EXPECT_EQ(*(*subject)->check(), *digest);
+  FakeOp::runs = 0;
+  (*subject)->run_pass();
+  EXPECT_EQ(FakeOp::runs, 20);
 }
 
 TEST_F(MicroTest, SupportNeedsNoInputsAndClipsAreFrames) {

@@ -93,6 +93,7 @@ class Adapter:
     packages = ()  # distributions whose versions are told; the first is the library's own
     devices = ("cpu",)
     transforms = ()  # names it knows, for `hello`
+    default_mode = "micro"  # of requests that name none
     unit_float = False  # floating-point outputs are in 0..1, not 0..255
 
     def __init__(self):
@@ -165,8 +166,8 @@ class Adapter:
         if session.device == "cuda" and not self.has_cuda():
             raise Unsupported("no CUDA device")
         self.session = session
-        if session.thread_policy != "pipeline-default":
-            set_threads(1 if session.thread_policy else session.threads)
+        if session.thread_policy not in ("pipeline-default", "loader-all-cores"):
+            set_threads(session.threads if session.thread_policy in ("", "micro-threads") else 1)
         return in_force()
 
     def has_cuda(self):

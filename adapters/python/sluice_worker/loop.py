@@ -10,7 +10,8 @@ from .modes import mode_named
 PROTOCOL = 1
 MAX_LINE = 16 * 1024 * 1024
 MAX_THREADS = 1024
-POLICIES = ("", "micro-single", "pipeline-default", "pipeline-single-worker")
+POLICIES = ("", "micro-single", "micro-threads", "pipeline-default", "pipeline-single-worker",
+            "loader-all-cores")
 
 
 def one_line(text, limit=400):
@@ -128,7 +129,7 @@ class Worker:
 
     def on_load(self, request):
         self.load_request = request
-        self.enter_mode(str(request.get("mode", "micro")))
+        self.enter_mode(str(request.get("mode", self.adapter.default_mode)))
         return self.mode.load(request)
 
     def enter_mode(self, name):
@@ -147,9 +148,9 @@ class Worker:
             if not isinstance(entry, dict) or not isinstance(entry.get("case"), str):
                 raise Failed("support: an entry of 'cases' has no text 'case'")
             spec = entry.get("spec") if isinstance(entry.get("spec"), dict) else {}
-            self.enter_mode(str(spec.get("mode", "micro")))
+            self.enter_mode(str(spec.get("mode", self.adapter.default_mode)))
             try:
-                self.mode.support(entry["spec"])
+                self.mode.support(with_case(entry["case"], entry["spec"]))
                 supported.append(entry["case"])
             except (Unsupported, Failed) as problem:
                 unsupported[entry["case"]] = one_line(problem)
@@ -161,10 +162,11 @@ class Worker:
     def on_prepare(self, request):
         self.forget_case()
         spec = request.get("spec")
-        name = str(spec.get("mode", "micro")) if isinstance(spec, dict) else "micro"
+        default = self.adapter.default_mode
+        name = str(spec.get("mode", default)) if isinstance(spec, dict) else default
         if self.mode is None or name != self.mode_name:
             raise Failed(f"prepare: mode '{one_line(name, 40)}' was not loaded")
-        reply = self.mode.prepare(spec)
+        reply = self.mode.prepare(with_case(request.get("case"), spec))
         self.case = request.get("case")
         return reply
 
@@ -216,6 +218,11 @@ class Worker:
         self.require_case(step)
         if not self.checked:
             raise Failed(f"{step}: the output was not checked")
+
+
+def with_case(case, spec):
+    """What a mode gets: the spec, and the name of the case in it."""
+    return {"case": case, **spec} if isinstance(spec, dict) else spec
 
 
 def integer(request, key, low, high, default):

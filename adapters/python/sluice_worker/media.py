@@ -6,6 +6,7 @@ from pathlib import Path
 from .adapter import Failed
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp"}
+JPEG_SUFFIXES = {".jpg", ".jpeg"}
 VIDEO_SUFFIXES = {".mp4", ".avi", ".mov", ".mkv", ".webm"}
 # A gap between wanted frames beyond which seeking to the key frame before it beats decoding on. x264's
 # default distance between key frames is 250.
@@ -16,10 +17,10 @@ class BadFile(Failed):
     """A file that cannot be read; the text names it. One text argument, so that it survives a process border."""
 
 
-def media_files(data_dir, video=False, num_items=None, skip=()):
+def media_files(data_dir, video=False, num_items=None, skip=(), suffixes=None):
     """Paths under `data_dir`, sorted, recursive, without those whose relative path or name is in `skip`."""
     root = Path(data_dir)
-    suffixes = VIDEO_SUFFIXES if video else IMAGE_SUFFIXES
+    suffixes = suffixes or (VIDEO_SUFFIXES if video else IMAGE_SUFFIXES)
     unwanted = set(skip)
     files = [path for path in sorted(root.rglob("*"))
              if path.suffix.lower() in suffixes and not path.name.startswith("._") and path.is_file()

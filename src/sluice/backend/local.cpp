@@ -135,9 +135,10 @@ class LocalRun {
     if (options_.canary && files.files().front().canary.empty())
       SLUICE_CHECK(measure_canary(files, context));
     while (!members.empty()) {  // more than one round only where memory does not hold all
-      peers::CrewOptions crew_options = crew_options_of(
-          plan_, media.load, files.seed(),
-          {options_.min_sample_ms, options_.warmup_ms, options_.step_timeout_s, options_.cpus});
+      peers::CrewOptions crew_options =
+          crew_options_of(plan_, media.load, files.seed(),
+                          {options_.min_sample_ms, options_.warmup_ms, options_.step_timeout_s,
+                           options_.cpus, options_.threads});
       crew_options.members = members;
       peers::Crew crew(crew_options, context);
       SLUICE_TRY(const std::vector<std::string> left_out, crew.start());

@@ -25,6 +25,7 @@ struct LocalOptions {
   double warmup_ms = 50;
   double step_timeout_s = 120;
   measure::CpuList cpus;
+  int threads = 1;  // of the thread policy micro-threads
   std::vector<std::string> argv;
   std::filesystem::path semantics;  // adapters/semantics.json; empty or missing: no remarks
 };

@@ -96,6 +96,9 @@ peers::CrewOptions crew_options_of(const plan::Plan& plan, const Json& load, std
   if (job.thread_policy == "micro-single") {
     options.threads = 1;
     options.cpu_limit = kCpuSlack;
+  } else if (job.thread_policy == "micro-threads") {
+    options.threads = sampling.threads;
+    options.cpu_limit = kCpuSlack * sampling.threads;
   } else if (job.thread_policy == "pipeline-single-worker") {
     options.threads = std::max(1, workers);
     options.cpu_limit = kCpuSlack * (workers + 1);  // the loader's own process collates

@@ -19,6 +19,7 @@ struct Sampling {
   double warmup_ms = 50;
   double step_timeout_s = 120;
   measure::CpuList cpus;
+  int threads = 1;  // of the policy micro-threads
 };
 
 /// One member per row library of the jobs. A library that cannot be had is a member that says why.

@@ -1,4 +1,5 @@
-// sluice/cli/bench.cpp - `sluice bench decode|harness`: chosen rows, beside any peer worker.
+// sluice/cli/bench.cpp - `sluice bench decode|harness`: chosen rows, beside any peer worker; and
+// the group of the others.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
 #include "sluice/cli/session.h"
@@ -9,14 +10,15 @@ namespace sluice::cli {
 namespace {
 
 CLI::App* add_bench_of(CLI::App& bench, Context& context, const std::string& name,
-                       const std::string& description, scenario::Kind kind,
+                       const std::string& description, const std::vector<scenario::Kind>& kinds,
                        const std::vector<std::string>& scenarios) {
   auto flags = std::make_shared<SessionFlags>();
   CLI::App* command = add_command(
       bench, context, name, description,
-      [flags, &context, name, kind, scenarios]() -> Result<ExitCode> {
+      [flags, &context, name, kinds, scenarios]() -> Result<ExitCode> {
         SLUICE_TRY(SessionPlan plan, make_plan(*flags, context.globals, "bench-" + name));
-        plan.kinds = {scenario::Kind::canary, kind};
+        plan.kinds = kinds;
+        plan.kinds.push_back(scenario::Kind::canary);
         plan.scenarios = scenarios;
         SLUICE_TRY(const SessionResult session, run_session(context, plan));
         return show_session(context, session);
@@ -31,12 +33,18 @@ void add_bench(CLI::App& root, Context& context) {
   CLI::App* bench = root.add_subcommand("bench", "Measure one thing, beside peers");
   bench->require_subcommand(1);
   CLI::App* decode =
-      add_bench_of(*bench, context, "decode", "JPEG decode, single-threaded and on all cores",
-                   scenario::Kind::bench, {"decode/jpeg"});
+      add_bench_of(*bench, context, "decode",
+                   "JPEG, PNG, WebP and video decode, and JPEG to a crop for training",
+                   {scenario::Kind::bench, scenario::Kind::decode},
+                   {"decode/jpeg", "decode/png", "decode/webp", "decode/video", "pipeline/rrc224",
+                    "pipeline/rrc224-scaled"});
   add_examples(*decode, {"sluice bench decode --data-dir photos",
                          "sluice bench decode --peer opencv=build/release/opencv_worker"});
   add_bench_of(*bench, context, "harness", "The overhead of measuring, per iteration",
-               scenario::Kind::harness, {"harness/empty"});
+               {scenario::Kind::harness}, {"harness/empty"});
+  add_bench_storage(*bench, context);
+  add_bench_transforms(*bench, context);
+  add_bench_dataloader(*bench, context);
 }
 
 }  // namespace sluice::cli

@@ -4,8 +4,11 @@
 
 #include "sluice/config/units.h"
 #include "sluice/core/text.h"
+#include "sluice/results/result_file.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace sluice::cli {
 
@@ -27,6 +30,13 @@ ExitCode exit_code_of(Errc code) {
       return ExitCode::interrupted;
   }
   return ExitCode::invalid;
+}
+
+ExitCode exit_code_of(const results::ResultFile& file) {
+  const bool failed = std::any_of(file.rows.begin(), file.rows.end(), [](const measure::Row& row) {
+    return row.status == measure::RowStatus::failed;
+  });
+  return failed ? ExitCode::invalid : ExitCode::done;
 }
 
 CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name,

@@ -14,6 +14,10 @@
 #include <string>
 #include <vector>
 
+namespace sluice::results {
+struct ResultFile;
+}
+
 namespace sluice::cli {
 
 /// The same everywhere (docs/cli.md lists them).
@@ -29,6 +33,8 @@ enum class ExitCode : int {
 };
 
 ExitCode exit_code_of(Errc code);
+/// Of a complete run: invalid when a row failed.
+ExitCode exit_code_of(const results::ResultFile& file);
 
 /// The flags that every command takes.
 struct Globals {

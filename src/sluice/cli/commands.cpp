@@ -9,8 +9,11 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_env(root, context);
   add_doctor(root, context);
   add_data(root, context);
+  add_augment(root, context);
   add_peers(root, context);
   add_bench(root, context);
+  add_benchmark_dataloader(root, context);
+  add_tune(root, context);
   add_plan(root, context);
   add_run(root, context);
   add_coverage(root, context);

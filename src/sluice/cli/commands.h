@@ -9,12 +9,18 @@ namespace sluice::cli {
 /// Adds every command below to `root`, in the order of the help.
 void add_all_commands(CLI::App& root, Context& context);
 
+void add_augment(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
+void add_bench_dataloader(CLI::App& bench, Context& context);  // under `bench`
+void add_benchmark_dataloader(CLI::App& root, Context& context);
+void add_bench_storage(CLI::App& bench, Context& context);
+void add_bench_transforms(CLI::App& bench, Context& context);
 void add_compare(CLI::App& root, Context& context);
 void add_coverage(CLI::App& root, Context& context);
 void add_completion(CLI::App& root, Context& context);
 void add_data(CLI::App& root, Context& context);
-void add_data_stage(CLI::App& data, Context& context);  // under `data`
+void add_data_bundle(CLI::App& data, Context& context);  // under `data`
+void add_data_stage(CLI::App& data, Context& context);   // under `data`
 void add_docs(CLI::App& root, Context& context);
 void add_doctor(CLI::App& root, Context& context);
 void add_env(CLI::App& root, Context& context);
@@ -25,6 +31,7 @@ void add_ratio(CLI::App& root, Context& context);
 void add_run(CLI::App& root, Context& context);
 void add_publish(CLI::App& root, Context& context);
 void add_quick(CLI::App& root, Context& context);
+void add_tune(CLI::App& root, Context& context);
 void add_validate(CLI::App& root, Context& context);
 void add_worker(CLI::App& root, Context& context);
 

@@ -4,6 +4,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
+#include "sluice/image/array_maker.h"
 #include "sluice/image/codec.h"
 #include "sluice/image/dataset.h"
 #include "sluice/image/npy.h"
@@ -47,6 +48,22 @@ Result<ExitCode> make(const image::PhotoDatasetOptions& options, const Context& 
              made.count, options.kind == image::MadeKind::video ? "clips" : "images", made.bytes,
              made.written, made.hash);
   if (!made.frames_hash.empty()) fmt::print("hash of the frames {}\n", made.frames_hash);
+  return ExitCode::done;
+}
+
+Result<ExitCode> make_arrays(const image::ArrayOptions& options, const Context& context) {
+  SLUICE_TRY(const auto made, image::make_arrays(options, *context.progress));
+  if (context.globals.json)
+    print({{"path", options.folder.string()},
+           {"kind", "arrays"},
+           {"count", made.count},
+           {"bytes", made.bytes},
+           {"hash", made.hash},
+           {"seed", options.seed},
+           {"written", made.written}});
+  else
+    fmt::print("{}: {} arrays, {} bytes, {} written\nhash {}\n", printable(options.folder.string()),
+               made.count, made.bytes, made.written, made.hash);
   return ExitCode::done;
 }
 
@@ -189,6 +206,7 @@ void add_make(CLI::App& data, Context& context) {
   struct Args {
     std::string kind = "rgb";
     image::PhotoDatasetOptions options;
+    std::uint64_t bytes = image::ArrayOptions().bytes;
   };
   auto args = std::make_shared<Args>();
   CLI::App* make_app = add_command(data, context, "make",
@@ -198,6 +216,13 @@ void add_make(CLI::App& data, Context& context) {
                                        args->options.kind = image::MadeKind::nine_channels;
                                      if (args->kind == "video")
                                        args->options.kind = image::MadeKind::video;
+                                     if (args->kind == "arrays")
+                                       return make_arrays({.folder = context.globals.out,
+                                                           .count = args->options.count,
+                                                           .bytes = args->bytes,
+                                                           .seed = context.globals.seed,
+                                                           .force = args->options.force},
+                                                          context);
                                      args->options.folder = context.globals.out;
                                      args->options.seed = context.globals.seed;
                                      return make(args->options, context);
@@ -205,8 +230,8 @@ void add_make(CLI::App& data, Context& context) {
   make_app
       ->add_option("--kind", args->kind,
                    "what to make: JPEG images; arrays (.npy) of an image three times along the "
-                   "channels; H.264 clips")
-      ->check(CLI::IsMember({"rgb", "9ch", "video"}))
+                   "channels; H.264 clips; vectors of random bytes (.npy)")
+      ->check(CLI::IsMember({"rgb", "9ch", "video", "arrays"}))
       ->capture_default_str();
   make_app->add_option("--count", args->options.count, "how many files")
       ->required()
@@ -216,10 +241,15 @@ void add_make(CLI::App& data, Context& context) {
                    "width of all files; default: around 500x375, clips 320x240")
       ->type_name("W");
   make_app->add_option("--height", args->options.height, "height of all files")->type_name("H");
+  make_app->add_option("--bytes", args->bytes, "of each file of kind arrays")
+      ->type_name("N")
+      ->capture_default_str();
   make_app->add_flag("--force", args->options.force,
                      "write into a folder that holds something else");
-  add_examples(*make_app, {"sluice data make --kind rgb --count 256 --out photos --seed 0",
-                           "sluice data make --kind video --count 50 --out clips"});
+  add_examples(*make_app,
+               {"sluice data make --kind rgb --count 256 --out photos --seed 0",
+                "sluice data make --kind video --count 50 --out clips",
+                "sluice data make --kind arrays --count 10000 --bytes 20480 --out arrays"});
 }
 
 void add_info(CLI::App& data, Context& context) {
@@ -255,11 +285,12 @@ void add_info(CLI::App& data, Context& context) {
 }  // namespace
 
 void add_data(CLI::App& root, Context& context) {
-  CLI::App* data = root.add_subcommand("data", "Make, inspect and stage data sets");
+  CLI::App* data = root.add_subcommand("data", "Make, inspect, stage and bundle data sets");
   data->require_subcommand(1);
   add_make(*data, context);
   add_info(*data, context);
   add_data_stage(*data, context);
+  add_data_bundle(*data, context);
 }
 
 }  // namespace sluice::cli

@@ -121,6 +121,9 @@ Result<std::vector<std::string>> groups_of(const std::vector<std::string>& names
   for (const std::string_view group : peers::groups()) {
     if (std::find(wanted.begin(), wanted.end(), group) != wanted.end()) sorted.emplace_back(group);
   }
+  for (const std::string_view group : peers::test_groups()) {
+    if (std::find(wanted.begin(), wanted.end(), group) != wanted.end()) sorted.emplace_back(group);
+  }
   return sorted;
 }
 

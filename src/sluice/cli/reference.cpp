@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/reference.h"
 
+#include "sluice/aug/page.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/completion.h"
 #include "sluice/core/file.h"
@@ -154,6 +155,7 @@ struct Page {
 };
 const std::array kPages = {
     Page{"cli", [](const CLI::App& root) -> PageText { return markdown_reference(root); }},
+    Page{"augment", [](const CLI::App&) -> PageText { return aug::augment_page(); }, nullptr},
     Page{"transforms", [](const CLI::App&) -> PageText { return plan::transforms_page(); },
          plan::transforms_json},
     Page{"matrix", [](const CLI::App&) -> PageText { return plan::matrix_page(); },

@@ -240,10 +240,7 @@ Result<ExitCode> show_session(const Context& context, const SessionResult& sessi
         fmt::format("interrupted; what was measured is kept, continue with --out {} --resume",
                     session.folder.string())};
   }
-  const bool failed =
-      std::any_of(session.file.rows.begin(), session.file.rows.end(),
-                  [](const measure::Row& row) { return row.status == measure::RowStatus::failed; });
-  return failed ? ExitCode::invalid : ExitCode::done;
+  return exit_code_of(session.file);
 }
 
 }  // namespace sluice::cli

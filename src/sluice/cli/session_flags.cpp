@@ -16,13 +16,19 @@ Result<Peer> parse_peer(const std::string& text) {
         fmt::format("--peer {}: expected NAME=PROGRAM, a worker program (docs/peer-protocol.md)",
                     printable(text))};
   }
-  const std::filesystem::path program = text.substr(equals + 1);
+  const std::string words = text.substr(equals + 1);
+  std::vector<std::string> command{words};
+  if (!std::filesystem::exists(words)) command = split(words, ' ');  // PROGRAM ARGUMENT...
+  const std::filesystem::path program = command.front();
   std::error_code problem;
-  const auto absolute = std::filesystem::canonical(program, problem);
+  if (!std::filesystem::exists(program, problem) && !problem)
+    problem = std::make_error_code(std::errc::no_such_file_or_directory);
   if (problem) {
     return Error{Errc::not_found, fmt::format("--peer {}: {}", printable(text), problem.message())};
   }
-  return Peer{text.substr(0, equals), {absolute.string()}};
+  // A virtual environment is known by the path of its interpreter: links are not resolved.
+  command.front() = std::filesystem::absolute(program).string();
+  return Peer{text.substr(0, equals), std::move(command)};
 }
 
 }  // namespace
@@ -30,24 +36,19 @@ Result<Peer> parse_peer(const std::string& text) {
 void add_session_flags(CLI::App& command, SessionFlags& flags) {
   command
       .add_option("--data-dir", flags.data_dir,
-                  "folder of JPEG or PNG files; generated when not given")
+                  "folder of JPEG, PNG or WebP files; generated when not given")
       ->type_name("DIR");
   command.add_option("--images", flags.images, "number of generated images")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  command
-      .add_option("--runs", flags.runs,
-                  "fresh processes per row; below 3 a comparison gives no verdict")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command.add_option("--samples", flags.samples, "timed samples per run")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
+  add_runs_flag(command, flags.runs,
+                "fresh processes per row; below 3 a comparison gives no verdict");
+  add_samples_flag(command, flags.samples);
   add_sampling_flags(command, flags);
   command.add_option("--cpus", flags.cpus,
                      "cores for the subjects, such as 0-3,6; the harness keeps off them");
   command.add_option("--peer", flags.peers, "also measure this worker program, interleaved")
-      ->type_name("NAME=PROGRAM");
+      ->type_name("NAME=PROGRAM [ARGUMENTS]");
 }
 
 Result<SessionPlan> make_plan(const SessionFlags& flags, const Globals& globals,

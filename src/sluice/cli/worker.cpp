@@ -3,17 +3,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
 #include "sluice/measure/worker_server.h"
+#include "sluice/scenario/micro.h"
 #include "sluice/scenario/scenario.h"
+
+#include <memory>
 
 namespace sluice::cli {
 
 void add_worker(CLI::App& root, Context& context) {
-  CLI::App* sub = add_command(root, context, "worker",
-                              "Serve our subjects to a supervisor (docs/peer-protocol.md)",
-                              []() -> Result<ExitCode> {
-                                SLUICE_CHECK(measure::serve_on_environment(scenario::catalogue()));
-                                return ExitCode::done;
-                              });
+  auto copies = std::make_shared<bool>(false);
+  CLI::App* sub = add_command(
+      root, context, "worker", "Serve our subjects to a supervisor (docs/peer-protocol.md)",
+      [copies]() -> Result<ExitCode> {
+        SLUICE_CHECK(measure::serve_on_environment(*copies ? scenario::memcpy_catalogue()
+                                                           : scenario::catalogue()));
+        return ExitCode::done;
+      });
+  sub->add_flag("--memcpy", *copies, "only copy as many bytes as each transform writes");
   sub->group("");  // not in the help: nobody types it
 }
 

@@ -52,7 +52,7 @@ bool is_plain_value(std::string_view text) {
          });
 }
 
-std::string quoted(std::string_view raw) {
+std::string double_quoted(std::string_view raw) {
   std::string out = "\"";
   for (const char c : to_utf8(raw)) {
     switch (c) {
@@ -88,11 +88,11 @@ std::string scalar(const Node& node) {
   if (node.is_null()) return "null";
   const std::string& text = node.text();
   if (is_plain_word(text)) return text;
-  return !node.is_text() && is_plain_value(text) ? text : quoted(text);
+  return !node.is_text() && is_plain_value(text) ? text : double_quoted(text);
 }
 
 std::string key_text(const std::string& key) {
-  return is_plain_word(key) ? key : quoted(key);
+  return is_plain_word(key) ? key : double_quoted(key);
 }
 
 bool fits_inline(const Node& node) {

@@ -27,6 +27,23 @@ struct Refusal {
   std::string message;
 };
 
+/// yaml-cpp turns the escapes \N and \_ into the single bytes 85 and a0. The document itself is UTF-8, so a continuation
+/// byte without a character before it is one of those two, and becomes the character that was meant.
+std::string with_whole_escapes(const std::string& value) {
+  if (is_utf8(value)) return value;
+  std::string whole;
+  int continuation = 0;  // bytes that the character begun still needs
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool continues = byte >= 0x80 && byte < 0xc0;
+    if (continues && continuation == 0) whole += '\xc2';
+    if (continues && continuation > 0) --continuation;
+    if (!continues) continuation = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc0 ? 1 : 0;
+    whole += c;
+  }
+  return whole;
+}
+
 class Builder : public YAML::EventHandler {
  public:
   explicit Builder(std::shared_ptr<const std::string> name) : name_(std::move(name)) {}
@@ -46,8 +63,9 @@ class Builder : public YAML::EventHandler {
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
+                const std::string& parsed) override {
     check_tag(mark, tag);
+    const std::string value = with_whole_escapes(parsed);
     if (!expects_key()) {
       add(finished(Node::scalar(value, tag == kQuoted), mark), anchor);
       return;

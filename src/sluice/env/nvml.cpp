@@ -20,6 +20,9 @@ using Device = struct DeviceTag*;
 struct MemoryInfo {
   unsigned long long total, free, used;
 };
+struct Utilisation {
+  unsigned gpu, memory;
+};
 constexpr unsigned kInitWithoutGpus = 1;  // a driver without a card is not an error
 
 class LoadedNvml final : public Nvml {
@@ -104,6 +107,16 @@ class LoadedNvml final : public Nvml {
     SLUICE_CHECK(call_on(index, "nvmlDeviceGetMigMode", &current, &pending));
     return current != 0;
   }
+  Result<unsigned> utilisation_percent(unsigned index) override {
+    Utilisation use{};
+    SLUICE_CHECK(call_on(index, "nvmlDeviceGetUtilizationRates", &use));
+    return use.gpu;
+  }
+  Result<std::int64_t> used_bytes(unsigned index) override {
+    MemoryInfo info{};
+    SLUICE_CHECK(call_on(index, "nvmlDeviceGetMemoryInfo", &info));
+    return static_cast<std::int64_t>(info.used);
+  }
   Result<bool> persistence(unsigned index) override {
     int mode = 0;
     SLUICE_CHECK(call_on(index, "nvmlDeviceGetPersistenceMode", &mode));
@@ -146,6 +159,14 @@ class LoadedNvml final : public Nvml {
 };
 
 }  // namespace
+
+Result<unsigned> Nvml::utilisation_percent(unsigned) {
+  return Error{Errc::unsupported, "the utilisation is not known"};
+}
+
+Result<std::int64_t> Nvml::used_bytes(unsigned) {
+  return Error{Errc::unsupported, "the memory in use is not known"};
+}
 
 Result<std::unique_ptr<Nvml>> load_nvml() {
   return LoadedNvml::load();

@@ -33,6 +33,9 @@ class Nvml {
   virtual Result<bool> ecc(unsigned index) = 0;
   virtual Result<bool> mig(unsigned index) = 0;
   virtual Result<bool> persistence(unsigned index) = 0;
+  /// Per cent of the last sampling period (up to a second) in which a kernel ran.
+  virtual Result<unsigned> utilisation_percent(unsigned index);
+  virtual Result<std::int64_t> used_bytes(unsigned index);
 };
 
 /// libnvidia-ml.so.1, loaded now and initialised; an error that says what is missing otherwise.

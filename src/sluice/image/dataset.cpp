@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 3> kSuffixes = {".jpg", ".jpeg", ".png"};
+constexpr std::array<std::string_view, 4> kSuffixes = {".jpg", ".jpeg", ".png", ".webp"};
 constexpr std::array<std::string_view, 5> kClipSuffixes = {".avi", ".mkv", ".mov", ".mp4", ".webm"};
 
 bool hidden(const fs::path& path) {
@@ -71,9 +71,10 @@ Result<std::vector<std::string>> list_files(const fs::path& folder,
 Result<std::vector<std::string>> list_images(const fs::path& folder) {
   SLUICE_TRY(auto names, list_files(folder, has_image_suffix));
   if (names.empty())
-    return Error{Errc::invalid_input,
-                 fmt::format("{}: no images; files named *.jpg, *.jpeg or *.png are accepted",
-                             printable(folder.string()))};
+    return Error{
+        Errc::invalid_input,
+        fmt::format("{}: no images; files named *.jpg, *.jpeg, *.png or *.webp are accepted",
+                    printable(folder.string()))};
   return names;
 }
 

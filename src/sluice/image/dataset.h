@@ -17,8 +17,8 @@
 
 namespace sluice::image {
 
-/// ".jpg .jpeg .png": what list_images looks for, in any case. What a file holds is decided by its
-/// content.
+/// ".jpg .jpeg .png .webp": what list_images looks for, in any case. What a file holds is decided
+/// by its content.
 bool has_image_suffix(const std::filesystem::path& path);
 /// ".avi .mkv .mov .mp4 .webm", likewise.
 bool has_clip_suffix(const std::filesystem::path& path);

@@ -10,6 +10,8 @@
 namespace sluice::image {
 namespace {
 
+constexpr std::string_view kExifHeader("Exif\0\0", 6);
+
 bool starts_with(Bytes bytes, std::string_view text) {
   return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
 }
@@ -44,8 +46,7 @@ int tiff_orientation(Bytes tiff) {
 }
 
 int jpeg_orientation(Bytes file) {
-  constexpr std::size_t kExifHeader = 6;  // "Exif\0\0"
-  std::size_t at = 2;                     // after SOI
+  std::size_t at = 2;  // after SOI
   while (at + 4 <= file.size() && file[at] == 0xFF) {
     const std::uint8_t marker = file[at + 1];
     if (marker == 0xFF) {  // fill byte
@@ -60,8 +61,8 @@ int jpeg_orientation(Bytes file) {
     const std::size_t length = number(file, at + 2, 2, true);
     if (length < 2 || length > file.size() - at - 2) return 1;
     const Bytes segment = file.subspan(at + 4, length - 2);
-    if (marker == 0xE1 && starts_with(segment, std::string_view("Exif\0\0", kExifHeader)))
-      return tiff_orientation(segment.subspan(kExifHeader));
+    if (marker == 0xE1 && starts_with(segment, kExifHeader))
+      return tiff_orientation(segment.subspan(kExifHeader.size()));
     at += 2 + length;
   }
   return 1;
@@ -76,6 +77,22 @@ int png_orientation(Bytes file) {
     if (starts_with(type, "eXIf")) return tiff_orientation(file.subspan(at + 8, length));
     if (starts_with(type, "IEND")) return 1;
     at += 12 + length;
+  }
+  return 1;
+}
+
+int webp_orientation(Bytes file) {
+  std::size_t at = 12;  // after "RIFF", the size and "WEBP"
+  while (at <= file.size() && file.size() - at >= 8) {
+    const std::size_t length = number(file, at + 4, 4, false);
+    if (length > file.size() - at - 8) return 1;
+    if (starts_with(file.subspan(at, 4), "EXIF")) {
+      const Bytes data = file.subspan(at + 8, length);
+      // Some writers keep the header of JPEG's segment.
+      return tiff_orientation(starts_with(data, kExifHeader) ? data.subspan(kExifHeader.size())
+                                                             : data);
+    }
+    at += 8 + length + length % 2;
   }
   return 1;
 }

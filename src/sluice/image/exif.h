@@ -10,7 +10,8 @@ namespace sluice::image {
 /// 1 to 8; 1 where there is none or it is broken (a damaged tag is no reason to refuse the pixels).
 int jpeg_orientation(Bytes file);
 int png_orientation(Bytes file);
-/// Of a TIFF block, what the APP1 segment (after "Exif\0\0") and the eXIf chunk hold.
+int webp_orientation(Bytes file);
+/// Of a TIFF block, what the APP1 segment (after "Exif\0\0"), the eXIf and the EXIF chunk hold.
 int tiff_orientation(Bytes tiff);
 
 /// Orientations 5 to 8 swap width and height.

@@ -36,6 +36,10 @@ struct Entry {
   std::string reason;
 };
 
+Format format_of(const std::string& suffix) {
+  return suffix == ".png" ? Format::png : suffix == ".webp" ? Format::webp : Format::jpeg;
+}
+
 /// Decodes files of one kind; one per thread.
 class Looker {
  public:
@@ -63,7 +67,7 @@ class Looker {
     facts.width = swaps ? info.height : info.width;
     facts.height = swaps ? info.width : info.height;
     facts.oriented = info.orientation != 1;
-    facts.misnamed = (lower_suffix(name) == ".png") != (info.format == Format::png);
+    facts.misnamed = format_of(lower_suffix(name)) != info.format;
     return facts;
   }
 
@@ -210,8 +214,8 @@ Result<DatasetInfo> inspect_media(const fs::path& folder, const DecodeOptions& o
              list_files(folder, [](const fs::path& path) { return kind_of(path).has_value(); }));
   if (all.empty())
     return Error{Errc::invalid_input,
-                 fmt::format("{}: no images, arrays or clips; files named *.jpg, *.jpeg or *.png, "
-                             "*.npy, *.avi, *.mkv, *.mov, *.mp4 or *.webm are accepted",
+                 fmt::format("{}: no images, arrays or clips; files named *.jpg, *.jpeg, *.png, "
+                             "*.webp, *.npy, *.avi, *.mkv, *.mov, *.mp4 or *.webm are accepted",
                              printable(folder.string()))};
   std::map<MediaKind, std::vector<std::string>> kinds;
   for (const std::string& name : all)

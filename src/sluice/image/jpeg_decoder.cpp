@@ -1,34 +1,25 @@
 // sluice/image/jpeg_decoder.cpp - JPEG to RGB rows with libjpeg-turbo.
 // SPDX-License-Identifier: Apache-2.0
-//
-// libjpeg reports errors by longjmp. Everything that may jump runs inside guarded(), in lambdas
-// that own nothing with a destructor; memory they need is allocated before.
 #include "sluice/image/jpeg_decoder.h"
 
-#include "sluice/image/limits.h"
-
-#include <fmt/format.h>
+#include "sluice/image/jpeg_library.h"
 
 #include <algorithm>
 #include <array>
-#include <csetjmp>
-#include <cstddef>
-#include <cstdio>
-#include <cstring>
-#include <utility>
+#include <cassert>
 #include <vector>
-
-// After <cstdio>: the header needs size_t and FILE.
-#include <jpeglib.h>
-// After <jpeglib.h>.
-#include <jerror.h>
 
 namespace sluice::image {
 namespace {
 
-constexpr std::array<JOCTET, 2> kEndOfImage = {0xFF, JPEG_EOI};
-constexpr int kMostRetries = 3;   // of a file cut inside a table
-constexpr int kRowsPerCall = 16;  // one MCU row of 4:2:0; the library hands out fewer if it likes
+constexpr int kMostRetries = 3;    // of a file cut inside a table
+constexpr int kRowsPerCall = 16;   // one MCU row of 4:2:0; the library hands out fewer if it likes
+constexpr int kRowsPerSkip = 512;  // the clock is not looked at within one
+// The library widens a crop to whole MCUs on the left: 4 blocks at most.
+constexpr int kMostAlignment = 4 * DCTSIZE;
+// Asked for at least: more than one column of chroma, or the library falls back to plain
+// upsampling.
+constexpr int kLeastColumns = 8;
 
 /// "4:2:0" from the sampling factors of three components; empty for anything unusual.
 const char* subsampling_name(const jpeg_decompress_struct& jpeg) {
@@ -76,145 +67,13 @@ void cmyk_to_rgb(std::uint8_t* rgb, const std::uint8_t* cmyk, unsigned width, bo
 
 }  // namespace
 
-struct JpegDecoder::Impl {
-  // The library hands back pointers to its own parts; they are the first member of ours, so a cast
-  // finds the rest.
-  struct ErrorManager {
-    jpeg_error_mgr base;
-    std::jmp_buf jump;
-    bool warnings_are_errors;
-    std::array<char, JMSG_LENGTH_MAX> text;
-  };
-  struct Source {
-    jpeg_source_mgr base;
-    bool allow_truncated;
-    bool ran_dry;
-  };
-  struct Monitor {
-    jpeg_progress_mgr base;
-    Deadline deadline;
-    int max_scans;
-    double max_seconds;
-  };
-
-  jpeg_decompress_struct jpeg{};
-  ErrorManager error{};
-  Source source{};
-  Monitor monitor{};
-  bool created = false;
-  Bytes bytes;
-  DecodeOptions options;
+struct JpegDecoder::Impl : JpegLibrary {
   int retries = 0;
-  std::vector<std::uint8_t> cmyk_row;
+  std::vector<std::uint8_t> strip;  // rows of the library where they are not rows of the caller
 
-  Impl() = default;
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  ~Impl() { close(); }
-
-  void close() {
-    if (created) jpeg_destroy_decompress(&jpeg);
-    created = false;
-  }
-
-  /// Runs `body`; false when the library gave up, with the reason in error.text.
-  template <class Body>
-  bool guarded(Body body) {
-    static_assert(std::is_trivially_destructible_v<Body>);
-    if (setjmp(error.jump) != 0) return false;  // NOLINT: the only way libjpeg offers
-    body();
-    return true;
-  }
-
-  [[noreturn]] static void fail(j_common_ptr common, const char* text) {
-    auto* manager = reinterpret_cast<ErrorManager*>(common->err);
-    std::snprintf(manager->text.data(), manager->text.size(), "%s", text);
-    std::longjmp(manager->jump, 1);
-  }
-
-  static void on_error(j_common_ptr common) {
-    auto* manager = reinterpret_cast<ErrorManager*>(common->err);
-    common->err->format_message(common, manager->text.data());
-    std::longjmp(manager->jump, 1);
-  }
-
-  static void on_message(j_common_ptr common, int level) {
-    if (level >= 0) return;  // trace
-    ++common->err->num_warnings;
-    auto* manager = reinterpret_cast<ErrorManager*>(common->err);
-    // A JFIF version from the future changes no pixel; every other warning may.
-    if (manager->warnings_are_errors && common->err->msg_code != JWRN_JFIF_MAJOR) on_error(common);
-  }
-
-  static void on_output(j_common_ptr /*common*/) {}  // never stderr
-
-  static void on_source_start(j_decompress_ptr /*jpeg*/) {}
-  static void on_source_end(j_decompress_ptr /*jpeg*/) {}
-
-  static boolean on_source_empty(j_decompress_ptr decompress) {
-    auto* source = reinterpret_cast<Source*>(decompress->src);
-    if (!source->allow_truncated)
-      fail(reinterpret_cast<j_common_ptr>(decompress), "truncated: the data ends early");
-    source->ran_dry = true;
-    source->base.next_input_byte = kEndOfImage.data();
-    source->base.bytes_in_buffer = kEndOfImage.size();
-    return TRUE;
-  }
-
-  static void on_source_skip(j_decompress_ptr decompress, long count) {
-    if (count <= 0) return;
-    jpeg_source_mgr* source = decompress->src;
-    const auto wanted = static_cast<std::size_t>(count);
-    if (wanted > source->bytes_in_buffer) {
-      on_source_empty(decompress);
-      return;
-    }
-    source->next_input_byte += wanted;
-    source->bytes_in_buffer -= wanted;
-  }
-
-  static void on_progress(j_common_ptr common) {
-    const auto* monitor = reinterpret_cast<const Monitor*>(common->progress);
-    std::array<char, JMSG_LENGTH_MAX> text{};
-    if (monitor->deadline.passed()) {
-      std::snprintf(text.data(), text.size(), "decoding takes longer than the limit of %g s",
-                    monitor->max_seconds);
-      fail(common, text.data());
-    }
-    if (reinterpret_cast<j_decompress_ptr>(common)->input_scan_number > monitor->max_scans) {
-      std::snprintf(text.data(), text.size(),
-                    "more than %d scans, the limit for a progressive JPEG", monitor->max_scans);
-      fail(common, text.data());
-    }
-  }
-
-  void set_up() {
-    jpeg = {};
-    jpeg.err = jpeg_std_error(&error.base);
-    error.base.error_exit = on_error;
-    error.base.emit_message = on_message;
-    error.base.output_message = on_output;
-    error.warnings_are_errors = !options.allow_truncated;
-    source.base = {};
-    source.base.next_input_byte = bytes.data();
-    source.base.bytes_in_buffer = bytes.size();
-    source.base.init_source = on_source_start;
-    source.base.fill_input_buffer = on_source_empty;
-    source.base.skip_input_data = on_source_skip;
-    source.base.resync_to_restart = jpeg_resync_to_restart;
-    source.base.term_source = on_source_end;
-    source.allow_truncated = options.allow_truncated;
-    source.ran_dry = false;
-    monitor.base = {};
-    monitor.base.progress_monitor = on_progress;
-    monitor.deadline = Deadline(options);
-    monitor.max_scans = options.max_scans;
-    monitor.max_seconds = options.max_seconds;
-  }
-
-  [[nodiscard]] Error explain(Errc code = Errc::invalid_input) const {
-    return Error{code, fmt::format("JPEG: {}", error.text.data())};
-  }
+  void skip_rows(int count);
+  void read_rows(ImageSpan<std::uint8_t> out);
+  void read_part(ImageSpan<std::uint8_t> out, Rect region);
 };
 
 JpegDecoder::JpegDecoder() : impl_(std::make_unique<Impl>()) {}
@@ -269,45 +128,99 @@ Result<ImageInfo> JpegDecoder::open(Bytes bytes, const DecodeOptions& options) {
   return info;
 }
 
-Status JpegDecoder::read(ImageSpan<std::uint8_t> out) {
+// Rows of the current crop, straight into the caller's.
+void JpegDecoder::Impl::read_rows(ImageSpan<std::uint8_t> out) {
+  for (int y = 0; y < out.height();) {
+    std::array<JSAMPROW, kRowsPerCall>
+        rows;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled as needed
+    const int count = std::min(kRowsPerCall, out.height() - y);
+    for (int i = 0; i < count; ++i)
+      rows[static_cast<std::size_t>(i)] = out.row(y + i);
+    y += static_cast<int>(jpeg_read_scanlines(&jpeg, rows.data(), static_cast<JDIMENSION>(count)));
+  }
+}
+
+void JpegDecoder::Impl::skip_rows(int count) {
+  while (count > 0) {
+    on_progress(reinterpret_cast<j_common_ptr>(&jpeg));
+    count -= static_cast<int>(
+        jpeg_skip_scanlines(&jpeg, static_cast<JDIMENSION>(std::min(count, kRowsPerSkip))));
+  }
+}
+
+// Chroma upsampling reads a neighbour: one column more on either side, which is then left out,
+// makes the rest what the whole image has there. Rows need no such care, jpeg_skip_scanlines keeps
+// the neighbours it needs.
+void JpegDecoder::Impl::read_part(ImageSpan<std::uint8_t> out, Rect region) {
+  const auto image_width = static_cast<int>(jpeg.output_width);
+  int left = std::max(region.x - 1, 0);
+  const int right =
+      std::min(std::max(region.x + region.width + 1, left + kLeastColumns), image_width);
+  left = std::max(std::min(left, right - kLeastColumns), 0);
+  auto first = static_cast<JDIMENSION>(left);
+  auto columns = static_cast<JDIMENSION>(right - left);
+  jpeg_crop_scanline(&jpeg, &first, &columns);
+  const bool cmyk = jpeg.num_components == 4;
+  const std::size_t pixel_bytes = cmyk ? 4 : 3;
+  const std::size_t pitch = columns * pixel_bytes;
+  assert(pitch * kRowsPerCall <= strip.size());
+  const std::size_t lead = (static_cast<std::size_t>(region.x) - first) * pixel_bytes;
+  std::array<JSAMPROW, kRowsPerCall> rows{};
+  for (std::size_t i = 0; i < kRowsPerCall; ++i)
+    rows[i] = strip.data() + i * pitch;
+  skip_rows(region.y);
+  for (int y = 0; y < region.height;) {
+    const auto wanted = static_cast<JDIMENSION>(std::min(kRowsPerCall, region.height - y));
+    const JDIMENSION got = jpeg_read_scanlines(&jpeg, rows.data(), wanted);
+    for (std::size_t i = 0; i < got; ++i, ++y) {
+      if (cmyk)
+        cmyk_to_rgb(out.row(y), rows[i] + lead, static_cast<unsigned>(region.width),
+                    jpeg.saw_Adobe_marker != FALSE);
+      else
+        std::memcpy(out.row(y), rows[i] + lead, out.row_bytes());
+    }
+  }
+}
+
+Status JpegDecoder::read(ImageSpan<std::uint8_t> out, Rect region, DctScale scale) {
   Impl& impl = *impl_;
   jpeg_decompress_struct& jpeg = impl.jpeg;
-  assert(out.width() == static_cast<int>(jpeg.image_width) &&
-         out.height() == static_cast<int>(jpeg.image_height));
-  assert(out.channels() == 3);
+  assert(out.width() == region.width && out.height() == region.height && out.channels() == 3);
+  const int width = scaled_size(static_cast<int>(jpeg.image_width), scale);
+  const int height = scaled_size(static_cast<int>(jpeg.image_height), scale);
+  assert(region.x >= 0 && region.width <= width - region.x);
+  assert(region.y >= 0 && region.height <= height - region.y);
   const bool cmyk = jpeg.num_components == 4;
-  if (cmyk) impl.cmyk_row.resize(std::size_t{jpeg.image_width} * 4);
-
-  const bool decoded = impl.guarded([&impl, &jpeg, out, cmyk] {
+  const bool straight = !cmyk && region.x == 0 && region.width == width;
+  if (!straight) {
+    const int most = std::min(region.width + kLeastColumns + 2 + kMostAlignment, width);
+    const std::size_t bytes = static_cast<std::size_t>(most) * kRowsPerCall * (cmyk ? 4U : 3U);
+    if (impl.strip.size() < bytes) impl.strip.resize(bytes);
+  }
+  const bool decoded = impl.guarded([&impl, &jpeg, out, region, scale, cmyk, straight, height] {
     jpeg.out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
     jpeg.dct_method = JDCT_ISLOW;
+    jpeg.scale_num = static_cast<unsigned>(scale);
+    jpeg.scale_denom = DCTSIZE;
     jpeg_start_decompress(&jpeg);
-    while (jpeg.output_scanline < jpeg.output_height) {
-      const auto y = static_cast<int>(jpeg.output_scanline);
-      if (cmyk) {
-        JSAMPROW row = impl.cmyk_row.data();
-        jpeg_read_scanlines(&jpeg, &row, 1);
-        cmyk_to_rgb(out.row(y), row, jpeg.output_width, jpeg.saw_Adobe_marker != FALSE);
-        continue;
-      }
-      std::array<JSAMPROW, kRowsPerCall>
-          rows;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled as needed
-      const int count = std::min(kRowsPerCall, out.height() - y);
-      for (int i = 0; i < count; ++i)
-        rows[static_cast<std::size_t>(i)] = out.row(y + i);
-      jpeg_read_scanlines(&jpeg, rows.data(), static_cast<JDIMENSION>(count));
+    if (straight) {
+      impl.skip_rows(region.y);
+      impl.read_rows(out);
+    } else {
+      impl.read_part(out, region);
     }
-    jpeg_finish_decompress(&jpeg);
+    if (region.y + region.height == height) jpeg_finish_decompress(&jpeg);
   });
   const Status status = decoded ? Status(ok) : Status(impl.explain());
   const bool cut = !decoded && impl.source.ran_dry && impl.retries < kMostRetries;
   impl.close();
-  return cut ? read_shorter(out, status) : status;
+  return cut ? read_shorter(out, region, scale, status) : status;
 }
 
 // A progressive file cut inside a table: the scans before it are whole, so try again without the
 // part. Only with allow_truncated; otherwise running dry is the error itself.
-Status JpegDecoder::read_shorter(ImageSpan<std::uint8_t> out, const Status& failed) {
+Status JpegDecoder::read_shorter(ImageSpan<std::uint8_t> out, Rect region, DctScale scale,
+                                 const Status& failed) {
   Impl& impl = *impl_;
   const Bytes shorter = before_last_marker(impl.bytes);
   const Deadline deadline = impl.monitor.deadline;
@@ -315,7 +228,7 @@ Status JpegDecoder::read_shorter(ImageSpan<std::uint8_t> out, const Status& fail
   if (shorter.empty() || !open(shorter, DecodeOptions(impl.options))) return failed;
   impl.monitor.deadline = deadline;
   impl.retries = retries;
-  return read(out);
+  return read(out, region, scale);
 }
 
 }  // namespace sluice::image

@@ -13,7 +13,7 @@ namespace sluice::image {
 
 /// open() reads the header and applies the limits, read() then fills pixels as stored (no
 /// orientation). `bytes` must live until read() returns. Each open() starts afresh, whatever became
-/// of the file before.
+/// of the file before, and serves one read().
 class JpegDecoder {
  public:
   JpegDecoder();
@@ -24,9 +24,13 @@ class JpegDecoder {
   Result<ImageInfo> open(Bytes bytes, const DecodeOptions& options);
   /// Precondition: the last open() succeeded and `out` has its width and height and 3 channels.
   Status read(ImageSpan<std::uint8_t> out);
+  /// The part `region` of the image decoded at `scale`, in pixels of the scaled image.
+  /// Precondition: as above, it lies inside, and `out` has its size.
+  Status read(ImageSpan<std::uint8_t> out, Rect region, DctScale scale);
 
  private:
-  Status read_shorter(ImageSpan<std::uint8_t> out, const Status& failed);
+  Status read_shorter(ImageSpan<std::uint8_t> out, Rect region, DctScale scale,
+                      const Status& failed);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -62,7 +62,7 @@ Normalization Normalization::imagenet() {
 }
 
 void detail::normalize_chw_plain(float* dst, ImageView<std::uint8_t> src,
-                                 const Normalization& normalization) {
+                                 const Normalization& normalization, bool mirrored) {
   const auto channels = static_cast<std::size_t>(src.channels());
   const auto width = static_cast<std::size_t>(src.width());
   const std::size_t plane = width * static_cast<std::size_t>(src.height());
@@ -73,7 +73,7 @@ void detail::normalize_chw_plain(float* dst, ImageView<std::uint8_t> src,
       const float scale = normalization.scale[c];
       const float offset = normalization.offset[c];
       for (std::size_t x = 0; x < width; ++x)
-        to[x] = static_cast<float>(from[x * channels]) * scale + offset;
+        to[mirrored ? width - 1 - x : x] = static_cast<float>(from[x * channels]) * scale + offset;
     }
 }
 
@@ -90,31 +90,23 @@ void detail::normalize_hwc_plain(ImageSpan<float> dst, ImageView<std::uint8_t> s
 }
 
 Status normalize_chw(std::span<float> dst, ImageView<std::uint8_t> src,
-                     const Normalization& normalization) {
+                     const Normalization& normalization, bool mirrored) {
   SLUICE_CHECK(check(dst.size(), src, normalization));
-#ifdef SLUICE_HAVE_HWY
-  detail::normalize_chw_hwy(dst.data(), src, normalization);
-#else
-  detail::normalize_chw_plain(dst.data(), src, normalization);
-#endif
+  detail::normalize_chw_hwy(dst.data(), src, normalization, mirrored);
   return ok;
 }
 
 Status normalize_hwc(ImageSpan<float> dst, ImageView<std::uint8_t> src,
                      const Normalization& normalization) {
   SLUICE_CHECK(check(dst, src, normalization));
-#ifdef SLUICE_HAVE_HWY
   detail::normalize_hwc_hwy(dst, src, normalization);
-#else
-  detail::normalize_hwc_plain(dst, src, normalization);
-#endif
   return ok;
 }
 
 Status normalize_chw_reference(std::span<float> dst, ImageView<std::uint8_t> src,
-                               const Normalization& normalization) {
+                               const Normalization& normalization, bool mirrored) {
   SLUICE_CHECK(check(dst.size(), src, normalization));
-  detail::normalize_chw_plain(dst.data(), src, normalization);
+  detail::normalize_chw_plain(dst.data(), src, normalization, mirrored);
   return ok;
 }
 

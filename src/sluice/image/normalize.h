@@ -26,11 +26,11 @@ struct Normalization {
 
 /// Planes one after another (CHW), rows tight: `dst` must hold exactly src.samples() floats. The
 /// reference rounds the product and the sum; the fast path may fuse them: at most 1e-6 * (255
-/// |scale| + |offset|) apart.
+/// |scale| + |offset|) apart. `mirrored`: left and right exchanged on the way, at no cost.
 Status normalize_chw(std::span<float> dst, ImageView<std::uint8_t> src,
-                     const Normalization& normalization);
+                     const Normalization& normalization, bool mirrored = false);
 Status normalize_chw_reference(std::span<float> dst, ImageView<std::uint8_t> src,
-                               const Normalization& normalization);
+                               const Normalization& normalization, bool mirrored = false);
 
 /// Interleaved (HWC), same shape as `src`.
 Status normalize_hwc(ImageSpan<float> dst, ImageView<std::uint8_t> src,
@@ -40,11 +40,12 @@ Status normalize_hwc_reference(ImageSpan<float> dst, ImageView<std::uint8_t> src
 
 namespace detail {
 // Preconditions checked by the functions above.
-void normalize_chw_hwy(float* dst, ImageView<std::uint8_t> src, const Normalization& normalization);
+void normalize_chw_hwy(float* dst, ImageView<std::uint8_t> src, const Normalization& normalization,
+                       bool mirrored);
 void normalize_hwc_hwy(ImageSpan<float> dst, ImageView<std::uint8_t> src,
                        const Normalization& normalization);
 void normalize_chw_plain(float* dst, ImageView<std::uint8_t> src,
-                         const Normalization& normalization);
+                         const Normalization& normalization, bool mirrored);
 void normalize_hwc_plain(ImageSpan<float> dst, ImageView<std::uint8_t> src,
                          const Normalization& normalization);
 }  // namespace detail

@@ -15,17 +15,6 @@ namespace sluice::image::detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR
-
-void normalize_chw(float* dst, ImageView<std::uint8_t> src, const Normalization& n) {
-  normalize_chw_plain(dst, src, n);
-}
-void normalize_hwc(ImageSpan<float> dst, ImageView<std::uint8_t> src, const Normalization& n) {
-  normalize_hwc_plain(dst, src, n);
-}
-
-#else
-
 using Floats = hn::ScalableTag<float>;
 using Ints = hn::Rebind<std::int32_t, Floats>;
 using FloatBytes = hn::Rebind<std::uint8_t, Floats>;  // as many bytes as a vector has floats
@@ -70,8 +59,11 @@ HWY_INLINE void store_plane(float* to, V bytes, float scale, float offset) {
   }
 }
 
+alignas(16) constexpr std::uint8_t kReversed[16] = {15, 14, 13, 12, 11, 10, 9, 8,
+                                                    7,  6,  5,  4,  3,  2,  1, 0};
+
 /// One row of `width` pixels to kChannels planes that are `plane` floats apart.
-template <std::size_t kChannels>
+template <std::size_t kChannels, bool kMirrored>
 void planes(float* to, std::size_t plane, const std::uint8_t* from, std::size_t width,
             const Normalization& n) {
   const Bytes16 d;
@@ -83,38 +75,51 @@ void planes(float* to, std::size_t plane, const std::uint8_t* from, std::size_t 
     if constexpr (kChannels == 2) hn::LoadInterleaved2(d, p, c0, c1);
     if constexpr (kChannels == 3) hn::LoadInterleaved3(d, p, c0, c1, c2);
     if constexpr (kChannels == 4) hn::LoadInterleaved4(d, p, c0, c1, c2, c3);
-    store_plane(to + x, c0, n.scale[0], n.offset[0]);
-    if constexpr (kChannels > 1) store_plane(to + plane + x, c1, n.scale[1], n.offset[1]);
-    if constexpr (kChannels > 2) store_plane(to + 2 * plane + x, c2, n.scale[2], n.offset[2]);
-    if constexpr (kChannels > 3) store_plane(to + 3 * plane + x, c3, n.scale[3], n.offset[3]);
+    const auto put = [&](std::size_t c, auto bytes) HWY_ATTR {
+      if constexpr (kMirrored)
+        store_plane(to + c * plane + (width - 16 - x),
+                    hn::TableLookupBytes(bytes, hn::Load(d, kReversed)), n.scale[c], n.offset[c]);
+      else
+        store_plane(to + c * plane + x, bytes, n.scale[c], n.offset[c]);
+    };
+    put(0, c0);
+    if constexpr (kChannels > 1) put(1, c1);
+    if constexpr (kChannels > 2) put(2, c2);
+    if constexpr (kChannels > 3) put(3, c3);
   }
   for (; x < width; ++x)
     for (std::size_t c = 0; c < kChannels; ++c)
-      to[c * plane + x] = static_cast<float>(from[x * kChannels + c]) * n.scale[c] + n.offset[c];
+      to[c * plane + (kMirrored ? width - 1 - x : x)] =
+          static_cast<float>(from[x * kChannels + c]) * n.scale[c] + n.offset[c];
 }
 
-void normalize_chw(float* dst, ImageView<std::uint8_t> src, const Normalization& n) {
+template <bool kMirrored>
+void rows_to_planes(float* dst, ImageView<std::uint8_t> src, const Normalization& n) {
   const auto width = static_cast<std::size_t>(src.width());
   const std::size_t plane = width * static_cast<std::size_t>(src.height());
-  if (src.channels() > 4) return normalize_chw_plain(dst, src, n);
   for (int y = 0; y < src.height(); ++y) {
     float* to = dst + static_cast<std::size_t>(y) * width;
     const std::uint8_t* from = src.row(y);
     switch (src.channels()) {
       case 1:
-        planes<1>(to, plane, from, width, n);
+        planes<1, kMirrored>(to, plane, from, width, n);
         break;
       case 2:
-        planes<2>(to, plane, from, width, n);
+        planes<2, kMirrored>(to, plane, from, width, n);
         break;
       case 3:
-        planes<3>(to, plane, from, width, n);
+        planes<3, kMirrored>(to, plane, from, width, n);
         break;
       default:
-        planes<4>(to, plane, from, width, n);
+        planes<4, kMirrored>(to, plane, from, width, n);
         break;
     }
   }
+}
+
+void normalize_chw(float* dst, ImageView<std::uint8_t> src, const Normalization& n, bool mirrored) {
+  if (src.channels() > 4) return normalize_chw_plain(dst, src, n, mirrored);
+  return mirrored ? rows_to_planes<true>(dst, src, n) : rows_to_planes<false>(dst, src, n);
 }
 
 /// The scales of consecutive samples repeat with the channel count: a table of them, read at i mod
@@ -148,8 +153,6 @@ void normalize_hwc(ImageSpan<float> dst, ImageView<std::uint8_t> src, const Norm
   }
 }
 
-#endif  // HWY_SCALAR
-
 }  // namespace sluice::image::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -159,9 +162,9 @@ namespace sluice::image::detail {
 HWY_EXPORT(normalize_chw);
 HWY_EXPORT(normalize_hwc);
 
-void normalize_chw_hwy(float* dst, ImageView<std::uint8_t> src,
-                       const Normalization& normalization) {
-  HWY_DYNAMIC_DISPATCH(normalize_chw)(dst, src, normalization);
+void normalize_chw_hwy(float* dst, ImageView<std::uint8_t> src, const Normalization& normalization,
+                       bool mirrored) {
+  HWY_DYNAMIC_DISPATCH(normalize_chw)(dst, src, normalization, mirrored);
 }
 void normalize_hwc_hwy(ImageSpan<float> dst, ImageView<std::uint8_t> src,
                        const Normalization& normalization) {

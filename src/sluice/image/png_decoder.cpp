@@ -1,10 +1,11 @@
-// sluice/image/png_decoder.cpp - PNG to RGB rows with libpng.
+// sluice/image/png_decoder.cpp - PNG to RGB rows: the fast path first, libpng for the rest.
 // SPDX-License-Identifier: Apache-2.0
 //
 // libpng reports errors by longjmp: see jpeg_decoder.cpp for the discipline that keeps this safe.
 #include "sluice/image/png_decoder.h"
 
 #include "sluice/image/limits.h"
+#include "sluice/image/png_fast.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +23,12 @@ struct PngDecoder::Impl {
   png_infop info = nullptr;
   std::jmp_buf jump{};
   std::array<char, 200> text{};
+  Bytes bytes;  // all of the file
   Bytes rest;
+  FastPng fast;
+  bool use_fast = true;
+  bool is_fast = false;  // what is open is for the fast path
+  Image whole;           // of which libpng's region is a part
   bool truncated = false;
   bool allow_truncated = false;
   Deadline deadline;
@@ -77,6 +83,8 @@ struct PngDecoder::Impl {
   }
 
   void start() {
+    rest = bytes;
+    truncated = false;
     png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
     if (png != nullptr) info = png_create_info_struct(png);
     if (info == nullptr) {
@@ -99,6 +107,39 @@ struct PngDecoder::Impl {
     png_set_gray_to_rgb(png);
   }
 
+  [[nodiscard]] ImageInfo describe() const {
+    ImageInfo result;
+    result.format = Format::png;
+    result.width = static_cast<int>(png_get_image_width(png, info));
+    result.height = static_cast<int>(png_get_image_height(png, info));
+    result.channels = png_get_channels(png, info);
+    result.colour = (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) != 0;
+    result.bit_depth = png_get_bit_depth(png, info);
+    result.progressive = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
+    return result;
+  }
+
+  /// All of the image; libpng is closed afterwards.
+  Status read_rows(ImageSpan<std::uint8_t> out) {
+    if (allow_truncated)  // rows that never arrive are black
+      for (int y = 0; y < out.height(); ++y)
+        std::memset(out.row(y), 0, out.row_bytes());
+    const bool decoded = guarded([this, out] {
+      set_transforms();
+      const int passes = png_set_interlace_handling(png);
+      png_read_update_info(png, info);
+      if (png_get_rowbytes(png, info) != out.row_bytes())
+        png_error(png, "internal: rows of an unexpected size");
+      for (int pass = 0; pass < passes; ++pass)
+        for (int y = 0; y < out.height(); ++y)
+          png_read_row(png, out.row(y), nullptr);
+      png_read_end(png, nullptr);
+    });
+    const Status status = decoded || allow_truncated ? Status(ok) : Status(explain());
+    close();
+    return status;
+  }
+
   [[nodiscard]] Error explain() const {
     return Error{Errc::invalid_input, fmt::format("PNG: {}", text.data())};
   }
@@ -109,52 +150,63 @@ PngDecoder::~PngDecoder() = default;
 PngDecoder::PngDecoder(PngDecoder&&) noexcept = default;
 PngDecoder& PngDecoder::operator=(PngDecoder&&) noexcept = default;
 
+void PngDecoder::use_reference(bool on) {
+  impl_->use_fast = !on;
+}
+
 Result<ImageInfo> PngDecoder::open(Bytes bytes, const DecodeOptions& options) {
   Impl& impl = *impl_;
   impl.close();
-  impl.rest = bytes;
-  impl.truncated = false;
+  impl.bytes = bytes;
   impl.allow_truncated = options.allow_truncated;
   impl.deadline = Deadline(options);
   impl.max_seconds = options.max_seconds;
-  if (!impl.guarded([&impl] { impl.start(); })) return impl.explain();
-  const png_uint_32 width = png_get_image_width(impl.png, impl.info);
-  const png_uint_32 height = png_get_image_height(impl.png, impl.info);
-  SLUICE_CHECK(check_pixels(width, height, options));
-  constexpr std::uint64_t kDeflateRatio = 1032;  // the most that deflate can shrink
-  SLUICE_CHECK(check_plausible(std::uint64_t{height} * png_get_rowbytes(impl.png, impl.info),
-                               bytes.size(), kDeflateRatio, options));
+  const std::optional<ImageInfo> common = impl.use_fast ? impl.fast.open(bytes) : std::nullopt;
+  impl.is_fast = common.has_value();
   ImageInfo info;
-  info.format = Format::png;
-  info.width = static_cast<int>(width);
-  info.height = static_cast<int>(height);
-  info.channels = png_get_channels(impl.png, impl.info);
-  info.colour = (png_get_color_type(impl.png, impl.info) & PNG_COLOR_MASK_COLOR) != 0;
-  info.bit_depth = png_get_bit_depth(impl.png, impl.info);
-  info.progressive = png_get_interlace_type(impl.png, impl.info) != PNG_INTERLACE_NONE;
+  if (common) {
+    info = *common;
+  } else {
+    if (!impl.guarded([&impl] { impl.start(); })) return impl.explain();
+    info = impl.describe();
+  }
+  SLUICE_CHECK(check_pixels(static_cast<std::uint64_t>(info.width),
+                            static_cast<std::uint64_t>(info.height), options));
+  constexpr std::uint64_t kDeflateRatio = 1032;  // the most that deflate can shrink
+  const std::uint64_t row_bits = static_cast<std::uint64_t>(info.width) *
+                                 static_cast<std::uint64_t>(info.channels * info.bit_depth);
+  SLUICE_CHECK(check_plausible(static_cast<std::uint64_t>(info.height) * ((row_bits + 7) / 8),
+                               bytes.size(), kDeflateRatio, options));
   return info;
 }
 
-Status PngDecoder::read(ImageSpan<std::uint8_t> out) {
+Status PngDecoder::read(ImageSpan<std::uint8_t> out, Rect region) {
   Impl& impl = *impl_;
-  assert(out.channels() == 3);
-  if (impl.allow_truncated)  // rows that never arrive are black
-    for (int y = 0; y < out.height(); ++y)
-      std::memset(out.row(y), 0, out.row_bytes());
-  const bool decoded = impl.guarded([&impl, out] {
-    impl.set_transforms();
-    const int passes = png_set_interlace_handling(impl.png);
-    png_read_update_info(impl.png, impl.info);
-    if (png_get_rowbytes(impl.png, impl.info) != out.row_bytes())
-      png_error(impl.png, "internal: rows of an unexpected size");
-    for (int pass = 0; pass < passes; ++pass)
-      for (int y = 0; y < out.height(); ++y)
-        png_read_row(impl.png, out.row(y), nullptr);
-    png_read_end(impl.png, nullptr);
-  });
-  const Status status = decoded || impl.allow_truncated ? Status(ok) : Status(impl.explain());
-  impl.close();
-  return status;
+  assert(out.width() == region.width && out.height() == region.height && out.channels() == 3);
+  if (impl.is_fast) {
+    const FastPng::Outcome outcome = impl.fast.read(out, region, impl.deadline);
+    if (outcome == FastPng::Outcome::done) return ok;
+    if (outcome == FastPng::Outcome::too_slow)
+      return Error{
+          Errc::invalid_input,
+          fmt::format("PNG: decoding takes longer than the limit of {} s", impl.max_seconds)};
+    if (!impl.guarded([&impl] { impl.start(); })) return impl.explain();
+  }
+  return read_reference(out, region);
+}
+
+Status PngDecoder::read_reference(ImageSpan<std::uint8_t> out, Rect region) {
+  Impl& impl = *impl_;
+  const auto width = static_cast<int>(png_get_image_width(impl.png, impl.info));
+  const auto height = static_cast<int>(png_get_image_height(impl.png, impl.info));
+  if (region.width == width && region.height == height) return impl.read_rows(out);
+  SLUICE_CHECK(impl.whole.resize_for(width, height, 3));
+  SLUICE_CHECK(impl.read_rows(impl.whole.span<std::uint8_t>()));
+  const auto part =
+      impl.whole.view<std::uint8_t>().crop(region.x, region.y, region.width, region.height);
+  for (int y = 0; y < region.height; ++y)
+    std::memcpy(out.row(y), part.row(y), part.row_bytes());
+  return ok;
 }
 
 }  // namespace sluice::image

@@ -1,4 +1,4 @@
-// sluice/image/png_decoder.h - PNG to RGB rows with libpng; used through Decoder of codec.h.
+// sluice/image/png_decoder.h - PNG to RGB rows; used through Decoder of codec.h.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,6 +11,7 @@
 namespace sluice::image {
 
 /// As JpegDecoder: open() reads the header and applies the limits, read() fills pixels as stored.
+/// Common files are decoded by png_fast.h; what that declines, and all damage, by libpng.
 class PngDecoder {
  public:
   PngDecoder();
@@ -19,10 +20,15 @@ class PngDecoder {
   PngDecoder& operator=(PngDecoder&&) noexcept;
 
   Result<ImageInfo> open(Bytes bytes, const DecodeOptions& options);
-  /// Precondition: the last open() succeeded and `out` has its width and height and 3 channels.
-  Status read(ImageSpan<std::uint8_t> out);
+  /// The part `region` of the image. Precondition: the last open() succeeded, the region lies
+  /// inside, and `out` has its size and 3 channels.
+  Status read(ImageSpan<std::uint8_t> out, Rect region);
+  /// For tests: libpng decodes everything.
+  void use_reference(bool on);
 
  private:
+  Status read_reference(ImageSpan<std::uint8_t> out, Rect region);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -14,166 +14,214 @@ namespace sluice::image::detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR
+using U16x8 = hn::FixedTag<std::uint16_t, 8>;
+using U8x8 = hn::FixedTag<std::uint8_t, 8>;
+using U8x16 = hn::FixedTag<std::uint8_t, 16>;
+using V8 = hn::Vec<U8x8>;
+using V16 = hn::Vec<U8x16>;
+using W8 = hn::Vec<U16x8>;
 
-void resize_u8(const ResizeJobU8& job) {
-  resize_plain(job);
-}
-void resize_f32(const ResizeJobF32& job) {
-  resize_plain(job);
-}
+// Highway has no multiplication of bytes, no halving subtraction and no addition that rounds and
+// narrows; NEON has each as one instruction, with the same result.
 
+/// x[i] * weights[i] + x[i + 8] * weights[i + 8]: the left neighbours lie in the lower half, the
+/// right ones in the upper, and so do their weights.
+HWY_INLINE W8 dot_halves(V16 x, V16 weights) {
+#if HWY_TARGET == HWY_NEON
+  return W8(
+      vmlal_high_u8(vmull_u8(vget_low_u8(x.raw), vget_low_u8(weights.raw)), x.raw, weights.raw));
 #else
+  const U16x8 d;
+  const U8x8 half;
+  const auto product = [&](V8 a, V8 b)
+                           HWY_ATTR { return hn::Mul(hn::PromoteTo(d, a), hn::PromoteTo(d, b)); };
+  return hn::Add(product(hn::LowerHalf(half, x), hn::LowerHalf(half, weights)),
+                 product(hn::UpperHalf(half, x), hn::UpperHalf(half, weights)));
+#endif
+}
 
-/// row = top + (bottom - top) * weight, with kFraction more bits. Equal to blend_plain, bit for
-/// bit.
-void blend(std::int16_t* HWY_RESTRICT row, const std::uint8_t* top, const std::uint8_t* bottom,
-           std::size_t count, std::int16_t weight) {
-  const hn::ScalableTag<std::int16_t> d16;
-  const hn::Rebind<std::uint8_t, decltype(d16)> d8;
-  const std::size_t lanes = hn::Lanes(d16);
-  const auto w = hn::Set(d16, weight);
-  const auto step = [&](std::size_t i) HWY_ATTR {
-    const auto a = hn::ShiftLeft<kFraction>(hn::PromoteTo(d16, hn::LoadU(d8, top + i)));
-    const auto b = hn::ShiftLeft<kFraction>(hn::PromoteTo(d16, hn::LoadU(d8, bottom + i)));
-    hn::StoreU(hn::Add(a, hn::MulFixedPoint15(hn::Sub(b, a), w)), d16, row + i);
+/// Gather::step and Gather::pixel: one shuffle brings the neighbours together, one more vector says
+/// what they weigh.
+template <class Load>
+HWY_INLINE void stretch_steps(std::uint16_t* HWY_RESTRICT to, const ResizeTablesU8& tables,
+                              std::size_t samples, Load load) {
+  const U8x16 d;
+  const std::size_t steps = tables.steps;
+  const auto* step = reinterpret_cast<const std::uint8_t*>(tables.picks);
+  for (std::size_t i = 0; i < steps; ++i, to += samples, step += sizeof(ResizeStep)) {
+    const auto picked = hn::TableLookupBytes(load(i), hn::Load(d, step));
+    hn::StoreU(dot_halves(picked, hn::Load(d, step + 16)), U16x8(), to);
+  }
+}
+
+/// left * left_weight + right * right_weight.
+HWY_INLINE W8 mix(V8 left, V8 right, V8 left_weight, V8 right_weight) {
+#if HWY_TARGET == HWY_NEON
+  return W8(vmlal_u8(vmull_u8(left.raw, left_weight.raw), right.raw, right_weight.raw));
+#else
+  const U16x8 d;
+  return hn::Add(hn::Mul(hn::PromoteTo(d, left), hn::PromoteTo(d, left_weight)),
+                 hn::Mul(hn::PromoteTo(d, right), hn::PromoteTo(d, right_weight)));
+#endif
+}
+
+/// 5 channels or more: pixel by pixel, eight samples at a time; the last store of a pixel runs into
+/// the next, which comes after. Returns the columns done.
+std::size_t stretch_wide(std::uint16_t* HWY_RESTRICT to, const std::uint8_t* HWY_RESTRICT from,
+                         const ResizeTablesU8& tables, std::size_t channels, std::size_t row,
+                         std::size_t width) {
+  const U8x8 d;
+  const std::size_t written = (channels + 7) / 8 * 8;
+  const std::int32_t* const offsets = tables.offsets;
+  const ResizePair* const pairs = tables.pairs;
+  std::size_t x = 0;
+  for (; x < width; ++x, to += channels) {
+    const auto offset = static_cast<std::size_t>(offsets[x]);
+    if (offset + channels + written > row) break;
+    const std::uint8_t* left = from + offset;
+    const std::uint8_t* right = left + pairs[x].step;
+    const auto left_weight = hn::Set(d, pairs[x].left_weight);
+    const auto right_weight = hn::Set(d, pairs[x].right_weight);
+    const auto part = [&](std::size_t c) HWY_ATTR {
+      hn::StoreU(mix(hn::LoadU(d, left + c), hn::LoadU(d, right + c), left_weight, right_weight),
+                 U16x8(), to + c);
+    };
+    part(0);
+    for (std::size_t c = 8; c < written; c += 8)
+      part(c);
+  }
+  return x;
+}
+
+void stretch(std::uint16_t* to, const std::uint8_t* from, const ResizeTablesU8& tables,
+             std::size_t channels, std::size_t row, std::size_t width) {
+  const std::size_t samples = tables.pixels_per_step * channels;
+  const std::int32_t* const windows = tables.windows;
+  std::size_t done = tables.steps * tables.pixels_per_step;
+  switch (tables.gather) {
+    case Gather::step:
+      stretch_steps(to, tables, samples, [from, windows](std::size_t i) HWY_ATTR {
+        return hn::LoadU(U8x16(), from + windows[i]);
+      });
+      break;
+    case Gather::pixel:
+      stretch_steps(to, tables, samples, [from, windows](std::size_t i) HWY_ATTR {
+        return hn::Combine(U8x16(), hn::LoadU(U8x8(), from + windows[2 * i + 1]),
+                           hn::LoadU(U8x8(), from + windows[2 * i]));
+      });
+      break;
+    case Gather::plain:
+      if (channels > 4) done = stretch_wide(to, from, tables, channels, row, width);
+      break;
+  }
+  stretch_plain(to, from, tables, channels, done, width);
+}
+
+void stretch(float* HWY_RESTRICT to, const float* HWY_RESTRICT from, const ResizeTablesF32& tables,
+             std::size_t channels, std::size_t row, std::size_t width) {
+  const hn::FixedTag<float, 4> d;
+  const std::size_t written = (channels + 3) / 4 * 4;
+  std::size_t x = 0;
+  if (channels >= 2)
+    for (; x < width; ++x) {
+      const auto offset = static_cast<std::size_t>(tables.offsets[x]);
+      if (offset + channels + written > row) break;
+      const float* left = from + offset;
+      const auto weight = hn::Set(d, tables.weights[x]);
+      for (std::size_t c = 0; c < written; c += 4) {
+        const auto a = hn::LoadU(d, left + c);
+        hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(d, left + c + channels), a), weight, a), d,
+                   to + x * channels + c);
+      }
+    }
+  stretch_plain(to, from, tables, channels, x, width);
+}
+
+using Wide = hn::ScalableTag<std::uint16_t>;
+using Signed = hn::RebindToSigned<Wide>;
+using Narrow = hn::Rebind<std::uint8_t, Wide>;
+
+/// (b - a) / 2, rounded down.
+template <class V>
+HWY_INLINE hn::Vec<Signed> half_difference(V b, V a) {
+#if HWY_TARGET == HWY_NEON
+  return hn::Vec<Signed>(vreinterpretq_s16_u16(vhsubq_u16(b.raw, a.raw)));
+#else  // (b + (65535 - a) + 1) / 2 is that and 32768 more
+  const Wide d;
+  return hn::BitCast(Signed(),
+                     hn::Xor(hn::AverageRound(b, hn::Not(a)), hn::Set(d, std::uint16_t{0x8000})));
+#endif
+}
+
+/// (a + b + 128) / 256, of 16 bits.
+template <class V>
+HWY_INLINE hn::Vec<Narrow> rounded_sum(V a, hn::Vec<Signed> b) {
+#if HWY_TARGET == HWY_NEON
+  return hn::Vec<Narrow>(vraddhn_u16(a.raw, vreinterpretq_u16_s16(b.raw)));
+#else
+  const Wide d;
+  const auto sum = hn::Add(hn::Add(a, hn::BitCast(d, b)), hn::Set(d, std::uint16_t{128}));
+  return hn::DemoteTo(Narrow(), hn::BitCast(Signed(), hn::ShiftRight<8>(sum)));
+#endif
+}
+
+void blend(std::uint8_t* HWY_RESTRICT to, const std::uint16_t* near, const std::uint16_t* far,
+           std::int16_t weight, std::size_t count) {
+  const Wide d;
+  const std::size_t lanes = hn::Lanes(d);
+  if (count < lanes) return blend_plain(to, near, far, weight, 0, count);
+  const auto w = hn::Set(Signed(), weight);
+  const auto step = [=](std::size_t i) HWY_ATTR {
+    const auto a = hn::LoadU(d, near + i);
+    const auto b = hn::LoadU(d, far + i);
+    hn::StoreU(rounded_sum(a, hn::MulFixedPoint15(half_difference(b, a), w)), Narrow(), to + i);
   };
   std::size_t i = 0;
-  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
     step(i);
     step(i + lanes);
+    step(i + 2 * lanes);
+    step(i + 3 * lanes);
   }
-  for (; i < count; ++i)
-    row[i] = static_cast<std::int16_t>(
-        (top[i] << kFraction) + multiply_q15((bottom[i] - top[i]) * (1 << kFraction), weight));
+  for (; i + lanes <= count; i += lanes)
+    step(i);
+  if (i < count) step(count - lanes);
 }
 
-void blend(float* HWY_RESTRICT row, const float* top, const float* bottom, std::size_t count,
-           float weight) {
+void blend(float* HWY_RESTRICT to, const float* near, const float* far, float weight,
+           std::size_t count) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto w = hn::Set(d, weight);
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto a = hn::LoadU(d, top + i);
-    hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(d, bottom + i), a), w, a), d, row + i);
+    const auto a = hn::LoadU(d, near + i);
+    hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(d, far + i), a), w, a), d, to + i);
   }
-  for (; i < count; ++i)
-    row[i] = top[i] + (bottom[i] - top[i]) * weight;
+  blend_plain(to, near, far, weight, i, count);
 }
 
-using I16x8 = hn::FixedTag<std::int16_t, 8>;
-using I16x4 = hn::FixedTag<std::int16_t, 4>;
-using U8x8 = hn::FixedTag<std::uint8_t, 8>;
-using U8x16 = hn::FixedTag<std::uint8_t, 16>;
-
-/// Eight blended samples to the right of eight, weighed and rounded to bytes.
-template <class V>
-HWY_INLINE hn::Vec<U8x8> mix(V left, V right, V weight) {
-  const I16x8 d;
-  const auto value = hn::Add(left, hn::MulFixedPoint15(hn::Sub(right, left), weight));
-  return hn::DemoteTo(U8x8(),
-                      hn::ShiftRight<kFraction>(hn::Add(value, hn::Set(d, 1 << (kFraction - 1)))));
+template <class T, class Work, class Weight>
+void resize_any(const ImageSpan<T>& dst, const ImageView<T>& src,
+                const ResizeTables<Work, Weight>& tables) {
+  const auto channels = static_cast<std::size_t>(src.channels());
+  const auto width = static_cast<std::size_t>(dst.width());
+  resize_rows(
+      dst, src, tables,
+      [&](Work* to, const T* from)
+          HWY_ATTR { stretch(to, from, tables, channels, src.row_samples(), width); },
+      [&](T* to, const Work* near, const Work* far, auto weight)
+          HWY_ATTR { blend(to, near, far, weight, dst.row_samples()); });
 }
 
-/// 3 or 4 channels: a pixel is one load of four samples, two pixels are a vector, four are one
-/// store.
-template <std::size_t kChannels>
-void gather_pixels(std::uint8_t* HWY_RESTRICT to, const ResizeJobU8& job) {
-  const I16x8 d;
-  const I16x4 half;
-  const U8x16 bytes;
-  alignas(16) static constexpr std::uint8_t kPack[16] = {0,  1,  2,  4,  5, 6, 8,  9,
-                                                         10, 12, 13, 14, 3, 7, 11, 15};
-  const auto pack = hn::Load(bytes, kPack);
-  const auto two = [&](std::size_t x) HWY_ATTR {
-    const std::int16_t* p0 = job.row + job.offsets[x];
-    const std::int16_t* p1 = job.row + job.offsets[x + 1];
-    const auto left = hn::Combine(d, hn::LoadU(half, p1), hn::LoadU(half, p0));
-    const auto right =
-        hn::Combine(d, hn::LoadU(half, p1 + kChannels), hn::LoadU(half, p0 + kChannels));
-    return mix(left, right, hn::LoadU(d, job.weights + x * kWeightCopies));
-  };
-  const auto width = static_cast<std::size_t>(job.dst.width());
-  std::size_t x = 0;
-  for (; x * kChannels + 16 <= width * kChannels; x += 4) {
-    const auto four = hn::Combine(bytes, two(x + 2), two(x));
-    hn::StoreU(kChannels == 3 ? hn::TableLookupBytes(four, pack) : four, bytes, to + x * kChannels);
-  }
-  gather_plain(to, job, static_cast<int>(x));
+void resize_u8(const ImageSpan<std::uint8_t>& dst, const ImageView<std::uint8_t>& src,
+               const ResizeTablesU8& tables) {
+  resize_any(dst, src, tables);
 }
-
-/// 5 channels or more: eight samples at a time; the last store of a pixel may run into the next,
-/// which comes after.
-void gather_wide(std::uint8_t* HWY_RESTRICT to, const ResizeJobU8& job) {
-  const I16x8 d;
-  const auto channels = static_cast<std::size_t>(job.dst.channels());
-  const std::size_t written = (channels + 7) / 8 * 8;
-  const auto samples = job.dst.row_samples();
-  std::size_t x = 0;
-  for (; x * channels + written <= samples; ++x) {
-    const std::int16_t* left = job.row + job.offsets[x];
-    const auto weight = hn::Set(d, job.weights[x * kWeightCopies]);
-    for (std::size_t c = 0; c < channels; c += 8)
-      hn::StoreU(mix(hn::LoadU(d, left + c), hn::LoadU(d, left + c + channels), weight), U8x8(),
-                 to + x * channels + c);
-  }
-  gather_plain(to, job, static_cast<int>(x));
+void resize_f32(const ImageSpan<float>& dst, const ImageView<float>& src,
+                const ResizeTablesF32& tables) {
+  resize_any(dst, src, tables);
 }
-
-void gather(std::uint8_t* to, const ResizeJobU8& job) {
-  switch (job.dst.channels()) {
-    case 1:
-    case 2:
-      return gather_plain(to, job, 0);
-    case 3:
-      return gather_pixels<3>(to, job);
-    case 4:
-      return gather_pixels<4>(to, job);
-    default:
-      return gather_wide(to, job);
-  }
-}
-
-void gather(float* HWY_RESTRICT to, const ResizeJobF32& job) {
-  const auto channels = static_cast<std::size_t>(job.dst.channels());
-  if (channels < 3) return gather_plain(to, job, 0);
-  const hn::FixedTag<float, 4> d;
-  const std::size_t written = (channels + 3) / 4 * 4;
-  const auto samples = job.dst.row_samples();
-  std::size_t x = 0;
-  for (; x * channels + written <= samples; ++x) {
-    const float* left = job.row + job.offsets[x];
-    const auto weight = hn::LoadU(d, job.weights + x * kWeightCopies);
-    for (std::size_t c = 0; c < channels; c += 4) {
-      const auto a = hn::LoadU(d, left + c);
-      hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(d, left + c + channels), a), weight, a), d,
-                 to + x * channels + c);
-    }
-  }
-  gather_plain(to, job, static_cast<int>(x));
-}
-
-template <class Job, class Weight>
-void resize_rows(const Job& job, Weight weight) {
-  for (int y = 0; y < job.dst.height(); ++y) {
-    const Tap tap = make_tap(y, job.dst.height(), job.src.height());
-    set_weight(weight, tap, job.dst.height());
-    const auto* top = job.src.row(tap.index);
-    blend(job.row, top, tap.part == 0 ? top : job.src.row(tap.index + 1), job.src.row_samples(),
-          weight);
-    gather(job.dst.row(y), job);
-  }
-}
-
-void resize_u8(const ResizeJobU8& job) {
-  resize_rows(job, std::int16_t{0});
-}
-void resize_f32(const ResizeJobF32& job) {
-  resize_rows(job, 0.0F);
-}
-
-#endif  // HWY_SCALAR
 
 }  // namespace sluice::image::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -184,11 +232,13 @@ namespace sluice::image::detail {
 HWY_EXPORT(resize_u8);
 HWY_EXPORT(resize_f32);
 
-void resize_hwy(const ResizeJobU8& job) {
-  HWY_DYNAMIC_DISPATCH(resize_u8)(job);
+void resize_hwy(const ImageSpan<std::uint8_t>& dst, const ImageView<std::uint8_t>& src,
+                const ResizeTablesU8& tables) {
+  HWY_DYNAMIC_DISPATCH(resize_u8)(dst, src, tables);
 }
-void resize_hwy(const ResizeJobF32& job) {
-  HWY_DYNAMIC_DISPATCH(resize_f32)(job);
+void resize_hwy(const ImageSpan<float>& dst, const ImageView<float>& src,
+                const ResizeTablesF32& tables) {
+  HWY_DYNAMIC_DISPATCH(resize_f32)(dst, src, tables);
 }
 
 }  // namespace sluice::image::detail

@@ -33,8 +33,7 @@ constexpr const char* kIndexName = "inputs.json";
 constexpr std::int64_t kCountedOverLimit = 100;  // damaged files listed before we give up
 
 // Formats that hold images, but that no codec of ours reads.
-constexpr std::array<std::string_view, 5> kForeignSuffixes = {".bmp", ".gif", ".tif", ".tiff",
-                                                              ".webp"};
+constexpr std::array<std::string_view, 4> kForeignSuffixes = {".bmp", ".gif", ".tif", ".tiff"};
 
 std::string shown(const fs::path& path) {
   return printable(path.native());
@@ -332,7 +331,7 @@ Result<SharedInputs> write_shared_inputs(const SharedInputsOptions& options, Pro
   if (names.empty())
     return Error{
         Errc::invalid_input,
-        fmt::format("{}: no images; files named *.jpg, *.jpeg, *.png or *.npy are accepted",
+        fmt::format("{}: no images; files named *.jpg, *.jpeg, *.png, *.webp or *.npy are accepted",
                     shown(options.data_dir))};
   ThreadPool pool(usable_cores());
   ImageLoader loader(options, pool.size());

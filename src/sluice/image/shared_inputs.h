@@ -45,9 +45,9 @@ struct SharedInputs {
   std::vector<SkippedFile> not_colour;  // sound, but grey: they do not count as damaged
 };
 
-/// Decodes the .jpg, .jpeg, .png and .npy (u8, h x w x 3 or x channels) files of data_dir, sorted,
-/// on all usable cores. More than max_corrupt unreadable files, no usable one, or a full disk is an
-/// error, and then neither file is written.
+/// Decodes the .jpg, .jpeg, .png, .webp and .npy (u8, h x w x 3 or x channels) files of data_dir,
+/// sorted, on all usable cores. More than max_corrupt unreadable files, no usable one, or a full
+/// disk is an error, and then neither file is written.
 Result<SharedInputs> write_shared_inputs(const SharedInputsOptions& options,
                                          Progress& progress = Progress::silent());
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/image/simd.h"
 
-#ifdef SLUICE_HAVE_HWY
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sluice/image/simd.cpp"
 // clang-format off: foreach_target.h compiles this file once per target and must come first.
@@ -51,18 +50,3 @@ SimdTargetOverride::~SimdTargetOverride() {
 
 }  // namespace sluice::image
 #endif  // HWY_ONCE
-
-#else  // SLUICE_HAVE_HWY
-namespace sluice::image {
-
-std::string simd_target() {
-  return "plain";
-}
-std::vector<std::string> simd_targets() {
-  return {"plain"};
-}
-SimdTargetOverride::SimdTargetOverride(const std::string& /*target*/) {}
-SimdTargetOverride::~SimdTargetOverride() = default;
-
-}  // namespace sluice::image
-#endif

@@ -7,8 +7,7 @@
 
 namespace sluice::image {
 
-/// The target in force: "AVX3", "AVX2", "NEON"...; "plain" when built without Highway. Written into
-/// results.
+/// The target in force: "AVX3", "AVX2", "NEON"... Written into results.
 std::string simd_target();
 
 /// Every target this build and machine can run, best first; at least one.

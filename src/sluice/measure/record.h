@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/json.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,6 +43,7 @@ struct Run {
   std::int64_t major_faults = 0;
   bool throttled = false;  // the kernel reported cgroup or thermal throttling during the run
   Measured<HardwareCounters> counters;
+  Json details;  // one object per sample that came with any; null: none did
 };
 
 enum class RowStatus { ok, early_stopped, unsupported, failed, skipped };

@@ -129,6 +129,8 @@ Status add_sample(Run& run, const Reply& reply, std::int64_t items_asked) {
   run.involuntary_switches += switches;
   SLUICE_TRY(const bool throttled, reply.boolean("throttled", false));
   run.throttled = run.throttled || throttled;
+  if (const Json& details = reply.field("details"); details.is_object())
+    run.details.push_back(details);
   return read_counters(run, reply);
 }
 

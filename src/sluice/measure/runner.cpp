@@ -95,7 +95,7 @@ class Wave {
     };
     const auto close_all = [&] {
       for (std::size_t i = 0; i < rows_.size(); ++i) {
-        if (!closed_[i]) close_block(rows_[i], rule->finished(run_rates(rows_[i]), elapsed_s()));
+        if (!closed_[i]) close_block(i, rule->finished(run_rates(rows_[i]), elapsed_s()));
       }
     };
     close_all();  // what an earlier visit measured
@@ -122,6 +122,7 @@ class Wave {
     row.params = spec.params;
     row.library = spec.library;
     row.thread_policy.asked = spec.threads;
+    row.thread_policy.name = spec.thread_policy;
     row.unit = spec.unit;
     row.better = spec.better;
     row.status = RowStatus::skipped;
@@ -200,6 +201,7 @@ class Wave {
         RngKey{policy_.seed, static_cast<std::uint64_t>(block), subject.index, 0, kPaddingStage});
     LaunchOptions options;
     options.command = spec.command;
+    options.environment = spec.environment;
     if (!context_.log_dir.empty()) options.log_file = context_.log_dir / (spec.library + ".log");
     options.environment_padding = static_cast<std::size_t>(rng.below(kMaxPaddingBytes));
     options.cpus = policy_.cpus;
@@ -212,17 +214,21 @@ class Wave {
     SLUICE_TRY(const Json hello, ask(subject, {{"type", "hello"}, {"protocol", kProtocolVersion}}));
     SLUICE_CHECK(Reply("hello", hello).integer("protocol", kProtocolVersion, kProtocolVersion));
     SLUICE_TRY(row.library_version, Reply("hello", hello).text("version", ""));
-    SLUICE_TRY(const Json configured, ask(subject, {{"type", "configure"},
-                                                    {"threads", spec.threads},
-                                                    {"device", "cpu"},
-                                                    {"seed", policy_.seed}}));
+    Json configure{{"type", "configure"},
+                   {"threads", spec.threads},
+                   {"device", "cpu"},
+                   {"seed", policy_.seed}};
+    if (!spec.thread_policy.empty()) configure["thread_policy"] = spec.thread_policy;
+    SLUICE_TRY(const Json configured, ask(subject, std::move(configure)));
     SLUICE_TRY(const auto in_force,
                Reply("configure", configured).integer("threads", 1, kMaxThreads));
     row.thread_policy.in_force = static_cast<int>(in_force);
     SLUICE_TRY(const Json loaded,
                ask(subject, {{"type", "load"}, {"data_dir", spec.data_dir.string()}}));
     (void)loaded;
-    SLUICE_TRY(const Json prepared, ask(subject, {{"type", "prepare"}, {"case", spec.case_name}}));
+    Json prepare{{"type", "prepare"}, {"case", spec.case_name}};
+    if (!spec.spec.is_null()) prepare["spec"] = spec.spec;
+    SLUICE_TRY(const Json prepared, ask(subject, std::move(prepare)));
     SLUICE_CHECK(check_output(subject));
     SLUICE_CHECK(preflight(subject, prepared));
     pause(subject);
@@ -263,8 +269,10 @@ class Wave {
     }
     if (row.items_per_sample == 0) {
       const auto min_ns = static_cast<std::int64_t>(policy_.min_sample_ms * 1e6);
-      if (__builtin_mul_overflow(items, passes_per_sample(pass_ns, min_ns),
-                                 &row.items_per_sample)) {
+      const std::int64_t least = subjects_[subject.index].min_items;
+      const std::int64_t passes =
+          std::max(passes_per_sample(pass_ns, min_ns), least / items + (least % items > 0 ? 1 : 0));
+      if (__builtin_mul_overflow(items, passes, &row.items_per_sample)) {
         return Reply("prepare", prepared)
             .wrong("items_per_pass", "a number whose sample can be counted");
       }
@@ -305,10 +313,12 @@ class Wave {
     row.runs.push_back(std::move(subject.run));
   }
 
-  void close_block(Row& row, bool enough) const {
+  void close_block(std::size_t index, bool enough) {
+    Row& row = rows_[index];
     summarise(row, policy_.unstable_cv);
     if (terminal(row) || row.runs.empty()) return;
-    const double limit = policy_.single_thread_cpu_limit * row.thread_policy.asked;
+    const double limit = subjects_[index].cpu_limit.value_or(policy_.single_thread_cpu_limit *
+                                                             row.thread_policy.asked);
     if (row.thread_policy.cpu_per_wall > limit) {
       fail(row, {Errc::measurement,
                  fmt::format("thread policy violated: {:.2f} cores busy, {} asked for",

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,12 @@ struct SubjectSpec {
   std::filesystem::path data_dir;
   std::string unit = "img/s";
   Better better = Better::higher;
+  Json spec{};                                       // sent with `prepare`; null: none
+  std::map<std::string, std::string> environment{};  // added to ours
+  std::string thread_policy{};                       // sent with `configure`; empty: none
+  std::optional<double> cpu_limit{};  // cores busy above which the policy is violated; absent: that
+                                      // of Policy for `threads`
+  std::int64_t min_items = 0;         // per sample, however short its passes are
 };
 
 /// What the runner needs from outside.

@@ -56,6 +56,11 @@ class Subject {
                                  [[maybe_unused]] std::int64_t count) {
     return 0;
   }
+  /// Called right before a timed sample, after its warm-up: nothing done here is timed.
+  virtual void begin_sample() {}
+  /// What the subject counted during the last sample (stages, bytes, waits); null: nothing. Ends up
+  /// in the `details` of the run.
+  [[nodiscard]] virtual Json measured_info() { return {}; }
   /// Further fields of the answer to `check`, such as shape and dtype; asked after check().
   [[nodiscard]] virtual Json output_info() const { return Json::object(); }
   /// `draws` outputs of each of the first `items` items, item by item.

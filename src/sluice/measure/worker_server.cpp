@@ -237,6 +237,7 @@ class Server {
                                             subject_->items_per_pass())};
     }
     const std::int64_t warmup_passes = warm_up(request, passes);
+    subject_->begin_sample();
     const std::int64_t throttled_before = throttled_periods();
     const Usage before = usage_now();
     counters_.start();
@@ -251,6 +252,8 @@ class Server {
                {"major_faults", used.major_faults},
                {"involuntary_switches", used.involuntary_switches},
                {"throttled", throttled_periods() > throttled_before}};
+    if (Json details = subject_->measured_info(); !details.is_null())
+      reply["details"] = std::move(details);
     const auto counted = counters_.read();
     if (counted.value) {
       reply["counters"] = Json{{"cycles", counted.value->cycles},

@@ -130,6 +130,7 @@ const char* to_string(Health health) {
 }
 
 const char* default_thread_policy(std::string_view mode) {
+  if (mode == "loader") return "loader-all-cores";
   return mode == "pipeline" ? "pipeline-default" : "micro-single";
 }
 

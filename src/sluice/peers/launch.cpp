@@ -22,8 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kPolicies = {"micro-single", "pipeline-default", "pipeline-single-worker"};
-constexpr const char* kDefaultPolicy = "pipeline-default";
+constexpr std::array kPolicies = {"micro-single", "micro-threads", "pipeline-default",
+                                  "pipeline-single-worker", "loader-all-cores"};
+constexpr const char* kThreadsPolicy = "micro-threads";  // as many as `configure` says
+// As the authors ship it: no variable is set.
+constexpr std::array<std::string_view, 2> kDefaultPolicies = {"pipeline-default",
+                                                              "loader-all-cores"};
 
 // Read when a library loads: too late once it runs.
 constexpr std::array kThreadVariables = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
@@ -143,9 +147,10 @@ std::map<std::string, std::string> worker_variables(const std::vector<std::strin
     for (const Setting& setting : kPython)
       variables[setting.name] = setting.value;
   }
-  if (thread_policy != kDefaultPolicy) {
+  if (std::find(kDefaultPolicies.begin(), kDefaultPolicies.end(), thread_policy) ==
+      kDefaultPolicies.end()) {
     for (const char* name : kThreadVariables)
-      variables[name] = "1";
+      if (thread_policy != kThreadsPolicy) variables[name] = "1";
     for (const Setting& setting : kHeap)
       variables[setting.name] = setting.value;
   }

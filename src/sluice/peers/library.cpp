@@ -12,7 +12,9 @@
 namespace sluice::peers {
 namespace {
 
-constexpr std::array<std::string_view, 4> kGroups = {"light", "latest", "torch", "dali"};
+constexpr std::array<std::string_view, 5> kGroups = {"light", "latest", "torch", "dali", "spdl"};
+
+constexpr std::array<std::string_view, 1> kTestGroups = {"servers"};
 
 // Rows that share a table should share an environment: everything that goes through a torch
 // DataLoader or a decoder runs in `torch`, whatever it needs itself.
@@ -23,7 +25,10 @@ const std::vector<Library>& table() {
        .package = "",
        .homepage = "",
        .licence = "Apache-2.0",
-       .ways = {{"micro", "", "sluice"}, {"pipeline", "", "sluice"}, {"decode", "", "sluice"}}},
+       .ways = {{"micro", "", "sluice"},
+                {"pipeline", "", "sluice"},
+                {"decode", "", "sluice"},
+                {"loader", "", "sluice"}}},
       {.name = "albumentationsx",
        .title = "AlbumentationsX",
        .package = "albumentationsx",
@@ -90,6 +95,42 @@ const std::vector<Library>& table() {
        .homepage = "https://meta-pytorch.org/torchcodec",
        .licence = "BSD-3-Clause",
        .ways = {{"decode", "torch", "decode_worker.py"}}},
+      {.name = "torch-tensor",
+       .title = "torch DataLoader (tensors)",
+       .package = "torch",
+       .homepage = "https://pytorch.org/vision",
+       .licence = "BSD-3-Clause",
+       .ways = {{"loader", "torch", "loader_worker.py"}}},
+      {.name = "torch-pil",
+       .title = "torch DataLoader (PIL)",
+       .package = "torch",
+       .homepage = "https://pytorch.org/vision",
+       .licence = "BSD-3-Clause",
+       .ways = {{"loader", "torch", "loader_worker.py"}}},
+      {.name = "torch-albumentationsx",
+       .title = "torch DataLoader (AlbumentationsX)",
+       .package = "albumentationsx",
+       .homepage = "https://albumentations.ai",
+       .licence = "AGPL-3.0-or-later",
+       .ways = {{"loader", "torch", "loader_worker.py"}}},
+      {.name = "dali-cpu",
+       .title = "NVIDIA DALI (CPU)",
+       .package = "nvidia-dali-cuda130",
+       .homepage = "https://developer.nvidia.com/dali",
+       .licence = "Apache-2.0",
+       .ways = {{"loader", "dali", "loader_worker.py"}}},
+      {.name = "spdl",
+       .title = "SPDL",
+       .package = "spdl",
+       .homepage = "https://facebookresearch.github.io/spdl",
+       .licence = "BSD-2-Clause",
+       .ways = {{"loader", "spdl", "loader_worker.py"}}},
+      {.name = "webdataset",
+       .title = "WebDataset",
+       .package = "webdataset",
+       .homepage = "https://webdataset.github.io/webdataset",
+       .licence = "BSD-3-Clause",
+       .ways = {{"loader", "torch", "loader_worker.py"}}},
   };
   return kLibraries;
 }
@@ -132,8 +173,13 @@ std::span<const std::string_view> groups() {
   return kGroups;
 }
 
+std::span<const std::string_view> test_groups() {
+  return kTestGroups;
+}
+
 bool is_group(std::string_view name) {
-  return std::find(kGroups.begin(), kGroups.end(), name) != kGroups.end();
+  return std::find(kGroups.begin(), kGroups.end(), name) != kGroups.end() ||
+         std::find(kTestGroups.begin(), kTestGroups.end(), name) != kTestGroups.end();
 }
 
 std::vector<const Library*> libraries_of_group(std::string_view group) {

@@ -14,7 +14,7 @@ namespace sluice::peers {
 
 /// How a library is measured in one mode.
 struct Way {
-  std::string_view mode;     // "micro", "pipeline" or "decode"
+  std::string_view mode;     // "micro", "pipeline", "decode" or "loader"
   std::string_view group;    // of requirements; empty: a native program
   std::string_view program;  // a file under adapters/python; of a native one its name
 };
@@ -26,7 +26,7 @@ struct Library {
   std::string_view homepage;  // for people
   std::string_view licence;   // SPDX expression
   bool needs_gpu = false;
-  std::vector<Way> ways;  // in the order micro, pipeline, decode
+  std::vector<Way> ways;  // in the order micro, pipeline, decode, loader
 
   /// Null when it is not measured in this mode.
   [[nodiscard]] const Way* way(std::string_view mode) const;
@@ -43,6 +43,9 @@ Result<const Library*> require_library(std::string_view name);
 
 /// The names of requirement groups: one file, one environment each.
 std::span<const std::string_view> groups();
+/// Further groups that only tests need: nothing is measured with them, and `all` leaves them out.
+std::span<const std::string_view> test_groups();
+/// Of either kind.
 bool is_group(std::string_view name);
 /// Those with a way in `group`, in the order of libraries().
 std::vector<const Library*> libraries_of_group(std::string_view group);

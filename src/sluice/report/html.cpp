@@ -3,6 +3,7 @@
 #include "sluice/core/text.h"
 #include "sluice/report/facts.h"
 #include "sluice/report/html_parts.h"
+#include "sluice/report/loader_text.h"
 #include "sluice/report/report.h"
 
 #include <fmt/format.h>
@@ -136,6 +137,10 @@ std::string section_html(const Section& section, const std::string& suffix) {
   if (const std::string figures = comparison(section); !figures.empty()) {
     out += "<h2>Libraries compared</h2>\n<div class=\"compare\">\n" + figures + "</div>\n";
   }
+  for (const results::ResultFile* file : section.files)
+    if (is_loader_file(*file))
+      out += fmt::format("<h2 id=\"Loader{}\">Stages, targets and diagnosis</h2>\n<pre>{}</pre>\n",
+                         suffix, escape_html(loader_text(*file)));
   out += distributions_html(section, suffix);
   return out + section_end(section, suffix, Method::whole) + "</section>\n";
 }

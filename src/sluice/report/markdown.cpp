@@ -3,6 +3,7 @@
 #include "sluice/core/text.h"
 #include "sluice/report/facts.h"
 #include "sluice/report/format.h"
+#include "sluice/report/loader_text.h"
 #include "sluice/report/markdown_parts.h"
 #include "sluice/report/report.h"
 
@@ -131,6 +132,8 @@ std::string markdown(const std::vector<results::ResultFile>& files) {
   std::string out = split.matrix.empty() ? std::string() : matrix_text(split.matrix);
   for (const auto& section : sections(split.plain)) {
     if (!out.empty()) out += "\n---\n\n";
+    for (const results::ResultFile* file : section.files)
+      if (is_loader_file(*file)) out += loader_markdown(*file);
     out += section_text(section);
   }
   return out.empty() ? "# sluice\n\nNo result file was given.\n" : out;

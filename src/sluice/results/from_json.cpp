@@ -78,6 +78,9 @@ measure::Run read_run(const Json& json, const Where& where, Problem& problem) {
   fields.read("major_faults", run.major_faults);
   fields.read("throttled", run.throttled);
   read_counters(fields, problem, run.counters);
+  if (json.is_object() && json.contains("details")) {
+    if (const Json* details = fields.array("details")) run.details = *details;
+  }
   return run;
 }
 

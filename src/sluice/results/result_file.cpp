@@ -46,6 +46,7 @@ Json run_to_json(const measure::Run& run) {
   } else {
     put_null(json, "counters", run.counters.reason.empty() ? "not counted" : run.counters.reason);
   }
+  if (!run.details.is_null()) json["details"] = run.details;
   return json;
 }
 

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/micro.h"
 
+#include "sluice/aug/registry.h"
 #include "sluice/core/text.h"
-#include "sluice/image/resize.h"
+#include "sluice/scenario/tolerance.h"
 
 #include <fmt/format.h>
 
 #include <array>
-#include <cstdlib>
 #include <stdexcept>
 
 namespace sluice::scenario {
@@ -16,82 +16,111 @@ namespace {
 
 using View = image::ImageView<std::uint8_t>;
 
-/// Output buffers: per slot one image per frame, kept from item to item.
-class OutputSlots {
+/// A transform of the registry. Outputs are kept per slot and frame, and reused.
+class TransformOp final : public MicroOp {
  public:
-  /// Exactly `frames` images to write to.
-  std::vector<image::Image>& of(std::size_t slot, int frames) {
-    slots_[slot].resize(static_cast<std::size_t>(frames));
-    return slots_[slot];
-  }
-  [[nodiscard]] std::vector<View> views(std::size_t slot) const {
-    std::vector<View> views;
-    for (const image::Image& image : slots_[slot])
-      views.push_back(image.view<std::uint8_t>());
-    return views;
-  }
+  TransformOp(const MicroInputs& inputs, std::unique_ptr<aug::Transform> transform)
+      : inputs_(inputs), transform_(std::move(transform)) {}
 
- private:
-  std::array<std::vector<image::Image>, kMicroSlots> slots_;
-};
-
-class ResizeOp final : public MicroOp {
- public:
-  ResizeOp(const MicroInputs& inputs, int side) : inputs_(inputs), side_(side) {}
-
-  void run(std::size_t index, std::size_t slot, Rng&) override {
-    int frame = 0;
-    for (image::Image& output : slots_.of(slot, inputs_.frames(index))) {
-      const View input = inputs_.view(index, frame++);
-      Status done = output.resize_for(side_, side_, input.channels());
-      if (done) done = resizer_.run(output.span<std::uint8_t>(), input);
-      if (!done) throw std::runtime_error(done.error().message);
+  void run(std::size_t index, std::size_t slot, Rng& rng) override {
+    const auto frames = static_cast<std::size_t>(inputs_.frames(index));
+    const aug::Shape shape = aug::shape_of(inputs_.view(index));
+    const aug::Draw draw = transform_->sample(rng, shape);
+    const aug::Shape out = transform_->output_shape(shape, draw);
+    slots_[slot].resize(frames);
+    src_.resize(frames);
+    for (std::size_t f = 0; f < frames; ++f) {
+      require(slots_[slot][f].resize_for(out.width, out.height, out.channels, dtype()));
+      src_[f] = inputs_.view(index, static_cast<int>(f));
     }
+    if (transform_->spec().makes_f32)
+      apply(slots_[slot], draw, dst_f32_);
+    else
+      apply(slots_[slot], draw, dst_u8_);
+    last_ = draw;
   }
   [[nodiscard]] std::vector<View> output(std::size_t slot) const override {
-    return slots_.views(slot);
+    return views<std::uint8_t>(slot);
   }
-  Status verify(View input, View output) override {
-    constexpr int kTolerance = 1;  // image/resize.h: fast and reference differ by at most 1
-    SLUICE_TRY(image::Image want,
-               image::Image::make(output.width(), output.height(), output.channels()));
-    image::resize_bilinear_reference(want.span<std::uint8_t>(), input);
-    const View reference = want.view<std::uint8_t>();
-    for (std::size_t k = 0; k < reference.samples(); ++k)
-      if (const int off = std::abs(reference.data()[k] - output.data()[k]); off > kTolerance)
-        return Error{Errc::measurement,
-                     fmt::format("Resize: {} from the reference, {} allowed", off, kTolerance)};
+  [[nodiscard]] std::vector<image::ImageView<float>> output_f32(std::size_t slot) const override {
+    return views<float>(slot);
+  }
+  /// The first and the last frame: the reference is slow, and frames are alike.
+  Status verify(std::size_t index, std::size_t slot) override {
+    const std::size_t last = slots_[slot].size() - 1;
+    for (std::size_t f = 0; f <= last; f += std::max<std::size_t>(last, 1)) {
+      const View input = inputs_.view(index, static_cast<int>(f));
+      const image::Image& made = slots_[slot][f];
+      SLUICE_CHECK(transform_->spec().makes_f32 ? verify_as<float>(made, input)
+                                                : verify_as<std::uint8_t>(made, input));
+    }
     return ok;
   }
 
  private:
-  const MicroInputs& inputs_;
-  int side_;
-  image::BilinearResizer resizer_;
-  OutputSlots slots_;
-};
+  static void require(const Status& status) {
+    if (!status) throw std::runtime_error(status.error().message);
+  }
+  [[nodiscard]] image::DType dtype() const {
+    return transform_->spec().makes_f32 ? image::DType::f32 : image::DType::u8;
+  }
+  template <image::Sample T>
+  void apply(std::vector<image::Image>& outputs, const aug::Draw& draw,
+             std::vector<image::ImageSpan<T>>& dst) {
+    dst.resize(outputs.size());
+    for (std::size_t f = 0; f < outputs.size(); ++f)
+      dst[f] = outputs[f].span<T>();
+    require(transform_->apply(aug::Frames<std::uint8_t, T>{dst, src_}, draw, scratch_));
+  }
+  template <image::Sample T>
+  [[nodiscard]] std::vector<image::ImageView<T>> views(std::size_t slot) const {
+    std::vector<image::ImageView<T>> views;
+    for (const image::Image& image : slots_[slot])
+      if (image.holds<T>()) views.push_back(image.view<T>());
+    return views;
+  }
+  template <image::Sample T>
+  Status verify_as(const image::Image& made, View input) const {
+    SLUICE_TRY(image::Image want,
+               image::Image::make(made.width(), made.height(), made.channels(), made.dtype()));
+    const image::ImageSpan<T> dst = want.span<T>();
+    SLUICE_CHECK(
+        transform_->apply_reference(aug::Frames<std::uint8_t, T>{{&dst, 1}, {&input, 1}}, last_));
+    const aug::TransformSpec& spec = transform_->spec();
+    return within_tolerance<T>(spec.name, made.view<T>(), want.view<T>(),
+                               spec.makes_f32 ? spec.f32 : spec.u8);
+  }
 
-Result<std::unique_ptr<MicroOp>> make_resize(const MicroCase& one, const MicroInputs& inputs) {
-  const std::string interpolation = one.params.value("interpolation", std::string("bilinear"));
-  const int side = one.params.value("target_size", 0);
-  if (interpolation != "bilinear")
-    return Error{Errc::unsupported, fmt::format("sluice has no Resize with interpolation '{}' yet",
-                                                printable(interpolation))};
-  if (side < 1 || side > image::kMaxSide)
-    return Error{Errc::usage,
-                 fmt::format("Resize: target_size {}; 1 to {} is accepted", side, image::kMaxSide)};
-  return std::unique_ptr<MicroOp>(std::make_unique<ResizeOp>(inputs, side));
-}
+  const MicroInputs& inputs_;
+  std::unique_ptr<aug::Transform> transform_;
+  aug::Scratch scratch_;
+  aug::Draw last_;
+  std::vector<View> src_;
+  std::vector<image::ImageSpan<std::uint8_t>> dst_u8_;
+  std::vector<image::ImageSpan<float>> dst_f32_;
+  std::array<std::vector<image::Image>, kMicroSlots> slots_;
+};
 
 }  // namespace
 
 std::vector<std::string> micro_transforms() {
-  return {"Resize"};
+  std::vector<std::string> names;
+  for (const aug::TransformSpec& spec : aug::registry())
+    names.push_back(spec.name);
+  return names;
 }
 
 Result<std::unique_ptr<MicroOp>> make_micro_op(const MicroCase& one, const MicroInputs& inputs) {
-  if (one.transform == "Resize") return make_resize(one, inputs);
-  return Error{Errc::unsupported, fmt::format("sluice has no '{}' yet", printable(one.transform))};
+  const aug::TransformSpec* spec = aug::find(one.transform);
+  if (spec == nullptr)
+    return Error{Errc::unsupported,
+                 fmt::format("sluice has no '{}' yet", printable(one.transform))};
+  if (spec->channels == aug::ChannelRule::rgb && one.channels != 3)
+    return Error{Errc::unsupported,
+                 fmt::format("{} works on RGB, not on {} channels", spec->name, one.channels)};
+  auto transform = spec->make(one.params);
+  if (!transform) return Error{Errc::usage, transform.error().message};
+  return std::unique_ptr<MicroOp>(std::make_unique<TransformOp>(inputs, std::move(*transform)));
 }
 
 }  // namespace sluice::scenario

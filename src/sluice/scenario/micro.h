@@ -62,12 +62,17 @@ class MicroOp {
   /// All frames of item `index` into the buffers of `slot`, with one draw of parameters from `rng`.
   /// May throw: in `check` that makes the row unsupported with the text thrown.
   virtual void run(std::size_t index, std::size_t slot, Rng& rng) = 0;
-  /// What run() left in `slot`, one view per frame.
+  /// What run() left in `slot`, one view per frame; empty where the output is f32.
   [[nodiscard]] virtual std::vector<image::ImageView<std::uint8_t>> output(
       std::size_t slot) const = 0;
-  /// Beyond what is checked of every library (micro_check.h): frame `frame` against a reference.
-  virtual Status verify([[maybe_unused]] image::ImageView<std::uint8_t> input,
-                        [[maybe_unused]] image::ImageView<std::uint8_t> output) {
+  /// The same for transforms that make f32 (Normalize).
+  [[nodiscard]] virtual std::vector<image::ImageView<float>> output_f32(
+      [[maybe_unused]] std::size_t slot) const {
+    return {};
+  }
+  /// Beyond what is checked of every library (micro_check.h): what the last run() made of item
+  /// `index` in `slot`, against a reference.
+  virtual Status verify([[maybe_unused]] std::size_t index, [[maybe_unused]] std::size_t slot) {
     return ok;
   }
 };
@@ -81,8 +86,19 @@ using MicroOpFactory = std::function<Result<std::unique_ptr<MicroOp>>(const Micr
 void add_micro(measure::Catalogue& catalogue, const std::vector<std::string>& transforms,
                MicroOpFactory make);
 
-/// Our own transforms.
+/// The same for a library whose rows are no transforms: `make` gives the subject itself.
+using MicroSubjectFactory = std::function<Result<std::unique_ptr<measure::Subject>>(
+    MicroCase one, std::shared_ptr<const MicroInputs> inputs,
+    const measure::SubjectContext& context)>;
+void add_micro_subjects(measure::Catalogue& catalogue, const std::vector<std::string>& transforms,
+                        MicroSubjectFactory make);
+
+/// Our own transforms: the registry of the aug room.
 std::vector<std::string> micro_transforms();
 Result<std::unique_ptr<MicroOp>> make_micro_op(const MicroCase& one, const MicroInputs& inputs);
+
+/// What `sluice worker --memcpy` offers: for every transform a copy of as many bytes as its output
+/// has, from the same inputs to as many buffers. The yardstick of memory-bound rows.
+measure::Catalogue memcpy_catalogue();
 
 }  // namespace sluice::scenario

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
 #include "sluice/scenario/micro.h"
 #include "sluice/scenario/micro_check.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace sluice::scenario {
 namespace {
@@ -17,18 +19,26 @@ using View = image::ImageView<std::uint8_t>;
 constexpr std::size_t kCheckedImages = 3;
 constexpr std::size_t kCheckedClips = 1;
 
+/// One op per thread; a draw belongs to its item, so the outputs do not depend on their number.
 class MicroSubject final : public measure::Subject {
  public:
   MicroSubject(MicroCase one, std::shared_ptr<const MicroInputs> inputs,
-               std::unique_ptr<MicroOp> op, std::uint64_t seed)
-      : one_(std::move(one)), inputs_(std::move(inputs)), op_(std::move(op)), seed_(seed) {}
+               std::vector<std::unique_ptr<MicroOp>> ops, std::uint64_t seed)
+      : one_(std::move(one)),
+        inputs_(std::move(inputs)),
+        ops_(std::move(ops)),
+        op_(ops_.front().get()),
+        pool_(static_cast<unsigned>(ops_.size())),
+        seed_(seed) {}
 
   /// Runs item 0 once, for what the answer to `prepare` says about the output.
   void look() {
     run(0, 0, 0, 0);
     bytes_per_item_ = 0;
     for (const View& frame : op_->output(0))
-      bytes_per_item_ += static_cast<double>(frame.samples());
+      bytes_per_item_ += static_cast<double>(frame.row_bytes()) * frame.height();
+    for (const auto& frame : op_->output_f32(0))
+      bytes_per_item_ += static_cast<double>(frame.row_bytes()) * frame.height();
   }
 
   Result<std::string> check() override {
@@ -55,18 +65,17 @@ class MicroSubject final : public measure::Subject {
   }
   [[nodiscard]] double bytes_per_item() const override { return bytes_per_item_; }
   [[nodiscard]] Json output_info() const override {
-    return Json{{"shape", shape_}, {"dtype", "uint8"}};
+    return Json{{"shape", shape_}, {"dtype", dtype_}};
   }
   Result<measure::OutputSamples> sample(std::int64_t items, std::int64_t draws) override {
     measure::OutputSamples samples;
     for (std::size_t item = 0; item < static_cast<std::size_t>(items); ++item) {
       for (std::int64_t draw = 0; draw < draws; ++draw) {
         run(item, 0, 0, static_cast<std::uint32_t>(draw));
-        const View frame = op_->output(0).at(0);
-        samples.shapes.push_back({frame.height(), frame.width(), frame.channels()});
-        for (int y = 0; y < frame.height(); ++y)
-          samples.values.insert(samples.values.end(), frame.row(y),
-                                frame.row(y) + frame.row_samples());
+        if (const auto bytes = op_->output(0); !bytes.empty())
+          add(samples, bytes.front());
+        else
+          add(samples, op_->output_f32(0).at(0));
       }
     }
     return samples;
@@ -78,6 +87,13 @@ class MicroSubject final : public measure::Subject {
     op_->run(item, slot, rng);
   }
   void run_from(std::size_t begin, std::size_t end) {
+    if (pool_.size() > 1) {
+      pool_.parallel_for(end - begin, [&](std::size_t i, unsigned worker) {
+        Rng rng(RngKey{seed_, pass_, begin + i, 0, 0});
+        ops_[worker]->run(begin + i, i % kMicroSlots, rng);
+      });
+      return;
+    }
     for (std::size_t item = begin; item < end; ++item)
       run(item, item % kMicroSlots, pass_, 0);
   }
@@ -91,7 +107,13 @@ class MicroSubject final : public measure::Subject {
     bool could_change = false;
     for (std::size_t item = 0; item < count; ++item) {
       run(item, 0, 0, 0);
+      if (item == 0) SLUICE_CHECK(op_->verify(item, 0));
       const std::vector<View> frames = op_->output(0);
+      if (frames.empty()) {
+        SLUICE_CHECK(check_f32(sha, item));
+        changed = true;
+        continue;
+      }
       if (static_cast<int>(frames.size()) != inputs_->frames(item))
         return Error{Errc::measurement,
                      fmt::format("{}: output has {} frames, the input {}", one_.transform,
@@ -99,7 +121,6 @@ class MicroSubject final : public measure::Subject {
       for (std::size_t f = 0; f < frames.size(); ++f) {
         const View input = inputs_->view(item, static_cast<int>(f));
         SLUICE_CHECK(check_output(one_, input, frames[f]));
-        SLUICE_CHECK(op_->verify(input, frames[f]));
         add(sha, frames[f]);
         changed |= !same_samples(input, frames[f]);
         could_change |= !flat(input);
@@ -110,14 +131,44 @@ class MicroSubject final : public measure::Subject {
       return Error{Errc::measurement, fmt::format("{}: the output is the input", one_.transform)};
     return sha.hex();
   }
-  void note_shape(const std::vector<View>& frames) {
+  /// Finite values of the input's shape; verify() has compared them with the definition.
+  Status check_f32(Sha256& sha, std::size_t item) {
+    const auto frames = op_->output_f32(0);
+    if (frames.empty() || static_cast<int>(frames.size()) != inputs_->frames(item))
+      return Error{Errc::measurement,
+                   fmt::format("{}: output has {} frames, the input {}", one_.transform,
+                               frames.size(), inputs_->frames(item))};
+    for (const image::ImageView<float>& frame : frames) {
+      if (!image::same_shape(frame, inputs_->view(item)))
+        return Error{Errc::measurement,
+                     fmt::format("{}: output is {}x{}x{}", one_.transform, frame.width(),
+                                 frame.height(), frame.channels())};
+      for (std::size_t k = 0; k < frame.samples(); ++k)
+        if (!std::isfinite(frame.data()[k]))
+          return Error{Errc::measurement, one_.transform + ": a value is not finite"};
+      add(sha, frame);
+    }
+    if (item == 0) note_shape(frames);
+    return ok;
+  }
+  template <class T>
+  void note_shape(const std::vector<image::BasicView<T>>& frames) {
     shape_ = {frames[0].height(), frames[0].width(), frames[0].channels()};
     if (inputs_->clips()) shape_.insert(shape_.begin(), static_cast<std::int64_t>(frames.size()));
+    dtype_ = std::same_as<std::remove_const_t<T>, float> ? "float32" : "uint8";
   }
-  static void add(Sha256& sha, View frame) {
-    sha.update(fmt::format("{}x{}x{} u8;", frame.height(), frame.width(), frame.channels()));
+  template <class T>
+  static void add(Sha256& sha, image::BasicView<T> frame) {
+    sha.update(fmt::format("{}x{}x{} {};", frame.height(), frame.width(), frame.channels(),
+                           sizeof(T) == 1 ? "u8" : "f32"));
     for (int y = 0; y < frame.height(); ++y)
-      sha.update(std::span(frame.row(y), frame.row_bytes()));
+      sha.update(std::span(reinterpret_cast<const std::uint8_t*>(frame.row(y)), frame.row_bytes()));
+  }
+  template <class T>
+  static void add(measure::OutputSamples& samples, image::BasicView<T> frame) {
+    samples.shapes.push_back({frame.height(), frame.width(), frame.channels()});
+    for (int y = 0; y < frame.height(); ++y)
+      samples.values.insert(samples.values.end(), frame.row(y), frame.row(y) + frame.row_samples());
   }
   /// One colour all over: then most transforms change nothing.
   static bool flat(View input) {
@@ -130,11 +181,14 @@ class MicroSubject final : public measure::Subject {
 
   MicroCase one_;
   std::shared_ptr<const MicroInputs> inputs_;
-  std::unique_ptr<MicroOp> op_;
+  std::vector<std::unique_ptr<MicroOp>> ops_;
+  MicroOp* op_;  // the first: checks and samples are its work
+  ThreadPool pool_;
   std::uint64_t seed_;
   std::uint64_t pass_ = 1;  // 0 is that of check(); later ones draw anew
   double bytes_per_item_ = 0;
   std::vector<std::int64_t> shape_;
+  const char* dtype_ = "uint8";
 };
 
 Result<MicroCase> read_case(const measure::SubjectContext& context) {
@@ -172,8 +226,8 @@ Status check_inputs(const MicroCase& one, const MicroInputs& inputs) {
 
 }  // namespace
 
-void add_micro(measure::Catalogue& catalogue, const std::vector<std::string>& transforms,
-               MicroOpFactory make) {
+void add_micro_subjects(measure::Catalogue& catalogue, const std::vector<std::string>& transforms,
+                        MicroSubjectFactory make) {
   auto loaded = std::make_shared<std::shared_ptr<const MicroInputs>>();
   const auto factory =
       [loaded, make = std::move(make)](
@@ -187,15 +241,11 @@ void add_micro(measure::Catalogue& catalogue, const std::vector<std::string>& tr
     if (inputs == nullptr)
       return Error{Errc::usage, "no inputs are loaded: `load` with `inputs` comes first"};
     SLUICE_CHECK(check_inputs(one, *inputs));
-    SLUICE_TRY(auto op, make(one, *inputs));
-    auto subject =
-        std::make_unique<MicroSubject>(std::move(one), inputs, std::move(op), context.seed);
     try {
-      subject->look();
+      return make(std::move(one), inputs, context);
     } catch (const std::exception& problem) {
       return Error{Errc::unsupported, printable(problem.what())};
     }
-    return std::unique_ptr<measure::Subject>(std::move(subject));
   };
   for (const char* prefix : {"image-rgb/micro/", "image-9ch/micro/", "video-16f/micro/"})
     catalogue.prefixes[prefix] = factory;
@@ -208,6 +258,25 @@ void add_micro(measure::Catalogue& catalogue, const std::vector<std::string>& tr
     *loaded = std::make_shared<const MicroInputs>(std::move(inputs));
     return Json{{"items", (*loaded)->size()}, {"bytes", (*loaded)->bytes()}};
   };
+}
+
+void add_micro(measure::Catalogue& catalogue, const std::vector<std::string>& transforms,
+               MicroOpFactory make) {
+  add_micro_subjects(
+      catalogue, transforms,
+      [make = std::move(make)](
+          MicroCase one, std::shared_ptr<const MicroInputs> inputs,
+          const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
+        std::vector<std::unique_ptr<MicroOp>> ops;
+        for (int thread = 0; thread < std::max(1, context.threads); ++thread) {
+          SLUICE_TRY(auto op, make(one, *inputs));
+          ops.push_back(std::move(op));
+        }
+        auto subject = std::make_unique<MicroSubject>(std::move(one), std::move(inputs),
+                                                      std::move(ops), context.seed);
+        subject->look();
+        return std::unique_ptr<measure::Subject>(std::move(subject));
+      });
 }
 
 }  // namespace sluice::scenario

@@ -25,9 +25,12 @@ const std::vector<Scenario>& all() {
   static const std::vector<Scenario> scenarios = [] {
     std::vector<Scenario> list = canary();
     for (Scenario& scenario :
-         std::vector<Scenario>{decode_jpeg(), resize(), normalise(), pipeline(), empty()}) {
+         std::vector<Scenario>{decode_jpeg(), decode_png(), decode_webp(), decode_video(), resize(),
+                               normalise(), pipeline(), empty()}) {
       list.push_back(scenario);
     }
+    for (std::vector<Scenario> more : {train_crop(), loader_rows(), transforms()})
+      list.insert(list.end(), more.begin(), more.end());
     return list;
   }();
   return scenarios;
@@ -40,7 +43,9 @@ measure::Catalogue catalogue() {
   add_micro(catalogue, micro_transforms(), make_micro_op);
   for (const char* prefix : {"image-rgb/", "image-9ch/", "video-16f/", "video-decode-16f/"})
     catalogue.prefixes[prefix] = missing_yet;
+  catalogue.scenarios["loader/raw"] = make_loader;
   catalogue.scenarios["video-decode-16f/decode/clip"] = make_video_decode;
+  add_storage_reads(catalogue);
   return catalogue;
 }
 

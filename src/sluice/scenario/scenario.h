@@ -15,6 +15,8 @@ namespace sluice::scenario {
 enum class Kind {
   canary,   // the frozen yardstick: stored beside the numbers, never judged
   bench,    // a row of the tables
+  decode,   // a row of `bench decode` alone: what it takes to prepare is too much for every run
+  loader,   // a row of `bench dataloader` alone
   harness,  // measures the measuring itself; only `make bench` asks for it
 };
 
@@ -41,13 +43,26 @@ std::vector<measure::SubjectSpec> plan(const std::vector<Kind>& kinds,
 // One function per file.
 std::vector<Scenario> canary();
 Scenario decode_jpeg();
+Scenario decode_png();
+Scenario decode_webp();
+Scenario decode_video();
 Scenario resize();
+std::vector<Scenario> loader_rows();
+std::vector<Scenario> train_crop();
+std::vector<Scenario> transforms();
 Scenario normalise();
 Scenario pipeline();
 Scenario empty();
 
+/// The rows "loader/..." of `bench dataloader`; "loader/raw" are arrays as they are.
+Result<std::unique_ptr<measure::Subject>> make_loader(const measure::SubjectContext& context);
+
 /// The row "video-decode-16f/decode/clip": every clip of data_dir, opened and decoded to the frames
 /// of the case.
 Result<std::unique_ptr<measure::Subject>> make_video_decode(const measure::SubjectContext& context);
+
+/// The rows of `bench storage`: "storage/sequential", "storage/random", "storage/get". What they
+/// read comes with the spec (storage_input.h).
+void add_storage_reads(measure::Catalogue& catalogue);
 
 }  // namespace sluice::scenario

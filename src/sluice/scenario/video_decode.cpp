@@ -131,6 +131,21 @@ Result<std::vector<ClipFile>> synthetic_file() {
   return files;
 }
 
+/// Where a folder has no clips: some made here, as `sluice data make --kind video` would.
+Result<std::vector<ClipFile>> generated_files() {
+  constexpr std::uint64_t kCount = 4;
+  std::vector<ClipFile> files;
+  image::ClipMaker maker;
+  image::VideoClip clip;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    SLUICE_CHECK(maker.make(clip, 0, i, image::clip_spec(0, i)));
+    ClipFile file{fmt::format("generated clip {}", i), {}, {}};
+    SLUICE_CHECK(image::encode_clip(file.bytes, clip));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
 Result<double> mean_bytes(const std::vector<ClipFile>& files, int frames) {
   double bytes = 0;
   for (const ClipFile& file : files) {
@@ -141,7 +156,31 @@ Result<double> mean_bytes(const std::vector<ClipFile>& files, int frames) {
   return bytes / static_cast<double>(files.size());
 }
 
+Result<std::unique_ptr<measure::Subject>> make_subject(std::vector<ClipFile> files, int frames,
+                                                       int threads) {
+  SLUICE_TRY(const double bytes, mean_bytes(files, frames));
+  return std::unique_ptr<measure::Subject>(
+      std::make_unique<VideoDecodeSubject>(std::move(files), frames, bytes, threads));
+}
+
 }  // namespace
+
+Scenario decode_video() {
+  Scenario scenario;
+  scenario.name = "decode/video";
+  scenario.doc = "Clips to 16 frames of RGB u8; generated ones where the folder holds none.";
+  scenario.kind = Kind::decode;
+  scenario.unit = "clips/s";
+  scenario.make =
+      [](const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
+    SLUICE_TRY(const auto clips, image::list_files(context.data_dir, image::has_clip_suffix));
+    SLUICE_TRY(auto files, context.synthetic ? synthetic_file()
+                           : clips.empty()   ? generated_files()
+                                             : files_of(context));
+    return make_subject(std::move(files), 16, context.threads);
+  };
+  return scenario;
+}
 
 Result<std::unique_ptr<measure::Subject>> make_video_decode(
     const measure::SubjectContext& context) {
@@ -151,9 +190,7 @@ Result<std::unique_ptr<measure::Subject>> make_video_decode(
     return Error{Errc::usage, fmt::format("spec has clip_length {}; 1 to {} is accepted", frames,
                                           image::kMaxClipFrames)};
   SLUICE_TRY(auto files, context.synthetic ? synthetic_file() : files_of(context));
-  SLUICE_TRY(const double bytes, mean_bytes(files, frames));
-  return std::unique_ptr<measure::Subject>(
-      std::make_unique<VideoDecodeSubject>(std::move(files), frames, bytes, context.threads));
+  return make_subject(std::move(files), frames, context.threads);
 }
 
 }  // namespace sluice::scenario

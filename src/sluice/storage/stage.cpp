@@ -99,9 +99,9 @@ Status check(const StageOptions& options) {
 std::string difference(const Json& there, const Json& mine, bool source_is_here) {
   const Json source = there.value("source", Json::object());
   if (there.value("version", 0) != kVersion || !source.is_object()) return "by another version";
-  if (source.value("name", "") != mine["source"]["name"])
+  if (source.value("name", "") != mine["source"]["name"].get<std::string>())
     return fmt::format("from '{}'", printable(source.value("name", "")));
-  if (there.value("options_hash", "") != mine["options_hash"])
+  if (there.value("options_hash", "") != mine["options_hash"].get<std::string>())
     return fmt::format("with other options: {}",
                        printable(dump_json(there.value("options", Json()), -1)));
   if (source.value("sha256", Json()) != mine["source"]["sha256"])

@@ -10,7 +10,7 @@ import importlib
 
 from ..adapter import Unsupported
 
-MODES = {"micro": "Micro", "pipeline": "Pipeline", "decode": "Decode"}
+MODES = {"micro": "Micro", "pipeline": "Pipeline", "decode": "Decode", "loader": "Loader"}
 
 
 def mode_named(name):

@@ -1,0 +1,101 @@
+// sluice/cli/data_bundle.cpp - `data bundle` packs many small files into few large ones.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/core/json.h"
+#include "sluice/core/text.h"
+#include "sluice/loader/open_dataset.h"
+#include "sluice/measure/interrupt.h"
+#include "sluice/storage/bundle_index.h"
+#include "sluice/storage/bundle_writer.h"
+#include "sluice/storage/open_store.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+
+namespace sluice::cli {
+namespace {
+
+struct Args {
+  storage::StoreOptions store;
+  double bundle_size_gb = 1.0;
+  bool check = false;
+};
+
+Result<std::uint64_t> bundle_bytes(double gb) {
+  const double bytes = gb * static_cast<double>(1ULL << 30);
+  if (!std::isfinite(gb) || bytes < 1.0 || gb > 1024)
+    return Error{Errc::usage,
+                 fmt::format("--bundle-size-gb {}: above 0, at most 1024, is accepted", gb)};
+  return static_cast<std::uint64_t>(bytes);
+}
+
+/// Opens what was written as a reader would and, with --check, reads all of it.
+Status look(const std::filesystem::path& out, bool check) {
+  storage::LocalOptions options;
+  options.path = out;
+  SLUICE_TRY(const auto store, storage::open_local(options));
+  SLUICE_TRY(const auto index, store->stat(storage::kBundleIndexName));
+  SLUICE_TRY(const auto set, storage::open_bundles(*store, index));
+  return check ? storage::verify_bundles(*store, set) : Status(ok);
+}
+
+Result<ExitCode> run_bundle(const Args& args, const Context& context) {
+  const std::filesystem::path out = context.globals.out;
+  if (out.empty()) return Error{Errc::usage, "--out is missing; a folder to write is accepted"};
+  if (args.store.input.empty()) {
+    if (!args.check)
+      return Error{Errc::usage, "--input is missing; without it, --check reads --out"};
+    SLUICE_CHECK(look(out, true));
+    fmt::print("{}: every sample has its checksum\n", printable(out.string()));
+    return ExitCode::done;
+  }
+  storage::BundleOptions options;
+  options.out = out;
+  SLUICE_TRY(options.bundle_bytes, bundle_bytes(args.bundle_size_gb));
+  options.wanted = [](const storage::Object& object) {
+    return loader::is_image_key(object.key) || loader::is_array_key(object.key);
+  };
+  const measure::Interrupt interrupt;
+  options.stop = [&] { return interrupt.requested(); };
+  SLUICE_TRY(const auto store, storage::open_store(args.store));
+  SLUICE_TRY(const auto report, storage::write_bundles(*store, options, *context.progress));
+  SLUICE_CHECK(look(out, args.check));
+  if (context.globals.json) {
+    Json json = {{"path", out.string()}, {"input", store->name()}};
+    json.update(report.json());
+    fmt::print("{}\n", dump_json(json));
+  } else {
+    fmt::print("{}: {} samples, {} bytes in {} bundles; {} other files left out\n",
+               printable(out.string()), report.samples, report.bytes, report.bundles.size(),
+               report.left_out);
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_data_bundle(CLI::App& data, Context& context) {
+  auto args = std::make_shared<Args>();
+  CLI::App* app =
+      add_command(data, context, "bundle", "Pack many small images or arrays into few large files",
+                  [args, &context] { return run_bundle(*args, context); });
+  app->add_option("--input", args->store.input, "the folder, s3://... or gs://... to pack")
+      ->type_name("DIR|URI");
+  app->add_option("--bundle-size-gb", args->bundle_size_gb,
+                  "bytes of a bundle, in GiB; a larger sample has one of its own")
+      ->type_name("X")
+      ->capture_default_str();
+  app->add_option("--endpoint", args->store.endpoint, "server of s3:// or gs://")->type_name("URL");
+  app->add_option("--region", args->store.region, "region of s3://")->type_name("NAME");
+  app->add_flag("--anonymous", args->store.anonymous, "requests are not signed");
+  app->add_flag("--check", args->check,
+                "read all bundles back and compare checksums; without --input only that");
+  add_examples(*app, {"sluice data bundle --input arrays --out bundles --bundle-size-gb 0.25",
+                      "sluice data bundle --out bundles --check"});
+}
+
+}  // namespace sluice::cli

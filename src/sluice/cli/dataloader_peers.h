@@ -1,0 +1,25 @@
+// sluice/cli/dataloader_peers.h - other loaders beside ours: started, compared, set up at their
+// best, before anything is timed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/dataloader_rows.h"
+
+#include <filesystem>
+
+namespace sluice::cli {
+
+struct PeerRows {
+  std::vector<measure::SubjectSpec> rows;  // to be measured
+  std::vector<measure::Row> refused;       // not there, or not comparable: why
+  Json set_up = Json::array();             // per library: what was tried, and what is used
+};
+
+/// For every library of the plan but ours one process: its outputs of fixed crops are compared with
+/// ours (32 images, mean absolute difference at most 1.5 levels, SPDL 3), and where its guide
+/// leaves workers and prefetch to the user, the fastest of a few is found by one short sample each.
+/// `scratch` holds outputs meanwhile. Error: interrupted, or ours failed.
+Result<PeerRows> choose_peers(const RowMaker& maker, const measure::RunnerContext& context,
+                              const std::filesystem::path& scratch, double timeout_s);
+
+}  // namespace sluice::cli

@@ -1,0 +1,34 @@
+// sluice/cli/dataloader_rows.h - the rows of `sluice bench dataloader`: ours, sweeps, peers.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/dataloader_run.h"
+#include "sluice/peers/places.h"
+
+#include <map>
+
+namespace sluice::cli {
+
+/// What the rows of a run have in common.
+struct RowMaker {
+  const DataloaderPlan& plan;
+  const InputFacts& input;
+  std::vector<std::string> worker;  // argv of ours
+  std::uint64_t seed = 0;
+
+  /// One of our rows: `over` replaces fields of the spec, `axes` become parts of the case.
+  [[nodiscard]] measure::SubjectSpec ours(const std::string& case_name, const Json& over,
+                                          const std::map<std::string, std::string>& axes) const;
+  [[nodiscard]] std::vector<measure::SubjectSpec> swept() const;
+};
+
+/// The case that a library's row belongs to: plain bilinear or antialiased.
+std::string case_of_library(const std::string& library);
+
+/// Names of --libraries, checked: known, measured as loaders, no two alike, ours among them.
+Result<std::vector<std::string>> parse_loader_libraries(const std::string& text);
+
+/// "workers=0,1,2" and "prefetch=1,2" into `sweep`.
+Status parse_sweep(Sweep& sweep, const std::string& text);
+
+}  // namespace sluice::cli

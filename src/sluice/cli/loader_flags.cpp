@@ -1,0 +1,190 @@
+// sluice/cli/loader_flags.cpp - one table of input and loader flags, and what they come to.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/loader_flags.h"
+
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kMaxWorkers = 64;
+constexpr int kMaxPrefetch = 64;
+constexpr int kMaxBatch = 65'536;
+constexpr int kMaxBatches = 1'000'000;
+
+Error usage(std::string text) {
+  return Error{Errc::usage, std::move(text)};
+}
+
+bool is_uri(const std::string& input) {
+  return input.starts_with("s3://") || input.starts_with("gs://");
+}
+
+/// The one input that was named, in whichever words.
+Result<std::string> input_of(const LoaderFlags& flags) {
+  std::vector<std::string> given;
+  if (!flags.input.empty()) given.push_back("--input");
+  if (!flags.input_dir.empty()) given.push_back("--input-dir");
+  if (flags.input_s3) given.push_back("--input-s3");
+  if (flags.input_gcs) given.push_back("--input-gcs");
+  if (given.empty())
+    return usage("an input is missing: give --input DIR, s3://bucket/prefix or gs://bucket/prefix");
+  if (given.size() > 1)
+    return usage(fmt::format("{}: give one of them, there is one input", join(given, " and ")));
+  const bool bucketed = flags.input_s3 || flags.input_gcs;
+  if (!bucketed && !flags.bucket.empty())
+    return usage(fmt::format("--input-bucket-name {}: needs --input-s3 or --input-gcs",
+                             printable(flags.bucket)));
+  if (!bucketed && !flags.prefix.empty())
+    return usage(
+        fmt::format("--input-prefix {}: needs --input-s3 or --input-gcs", printable(flags.prefix)));
+  if (!bucketed) return flags.input.empty() ? flags.input_dir : flags.input;
+  if (flags.bucket.empty()) return usage(given.front() + ": needs --input-bucket-name BUCKET");
+  if (flags.bucket.find('/') != std::string::npos)
+    return usage(fmt::format(
+        "--input-bucket-name {}: a bucket has no '/'; what follows it goes to --input-prefix",
+        printable(flags.bucket)));
+  return fmt::format("{}://{}{}{}", flags.input_s3 ? "s3" : "gs", flags.bucket,
+                     flags.prefix.empty() ? "" : "/", flags.prefix);
+}
+
+Status check_place(const LoaderFlags& flags, const std::string& input) {
+  const std::size_t scheme = input.find("://");
+  if (scheme != std::string::npos && !is_uri(input))
+    return usage(
+        fmt::format("--input {}: accepted are a folder, s3://bucket/prefix and "
+                    "gs://bucket/prefix",
+                    printable(input)));
+  if (!flags.input_dir.empty() && is_uri(input))
+    return usage(fmt::format("--input-dir {}: is a local folder; give --input for buckets",
+                             printable(input)));
+  const std::pair<const char*, bool> remote_only[] = {{"--endpoint", !flags.endpoint.empty()},
+                                                      {"--region", !flags.region.empty()},
+                                                      {"--anonymous", flags.anonymous},
+                                                      {"--cache-dir", !flags.cache_dir.empty()}};
+  for (const auto& [name, given] : remote_only) {
+    if (given && !is_uri(input))
+      return usage(fmt::format("{}: the input {} is a local folder; it is for s3:// and gs://",
+                               name, printable(input)));
+  }
+  if (is_uri(input) && flags.read_mode)
+    return usage(fmt::format("--read-mode {}: is for local folders; {} is not one",
+                             *flags.read_mode, printable(input)));
+  if (flags.bundle_size_gb && !flags.bundling)
+    return usage("--bundle-size-gb: needs --enable-bundling");
+  return ok;
+}
+
+/// -1: the CPU.
+Result<int> gpu_of(const std::string& text) {
+  if (text.empty() || text == "cpu") return -1;
+  if (text == "cuda") return 0;
+  int index = -1;
+  if (text.starts_with("cuda:")) {
+    const char* end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data() + 5, end, index);
+    if (problem == std::errc{} && stop == end && index >= 0 && index < 1024) return index;
+  }
+  return usage(fmt::format("--gpu {}: accepted are cpu, cuda and cuda:N", printable(text)));
+}
+
+}  // namespace
+
+void add_loader_flags(CLI::App& command, LoaderFlags& flags) {
+  command
+      .add_option("--input", flags.input,
+                  "folder of images, tar shards, arrays or bundles; or a bucket")
+      ->type_name("DIR|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX");
+  command.add_option("--input-dir", flags.input_dir, "the same, a local folder")->type_name("DIR");
+  command.add_flag("--input-s3", flags.input_s3, "the input is an S3 bucket");
+  command.add_flag("--input-gcs", flags.input_gcs, "the input is a Google Cloud Storage bucket");
+  command.add_option("--input-bucket-name", flags.bucket, "with --input-s3 or --input-gcs")
+      ->type_name("BUCKET");
+  command.add_option("--input-prefix", flags.prefix, "with --input-s3 or --input-gcs")
+      ->type_name("PREFIX");
+  command.add_option("--endpoint", flags.endpoint, "server of the bucket; default: the vendor's")
+      ->type_name("URL");
+  command.add_option("--region", flags.region, "of the bucket");
+  command.add_flag("--anonymous", flags.anonymous, "send no credentials");
+  command
+      .add_option("--cache-dir,--input-local-cache-dir", flags.cache_dir,
+                  "keep what was downloaded here")
+      ->type_name("DIR");
+  command.add_flag("--enable-bundling,--input-enable-bundling", flags.bundling,
+                   "pack the samples into bundles, and measure both ways");
+  command
+      .add_option("--bundle-size-gb,--input-bundle-size-gb", flags.bundle_size_gb,
+                  "size of a bundle (1)")
+      ->check(CLI::Range(0.000001, 1024.0));
+  command.add_option("--read-mode", flags.read_mode, "how local files are read (buffered)")
+      ->check(CLI::IsMember({"buffered", "mmap", "direct"}));
+  command.add_option("--gpu", flags.gpu, "device whose use is watched: cpu or cuda:N")
+      ->type_name("DEVICE");
+  command.add_option("--batch-size", flags.batch_size, "samples per batch")
+      ->check(CLI::Range(1, kMaxBatch))
+      ->capture_default_str();
+  command
+      .add_option("--num-workers", flags.num_workers,
+                  "threads that load; 0: the consumer's own; default: one per core")
+      ->check(CLI::Range(0, kMaxWorkers));
+  command
+      .add_option("--prefetch", flags.prefetch,
+                  "batches ahead (in other libraries: of each worker)")
+      ->check(CLI::Range(1, kMaxPrefetch))
+      ->capture_default_str();
+  command.add_flag("--pin-memory", flags.pin_memory, "batches in memory that a GPU copies from");
+  command.add_flag("--persistent-workers,!--no-persistent-workers", flags.persistent_workers,
+                   "workers live on from epoch to epoch (the default)");
+  command.add_option("--sample-ratio", flags.sample_ratio, "share of the samples to use")
+      ->check(CLI::Range(0.01, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--num-batches", flags.num_batches,
+                  "batches per timed sample; default: about a second's worth")
+      ->check(CLI::Range(1, kMaxBatches));
+}
+
+Result<LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores) {
+  LoaderRequest request;
+  SLUICE_TRY(request.input, input_of(flags));
+  SLUICE_CHECK(check_place(flags, request.input));
+  request.remote = is_uri(request.input);
+  request.endpoint = flags.endpoint;
+  request.region = flags.region;
+  request.anonymous = flags.anonymous;
+  request.cache_dir = flags.cache_dir;
+  request.bundling = flags.bundling;
+  request.bundle_size_gb = flags.bundle_size_gb.value_or(1.0);
+  request.read_mode = flags.read_mode.value_or("buffered");
+  SLUICE_TRY(request.gpu_index, gpu_of(flags.gpu));
+  if (request.gpu_index >= 0) request.device = fmt::format("cuda:{}", request.gpu_index);
+  request.batch_size = flags.batch_size;
+  request.workers_given = flags.num_workers.has_value();
+  request.workers =
+      flags.num_workers.value_or(static_cast<int>(std::min(cores, unsigned{kMaxWorkers})));
+  request.prefetch = flags.prefetch;
+  request.pin_memory = flags.pin_memory;
+  request.persistent_workers = flags.persistent_workers;
+  request.sample_ratio = flags.sample_ratio;
+  request.num_batches = flags.num_batches.value_or(0);
+  return request;
+}
+
+std::string loader_flags_text(const LoaderRequest& request) {
+  std::string text = fmt::format("--batch-size {} --num-workers {} --prefetch {}",
+                                 request.batch_size, request.workers, request.prefetch);
+  if (request.pin_memory) text += " --pin-memory";
+  if (!request.persistent_workers) text += " --no-persistent-workers";
+  if (!request.cache_dir.empty()) text += " --cache-dir " + request.cache_dir;
+  if (request.bundling)
+    text += fmt::format(" --enable-bundling --bundle-size-gb {:g}", request.bundle_size_gb);
+  return text;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,71 @@
+// sluice/cli/loader_flags.h - where samples come from and how they are loaded: the flags that every
+// command with a loader shares.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/command.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace sluice::cli {
+
+/// As typed.
+struct LoaderFlags {
+  std::string input;       // folder, s3://bucket/prefix or gs://bucket/prefix
+  std::string input_dir;   // the same in the words of others:
+  bool input_s3 = false;   // with bucket and prefix
+  bool input_gcs = false;  // with bucket and prefix
+  std::string bucket, prefix;
+  std::string endpoint, region;
+  bool anonymous = false;
+  std::string cache_dir;
+  bool bundling = false;
+  std::optional<double> bundle_size_gb;
+  std::optional<std::string> read_mode;
+
+  std::string gpu;
+  int batch_size = 256;
+  std::optional<int> num_workers;
+  int prefetch = 2;
+  bool pin_memory = false;
+  bool persistent_workers = true;
+  double sample_ratio = 1;
+  std::optional<int> num_batches;
+};
+
+/// `flags` holds the defaults and must outlive the parse.
+void add_loader_flags(CLI::App& command, LoaderFlags& flags);
+
+/// What the flags come to: one input, everything decided.
+struct LoaderRequest {
+  std::string input;  // folder or URI
+  bool remote = false;
+  std::string endpoint, region;
+  bool anonymous = false;
+  std::string cache_dir;  // empty: none
+  bool bundling = false;
+  double bundle_size_gb = 1;
+  std::string read_mode = "buffered";
+
+  std::string device = "cpu";  // or "cuda:N"
+  int gpu_index = -1;          // -1: none
+  int batch_size = 256;
+  int workers = 2;
+  bool workers_given = false;
+  int prefetch = 2;
+  bool pin_memory = false;
+  bool persistent_workers = true;
+  double sample_ratio = 1;
+  int num_batches = 0;  // 0: chosen by the command
+};
+
+/// Contradictory or incomplete flags are one usage error that says which and what would do.
+/// `cores` is the default number of workers.
+Result<LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores);
+
+/// The flags that give the same loader again: "--batch-size 256 --num-workers 2 --prefetch 2".
+std::string loader_flags_text(const LoaderRequest& request);
+
+}  // namespace sluice::cli

@@ -1,0 +1,125 @@
+// sluice/cli/tune.cpp - `sluice tune`: the loader settings to use here, with the evidence for them.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/cli/sampling_flags.h"
+#include "sluice/cli/tune_run.h"
+#include "sluice/core/thread_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kMostWorkers = 64, kMostPrefetch = 64;
+
+struct TuneFlags {
+  LoaderFlags loader;
+  std::optional<int> max_workers;
+  int max_prefetch = 8;
+  double budget_s = 120;
+  std::string worth = "2%";
+  std::string max_cpu;
+  double max_rss_gb = 0;
+  double sample_ms = 700;
+  double warmup_ms = 50;
+  double timeout_s = 120;
+};
+
+Result<TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) {
+  TunePlan plan;
+  plan.cores = usable_cores();
+  SLUICE_TRY(plan.rows.loader, loader_request(flags.loader, plan.cores));
+  if (plan.rows.loader.bundling)
+    return Error{Errc::usage,
+                 "--enable-bundling: `tune` searches workers and prefetch; give it the bundles as "
+                 "--input"};
+  plan.max_workers = flags.max_workers.value_or(
+      std::min(kMostWorkers, std::max(2, 2 * static_cast<int>(plan.cores))));
+  if (plan.rows.loader.workers_given &&
+      (plan.rows.loader.workers < 1 || plan.rows.loader.workers > plan.max_workers))
+    return Error{Errc::usage,
+                 fmt::format("--num-workers {}: the search starts there; expected 1 to {}, which "
+                             "is --max-workers",
+                             plan.rows.loader.workers, plan.max_workers)};
+  plan.max_prefetch = flags.max_prefetch;
+  plan.budget_s = flags.budget_s;
+  SLUICE_TRY(plan.worth, parse_fraction(flags.worth, "--worth"));
+  if (plan.worth <= 0 || plan.worth >= 1)
+    return Error{Errc::usage,
+                 fmt::format("--worth {}: expected above 0 and below 100 %", flags.worth)};
+  if (!flags.max_cpu.empty()) {
+    SLUICE_TRY(plan.max_cpu, parse_fraction(flags.max_cpu, "--max-cpu"));
+    if (plan.max_cpu <= 0)
+      return Error{Errc::usage, fmt::format("--max-cpu {}: expected above 0 %", flags.max_cpu)};
+  }
+  plan.max_rss_bytes = static_cast<std::int64_t>(flags.max_rss_gb * 1e9);
+  measure::Policy& policy = plan.rows.policy;
+  policy.samples_per_run = 1;
+  policy.min_sample_ms = 0.001;  // samples are a number of batches
+  plan.rows.sample_s = flags.sample_ms / 1000;
+  policy.warmup_ms = flags.warmup_ms;
+  policy.slow_item_s = 0;
+  policy.step_timeout_s = std::min(flags.timeout_s, std::max(20.0, flags.budget_s));
+  policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
+  return plan;
+}
+
+Result<ExitCode> run(Context& context, const TuneFlags& flags) {
+  SLUICE_TRY(const TunePlan plan, plan_of(flags, context.globals));
+  SLUICE_TRY(const TuneVisitResult result, run_tune(context, plan));
+  if (context.globals.json)
+    fmt::print("{}", results::to_text(results::to_json(result.file)));
+  else
+    fmt::print("{}report: {}\n", tune_text(result.file), (result.folder / "report.html").string());
+  if (result.interrupted)
+    return Error{Errc::interrupted,
+                 fmt::format("interrupted; what was measured is in {}", result.folder.string())};
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& root, Context& context) {
+  auto flags = std::make_shared<TuneFlags>();
+  CLI::App* command = add_command(root, context, "tune",
+                                  "Find the loader settings to use here: workers and prefetch",
+                                  [flags, &context] { return run(context, *flags); });
+  add_loader_flags(*command, flags->loader);
+  command
+      ->add_option("--max-workers", flags->max_workers,
+                   "most workers to try; default: two per core")
+      ->check(CLI::Range(1, kMostWorkers));
+  command->add_option("--max-prefetch", flags->max_prefetch, "most batches ahead to try")
+      ->check(CLI::Range(1, kMostPrefetch))
+      ->capture_default_str();
+  command->add_option("--budget-s", flags->budget_s, "seconds the search may take")
+      ->check(CLI::Range(1.0, 86'400.0))
+      ->capture_default_str();
+  command
+      ->add_option("--worth", flags->worth, "a smaller gain is not worth more workers or prefetch")
+      ->type_name("PERCENT")
+      ->capture_default_str();
+  command
+      ->add_option("--max-cpu", flags->max_cpu,
+                   "share of the cores the loader may keep busy; default: all")
+      ->type_name("PERCENT");
+  command
+      ->add_option("--max-rss-gb", flags->max_rss_gb,
+                   "memory the loader may take, in 10^9 bytes; default: no limit")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_option("--sample-ms", flags->sample_ms, "about the length of a timed sample")
+      ->check(CLI::Range(1.0, 600'000.0))
+      ->capture_default_str();
+  add_warmup_flag(*command, flags->warmup_ms);
+  add_timeout_flag(*command, flags->timeout_s);
+  add_examples(*command, {"sluice tune --input photos --batch-size 64",
+                          "sluice tune --input photos --max-cpu 40% --max-rss-gb 4",
+                          "sluice tune --input s3://bucket/train --max-workers 32 --budget-s 600"});
+}
+
+}  // namespace sluice::cli

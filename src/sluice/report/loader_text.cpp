@@ -1,0 +1,262 @@
+// sluice/report/loader_text.cpp - metrics and summary of a loader run as text.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/report/loader_text.h"
+
+#include "sluice/core/text.h"
+#include "sluice/report/markdown_parts.h"
+#include "sluice/report/text_parts.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace sluice::report {
+namespace {
+
+const Json& at(const Json& json, const char* key) {
+  static const Json kNone;
+  if (!json.is_object()) return kNone;
+  const auto found = json.find(key);
+  return found != json.end() ? *found : kNone;
+}
+
+std::string text_at(const Json& json, const char* key) {
+  const Json& value = at(json, key);
+  return value.is_string() ? printable(value.get<std::string>()) : "";
+}
+
+double number_at(const Json& json, const char* key) {
+  const Json& value = at(json, key);
+  return value.is_number() ? value.get<double>() : NAN;
+}
+
+/// The metric by `format`, or "n/a (reason)".
+std::string shown(const Json& metrics, const std::string& key, const char* format,
+                  double scale = 1) {
+  const double value = number_at(metrics, key.c_str());
+  if (std::isfinite(value)) return fmt::format(fmt::runtime(format), value * scale);
+  const std::string reason = text_at(metrics, (key + "_reason").c_str());
+  return reason.empty() ? "n/a" : "n/a (" + reason + ")";
+}
+
+const char* mark_of(const Json& check) {
+  const std::string status = text_at(check, "status");
+  return status == "pass" ? "✓" : status == "fail" ? "✗" : "–";
+}
+
+std::string block(const Json& metrics) {
+  std::string out = "DataLoader Benchmark Results:\n=============================\n";
+  out += "Throughput: " + shown(metrics, "throughput_samples_per_sec", "{:.0f} samples/sec") + "\n";
+  out += "GPU Utilization: " + shown(metrics, "gpu_utilization_percent", "{:.0f}%") + "\n";
+  out += "CPU Usage: " + shown(metrics, "cpu_usage_percent", "{:.0f}%") + "\n";
+  out += fmt::format("Memory: {} / {}\n", shown(metrics, "memory_used_gb", "{:.1f} GB"),
+                     shown(metrics, "memory_total_gb", "{:.0f} GB"));
+  out += "Workers: " + shown(metrics, "workers", "{:.0f} active") + "\n";
+  out += "Cache Hit Rate: " + shown(metrics, "cache_hit_rate", "{:.0f}%", 100) + "\n";
+  return out;
+}
+
+struct Line {
+  const char* key;
+  const char* title;
+  const char* format;
+  double scale;
+};
+constexpr Line kFurther[] = {
+    {"load_time_per_batch_ms", "load time per batch", "{:.2f} ms", 1},
+    {"first_epoch_samples_per_sec", "first epoch", "{:.0f} samples/s", 1},
+    {"batch_time_cv", "spread of batch times", "{:.1f} %", 100},
+    {"worker_efficiency", "worker efficiency", "{:.1f} %", 100},
+    {"prefetch_efficiency", "prefetch efficiency", "{:.1f} %", 100},
+    {"warm_cache_hit_rate", "cache hit rate, later epochs", "{:.1f} %", 100},
+    {"download_mb_per_s", "download", "{:.1f} MB/s", 1},
+    {"network_overhead", "network overhead", "{:.1f} %", 100},
+    {"parallel_download_efficiency", "parallel download efficiency", "{:.1f} %", 100},
+    {"mmap_effectiveness", "mmap effectiveness", "{:.1f} %", 100},
+    {"sync_overhead", "CPU/GPU synchronisation", "{:.1f} %", 100},
+    {"idle_vram", "idle VRAM", "{:.1f} %", 100},
+    {"memory_slope_mb_per_epoch", "growth of memory", "{:.2f} MB/epoch", 1},
+    {"first_batch_ms", "first batch after", "{:.0f} ms", 1},
+    {"shutdown_ms", "shutdown in", "{:.0f} ms", 1},
+};
+
+std::string further(const Json& metrics, const Json& summary) {
+  std::string out;
+  for (const Line& line : kFurther) {
+    std::string value = shown(metrics, line.key, line.format, line.scale);
+    if (std::string_view(line.key) == "first_epoch_samples_per_sec") {
+      const std::string state = text_at(at(summary, "first_epoch"), "page_cache");
+      if (state == "unknown")
+        value += " (cache state unknown)";
+      else if (!state.empty())
+        value += " (page cache " + state + ")";
+    }
+    out += fmt::format("  {} {}\n", padded(line.title, 30, false), value);
+  }
+  return out;
+}
+
+std::string stages(const Json& summary) {
+  const Json& list = at(summary, "stages");
+  if (!list.is_array() || list.empty()) return "";
+  std::string out = fmt::format("\n{:<16} {:>10} {:>12} {:>16} {:>10}\n", "stage", "of workers",
+                                "us/sample", "ceiling /s", "MB/s");
+  for (const Json& line : list) {
+    const auto cell = [&](const char* key, const char* format) {
+      const double value = number_at(line, key);
+      return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : std::string("-");
+    };
+    out +=
+        fmt::format("{:<16} {:>8.1f} % {:>12} {:>16} {:>10}\n", text_at(line, "stage"),
+                    number_at(line, "share_of_worker_time") * 100, cell("us_per_sample", "{:.1f}"),
+                    cell("ceiling_samples_per_sec", "{:.0f}"), cell("mb_per_s", "{:.1f}"));
+  }
+  return out;
+}
+
+std::string checks(const Json& list, const char* heading) {
+  if (!list.is_array() || list.empty()) return "";
+  std::string out = fmt::format("\n{}\n", heading);
+  for (const Json& check : list)
+    out += fmt::format("  {} {} {}: {}\n", mark_of(check), text_at(check, "name"),
+                       text_at(check, "target"), text_at(check, "found"));
+  return out;
+}
+
+std::string diagnosis(const Json& list) {
+  if (!list.is_array() || list.empty()) return "";
+  std::string out = "\nDiagnosis\n";
+  for (const Json& finding : list) {
+    out += "  " + text_at(finding, "diagnosis") + "\n";
+    out += wrapped(text_at(finding, "evidence"), 100, 4);
+    if (!out.ends_with('\n')) out += '\n';
+    for (const Json& solution : at(finding, "solutions"))
+      if (solution.is_string()) out += "    - " + printable(solution.get<std::string>()) + "\n";
+  }
+  return out;
+}
+
+std::string sweep(const Json& list) {
+  if (!list.is_array() || list.empty()) return "";
+  std::string out = fmt::format("\n{:>8} {:>9} {:>12}\n", "workers", "prefetch", "samples/s");
+  for (const Json& line : list) {
+    const double rate = number_at(line, "samples_per_sec");
+    out += fmt::format(
+        "{:>8} {:>9} {:>12}{}\n", at(line, "num_workers").dump(), at(line, "prefetch").dump(),
+        std::isfinite(rate) ? fmt::format("{:.0f}", rate) : text_at(line, "samples_per_sec_reason"),
+        at(line, "optimal") == true ? "  ← optimal" : "");
+  }
+  return out;
+}
+
+std::string libraries(const results::ResultFile& file, const Json& summary) {
+  std::string out;
+  for (const measure::Row& row : file.rows) {
+    if (row.library == "sluice" && row.case_name.find('=') != std::string::npos) continue;
+    const std::string found =
+        row.summary ? fmt::format("{:.0f} {}", row.summary->mean, row.unit)
+                    : fmt::format("{}: {}", to_string(row.status), printable(row.reason));
+    std::string ratio;
+    for (const Json& one : at(summary, "peer_ratios")) {
+      if (text_at(one, "case") != row.case_name || text_at(one, "peer") != row.library) continue;
+      ratio = fmt::format("  sluice is {:.2f} x ({:.2f} to {:.2f})", number_at(one, "ratio"),
+                          number_at(at(one, "ci95"), "low"), number_at(at(one, "ci95"), "high"));
+    }
+    out += fmt::format("{:<26} {:<22} {:>18}{}\n", row.case_name, row.library, found, ratio);
+  }
+  return out.empty() ? out : "\n" + out;
+}
+
+std::string bundling(const Json& json) {
+  if (!json.is_object()) return "";
+  const auto times = [&](const char* key) {
+    const double ratio = number_at(json, key);
+    return std::isfinite(ratio) ? fmt::format("{:.2f} x", ratio) : std::string("n/a");
+  };
+  std::string out = fmt::format("\nBundled over unbundled: first epoch {}, later {}",
+                                times("first_epoch_ratio"), times("ratio"));
+  if (const Json& ci = at(json, "ci95"); ci.is_object())
+    out += fmt::format(" (95 % interval {:.2f} to {:.2f})", number_at(ci, "low"),
+                       number_at(ci, "high"));
+  return out + "\n";
+}
+
+std::string estimate(const Json& epoch) {
+  const double seconds = number_at(epoch, "estimated_full_epoch_time_seconds");
+  if (!std::isfinite(seconds)) return "";
+  const Json& ci = at(epoch, "ci95");
+  const std::string interval = ci.is_object()
+                                   ? fmt::format(" (95 % interval {:.1f} to {:.1f} s)",
+                                                 number_at(ci, "low"), number_at(ci, "high"))
+                                   : "";
+  return fmt::format("full epoch of {} samples: {:.1f} s{}\n", at(epoch, "samples").dump(), seconds,
+                     interval);
+}
+
+}  // namespace
+
+bool is_loader_file(const results::ResultFile& file) {
+  return at(at(file.extra, "metrics"), "load_time_per_batch_ms").is_number();
+}
+
+std::string loader_text(const results::ResultFile& file) {
+  const Json& metrics = at(file.extra, "metrics");
+  const Json& summary = at(file.extra, "summary");
+  std::string out = block(metrics) + "\n" + further(metrics, summary);
+  out += libraries(file, summary);
+  out += stages(summary);
+  out += checks(at(summary, "targets"), "Targets");
+  out += checks(at(summary, "indicators"), "Indicators");
+  out += diagnosis(at(summary, "diagnosis"));
+  out += bundling(at(summary, "bundling"));
+  out += sweep(at(summary, "sweep"));
+  const Json& recommended = at(summary, "recommended");
+  out += fmt::format("\nRecommended: {}\n  ({})\n", text_at(recommended, "flags"),
+                     text_at(recommended, "reason"));
+  return out + estimate(at(summary, "epoch"));
+}
+
+std::string loader_markdown(const results::ResultFile& file) {
+  const Json& metrics = at(file.extra, "metrics");
+  const Json& summary = at(file.extra, "summary");
+  const Json& config = file.run_config;
+  const auto line = [](const std::string& name, const std::string& value) {
+    return fmt::format("- {}: {}\n", name, escape_markdown(value));
+  };
+  std::string out = "# Performance Benchmark Report\n\n## Configuration\n\n";
+  out += line("GPU", text_at(config, "device") == "cpu" ? "none" : text_at(config, "device"));
+  out += line("Batch Size", at(config, "batch_size").dump());
+  out += line("Workers", at(config, "num_workers").dump());
+  out += line("Dataset", fmt::format("{} samples", file.dataset.count));
+  out += "\n## Results\n\n";
+  out += line("DataLoader", shown(metrics, "throughput_samples_per_sec", "{:.0f} samples/sec"));
+  out += line("Training", "n/a (measured by bench training)");
+  out += line("GPU Utilization", shown(metrics, "gpu_utilization_percent", "{:.0f}%"));
+  out += line("Memory", fmt::format("{} / {}", shown(metrics, "memory_used_gb", "{:.1f} GB"),
+                                    shown(metrics, "memory_total_gb", "{:.0f} GB")));
+  out += "\n## Optimizations Applied\n\n";
+  if (at(config, "bundling") == true)
+    out += fmt::format("- Array bundling enabled ({:g} GB chunks)\n",
+                       number_at(config, "bundle_size_gb"));
+  if (at(config, "persistent_workers") == true) out += "- Persistent workers\n";
+  if (at(config, "cached") == true) out += "- Local caching\n";
+  if (at(config, "pin_memory") == true) out += "- Pinned memory\n";
+  out += "\n## Improvements vs Baseline\n\n";
+  bool any = false;
+  for (const Json& one : at(summary, "peer_ratios")) {
+    any = true;
+    out += fmt::format("- {:.2f}x faster data loading than {} (95 % interval {:.2f} to {:.2f})\n",
+                       number_at(one, "ratio"), escape_markdown(text_at(one, "peer")),
+                       number_at(at(one, "ci95"), "low"), number_at(at(one, "ci95"), "high"));
+  }
+  if (const double ratio = number_at(at(summary, "bundling"), "first_epoch_ratio");
+      std::isfinite(ratio)) {
+    any = true;
+    out += fmt::format("- {:.2f}x faster data loading with bundles, first epoch\n", ratio);
+  }
+  if (!any) out += "- n/a: nothing was measured beside it (`--libraries`, `--enable-bundling`)\n";
+  out += "\n## Details\n\n```\n" + loader_text(file) + "```\n\n";
+  return out;
+}
+
+}  // namespace sluice::report

@@ -1,0 +1,42 @@
+// sluice/storage/descriptor.h - an open file that is closed with its owner, and errno in words.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace sluice::storage {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { reset(); }
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      reset();
+      fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] int get() const { return fd_; }
+  void reset() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+/// strerror() shares one buffer between threads; this does not.
+inline std::string why(int error_number) {
+  return std::generic_category().message(error_number);
+}
+
+}  // namespace sluice::storage

@@ -1,0 +1,26 @@
+// sluice/storage/uri.h - where data lies, as users write it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace sluice::storage {
+
+enum class Scheme : std::uint8_t { path, s3, gs };
+
+struct Uri {
+  Scheme scheme = Scheme::path;
+  std::filesystem::path path{};  // of Scheme::path
+  std::string bucket{};
+  std::string prefix{};  // without slashes at its ends; empty: the whole bucket
+};
+
+/// "s3://bucket/prefix", "gs://bucket/prefix", "file:///folder", or a path. Anything else with
+/// "://" in it is Errc::usage.
+Result<Uri> parse_uri(std::string_view text);
+
+}  // namespace sluice::storage

@@ -1,0 +1,130 @@
+# tests/cli/dataloader_test.py - `sluice bench dataloader` as a user meets it, on a few small images.
+# SPDX-License-Identifier: Apache-2.0
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+SHORT = ["--runs", 1, "--samples", 1, "--num-batches", 2, "--warmup-ms", 0, "--seed", 3, "--quiet"]
+
+
+def sluice(*arguments, folder):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=300)
+
+
+class DataloaderTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp())
+        made = sluice("data", "make", "--kind", "rgb", "--count", 24, "--out", "D", "--quiet", folder=cls.folder)
+        assert made.returncode == 0, made.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def bench(self, *arguments, command=("bench", "dataloader")):
+        return sluice(*command, *arguments, folder=self.folder)
+
+    def result(self, *arguments, **named):
+        done = self.bench(*arguments, "--json", **named)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_json_is_a_result_file_with_metrics(self):
+        document = self.result("--input", "D", "--batch-size", 8, "--num-workers", 2, *SHORT)
+        metrics = document["metrics"]
+        self.assertGreater(metrics["throughput_samples_per_sec"], 0)
+        self.assertGreater(metrics["load_time_per_batch_ms"], 0)
+        self.assertEqual(metrics["workers"], 2)
+        self.assertTrue(0 < metrics["worker_efficiency"] <= 1.01, metrics)
+        self.assertIsNone(metrics["gpu_utilization_percent"])
+        self.assertIn("--gpu", metrics["gpu_utilization_percent_reason"])
+        self.assertIsNone(metrics["cache_hit_rate"])
+        self.assertEqual(document["dataset"]["count"], 24)
+        rows = {row["case"]: row for row in document["rows"]}
+        row = rows["loader/rrc224-antialias"]
+        self.assertEqual((row["status"], row["items_per_sample"]), ("ok", 16))
+        details = row["runs"][0]["details"][0]
+        self.assertEqual((details["batches"], details["samples"]), (2, 16))
+        for stage in ("read", "decode", "augment", "collate"):
+            self.assertGreater(details["stages"][stage]["busy_ns"], 0, stage)
+        self.assertIn(rows["loader/rrc224-antialias/epoch=first"]["runs"][0]["details"][0]["page_cache"],
+                      ("cold", "mixed", "warm", "unknown"))
+        self.assertEqual(document["verdict"]["limit"], document["summary"]["diagnosis"][0]["diagnosis"].split()[0])
+
+    def test_the_old_name_prints_the_block_of_the_seed(self):
+        done = self.bench("--input-dir", "D", "--batch-size", 8, "--num-workers", 1, *SHORT, "--out", "old",
+                          command=("benchmark-dataloader",))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[0], "DataLoader Benchmark Results:")
+        self.assertEqual([line.split(":")[0] for line in lines[2:8]],
+                         ["Throughput", "GPU Utilization", "CPU Usage", "Memory", "Workers", "Cache Hit Rate"])
+        self.assertIn("n/a", lines[3])
+        self.assertIn("1 active", lines[6])
+        self.assertIn("Recommended: --batch-size 8", done.stdout)
+        self.assertIn("Stages, targets and diagnosis", (self.folder / "old" / "report.html").read_text(encoding="utf-8"))
+        report = (self.folder / "old" / "report.md").read_text(encoding="utf-8")
+        for heading in ("# Performance Benchmark Report", "## Configuration", "## Optimizations Applied"):
+            self.assertIn(heading, report)
+
+    def test_a_sweep_marks_one_optimum_and_a_step_answers_the_question(self):
+        document = self.result("--input", "D", "--batch-size", 8, "--num-workers", 1, "--sweep", "workers=0,1", "--sweep",
+                               "prefetch=1,2", "--step-ms", 200, "--trace", "trace.json", *SHORT)
+        sweep = document["summary"]["sweep"]
+        self.assertEqual([(one["num_workers"], one["prefetch"]) for one in sweep], [(0, 1), (1, 1), (1, 2)])
+        self.assertEqual(sum(one["optimal"] for one in sweep), 1)
+        best = next(one for one in sweep if one["optimal"])
+        self.assertIn(f"--num-workers {best['num_workers']}", document["summary"]["recommended"]["flags"])
+        step = document["summary"]["step"]
+        self.assertEqual(step["step_ms_per_batch"], 200)
+        self.assertGreaterEqual(step["together_ms_per_batch"], 200)
+        self.assertIn(document["verdict"]["is_it_the_loader"], ("INPUT", "COMPUTE", "MIXED"))
+        self.assertIn("traceEvents", json.loads((self.folder / "trace.json").read_text(encoding="utf-8")))
+
+    def test_a_share_estimates_the_whole(self):
+        document = self.result("--input", "D", "--batch-size", 4, "--num-workers", 1, "--sample-ratio", 0.5, *SHORT)
+        epoch = document["summary"]["epoch"]
+        self.assertEqual((epoch["samples"], epoch["estimated_total_batches"]), (24, 6))
+        self.assertGreater(epoch["estimated_full_epoch_time_seconds"], 0)
+        self.assertEqual(document["rows"][1]["runs"][0]["details"][0]["epoch_items"], 12)
+
+    def test_definitions_are_explained(self):
+        done = self.bench("--explain")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("worker_efficiency", "mmap_effectiveness", "parallel_download_efficiency", "idle_vram"):
+            self.assertIn(name, done.stdout)
+
+    def test_bad_input_is_one_line_and_exit_2(self):
+        (self.folder / "empty").mkdir()
+        (self.folder / "text").mkdir()
+        (self.folder / "text" / "a.jpg").write_text("no image", encoding="utf-8")
+        for arguments, text in [
+            (["--input", "nowhere"], "nowhere"),
+            (["--input", "empty"], "empty"),
+            (["--input", "text", "--batch-size", 1], "a.jpg"),
+            (["--input", "D", "--batch-size", 25], "--batch-size 25: is larger than the data set, 24 samples"),
+            (["--input", "D", "--batch-size", 8, "--sample-ratio", 0.1], "3 samples with --sample-ratio 0.1"),
+            (["--input", "D", "--libraries", "sluice,torch-tensr"], "did you mean 'torch-tensor'?"),
+            (["--input", "D", "--libraries", "spdl"], "'sluice' is missing"),
+            (["--input", "D", "--sweep", "wrokers=1"], "expected workers=0,1,2,4"),
+            (["--input", "D", "--sweep", "workers=1,x"], "'x' is no number"),
+            (["--input", "D", "--cache-dir", "C"], "--cache-dir"),
+            (["--input", "s3://b/p", "--libraries", "sluice,spdl"], "local folders"),
+            ([], "an input is missing"),
+        ]:
+            with self.subTest(arguments=arguments):
+                done = self.bench(*arguments, *SHORT)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

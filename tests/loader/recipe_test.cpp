@@ -1,0 +1,240 @@
+// tests/loader/recipe_test.cpp - recipes against their plain steps; types and layouts of places.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/image/npy.h"
+#include "sluice/image/photo.h"
+#include "sluice/image/resize.h"
+#include "sluice/image/resize_antialias.h"
+#include "sluice/loader/place.h"
+#include "sluice/loader/recipe_train_crop.h"
+#include "sluice/loader/recipes.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+namespace sluice::loader {
+namespace {
+
+using image::Image;
+
+std::vector<std::uint8_t> photo(int width, int height, std::uint64_t index = 0) {
+  std::vector<std::uint8_t> jpeg;
+  image::PhotoMaker maker;
+  EXPECT_TRUE(maker.make_jpeg(jpeg, 1, index, {.width = width, .height = height, .quality = 90}));
+  return jpeg;
+}
+
+/// Runs it once into poisoned memory.
+Result<std::vector<std::byte>> run(const Recipe& recipe, const std::vector<std::uint8_t>& encoded,
+                                   const SampleKey& key) {
+  measure::SystemClock system;
+  WorkerCounters counters;
+  StageClock clock(system, counters);
+  const auto scratch = recipe.make_scratch();
+  RecipeContext context{*scratch, clock};
+  std::vector<std::byte> out(recipe.output().bytes(), std::byte{0xA5});
+  SLUICE_CHECK(recipe.run(out, std::as_bytes(std::span(encoded)), key, context));
+  return out;
+}
+
+float bf16_to_float(std::uint16_t value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16U);
+}
+
+/// Sample (y, x, c) of whatever type and layout.
+double at(const std::vector<std::byte>& bytes, const OutputSpec& spec, int y, int x, int c) {
+  const int i = spec.layout == Layout::hwc ? (y * spec.width + x) * spec.channels + c
+                                           : (c * spec.height + y) * spec.width + x;
+  const std::byte* from = bytes.data() + static_cast<std::size_t>(i) * bytes_of(spec.type);
+  if (spec.type == BatchType::u8) return static_cast<double>(*from);
+  if (spec.type == BatchType::f32) {
+    float value = 0;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+  std::uint16_t value = 0;
+  std::memcpy(&value, from, sizeof value);
+  return bf16_to_float(value);
+}
+
+/// What the crop of this key is, by the plain steps, u8.
+Image expected(const TrainCropOptions& options, const std::vector<std::uint8_t>& jpeg,
+               const SampleKey& key) {
+  Image whole;
+  EXPECT_TRUE(image::decode(whole, jpeg));
+  const TrainCropDraw draw = draw_train_crop(options, key, whole.width(), whole.height());
+  Image resized = Image::make(options.side, options.side, 3).value();
+  const auto part =
+      whole.view<std::uint8_t>().crop(draw.part.x, draw.part.y, draw.part.width, draw.part.height);
+  if (options.filter == Filter::antialias)
+    image::resize_antialias_reference(resized.span<std::uint8_t>(), part);
+  else
+    image::resize_bilinear_reference(resized.span<std::uint8_t>(), part);
+  Image result = Image::make(options.side, options.side, 3).value();
+  for (int y = 0; y < options.side; ++y)
+    for (int x = 0; x < options.side; ++x)
+      for (int c = 0; c < 3; ++c)
+        result.span<std::uint8_t>().at(x, y, c) =
+            resized.view<std::uint8_t>().at(draw.mirrored ? options.side - 1 - x : x, y, c);
+  return result;
+}
+
+TEST(TrainCrop, EveryTypeLayoutAndFilterIsThePlainSteps) {
+  const auto jpeg = photo(150, 100);
+  bool mirrored = false, straight = false;
+  for (const Filter filter : {Filter::plain, Filter::antialias})
+    for (const BatchType type : {BatchType::u8, BatchType::f32, BatchType::bf16})
+      for (const Layout layout : {Layout::hwc, Layout::chw})
+        for (std::uint64_t index = 0; index < 4; ++index) {
+          TrainCropOptions options;
+          options.side = 37;
+          options.filter = filter;
+          options.type = type;
+          options.layout = layout;
+          const SampleKey key{7, 1, index};
+          (draw_train_crop(options, key, 150, 100).mirrored ? mirrored : straight) = true;
+          const auto recipe = make_train_crop(options).value();
+          const auto got = run(*recipe, jpeg, key).value();
+          const Image want = expected(options, jpeg, key);
+          const auto& n = options.normalization;
+          for (int y = 0; y < 37; ++y)
+            for (int x = 0; x < 37; ++x)
+              for (int c = 0; c < 3; ++c) {
+                const auto channel = static_cast<std::size_t>(c);
+                const double level = want.view<std::uint8_t>().at(x, y, c);
+                const double value =
+                    type == BatchType::u8 ? level : level * n.scale[channel] + n.offset[channel];
+                const double step = type == BatchType::u8 ? 1 : n.scale[channel];
+                const double rounding =
+                    type == BatchType::bf16 ? (std::abs(value) + step) / 200 : 1e-5;
+                ASSERT_NEAR(at(got, recipe->output(), y, x, c), value, step + rounding)
+                    << to_string(type) << " " << to_string(layout) << " " << x << " " << y;
+              }
+        }
+  EXPECT_TRUE(mirrored && straight);
+}
+
+TEST(TrainCrop, FollowsFromTheKeyAlone) {
+  const auto jpeg = photo(150, 100);
+  TrainCropOptions options;
+  options.side = 32;
+  const auto recipe = make_train_crop(options).value();
+  const auto first = run(*recipe, jpeg, {1, 2, 3}).value();
+  EXPECT_EQ(first, run(*recipe, jpeg, {1, 2, 3}).value());
+  EXPECT_NE(first, run(*recipe, jpeg, {2, 2, 3}).value());
+  EXPECT_NE(first, run(*recipe, jpeg, {1, 3, 3}).value());
+  EXPECT_NE(first, run(*recipe, jpeg, {1, 2, 4}).value());
+}
+
+TEST(TrainCrop, CentreModeTakesTheLargestSquare) {
+  TrainCropOptions options;
+  options.crop = CropMode::centre;
+  const TrainCropDraw draw = draw_train_crop(options, {1, 2, 3}, 151, 100);
+  EXPECT_EQ(draw.part, (image::Rect{25, 0, 100, 100}));
+  EXPECT_FALSE(draw.mirrored);
+}
+
+TEST(TrainCrop, RefusesWhatIsNoImage) {
+  const auto recipe = make_train_crop({}).value();
+  const auto failed = run(*recipe, {1, 2, 3, 4}, {});
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Errc::invalid_input);
+  TrainCropOptions options;
+  options.side = 0;
+  EXPECT_EQ(make_train_crop(options).error().message, "side is 0; accepted: 1 to 4096");
+}
+
+TEST(TrainCrop, GivesUpWhenStopped) {
+  const auto jpeg = photo(600, 600);
+  const auto recipe = make_train_crop({}).value();
+  measure::SystemClock system;
+  WorkerCounters counters;
+  StageClock clock(system, counters);
+  const auto scratch = recipe->make_scratch();
+  const std::atomic<bool> stop{true};
+  RecipeContext context{*scratch, clock, &stop};
+  std::vector<std::byte> out(recipe->output().bytes());
+  EXPECT_FALSE(recipe->run(out, std::as_bytes(std::span(jpeg)), {}, context));
+}
+
+TEST(Resize, TakesTheWholeImage) {
+  const auto jpeg = photo(80, 60);
+  ResizeOptions options;
+  options.width = 40;
+  options.height = 20;
+  options.type = BatchType::u8;
+  options.layout = Layout::hwc;
+  const auto recipe = make_resize(options).value();
+  const auto got = run(*recipe, jpeg, {}).value();
+  Image whole;
+  ASSERT_TRUE(image::decode(whole, jpeg));
+  Image want = Image::make(40, 20, 3).value();
+  image::resize_bilinear_reference(want.span<std::uint8_t>(), whole.view<std::uint8_t>());
+  for (int y = 0; y < 20; ++y)
+    for (int x = 0; x < 40; ++x)
+      for (int c = 0; c < 3; ++c)
+        ASSERT_NEAR(at(got, recipe->output(), y, x, c), want.view<std::uint8_t>().at(x, y, c), 1);
+}
+
+TEST(Array, CopiesTheSamples) {
+  const std::vector<float> values{1, 2, 3, 4, 5, 6};
+  std::vector<std::uint8_t> npy;
+  const std::array<std::int64_t, 2> shape{2, 3};
+  ASSERT_TRUE(image::encode_npy(
+      npy, shape, image::DType::f32,
+      {reinterpret_cast<const std::uint8_t*>(values.data()), values.size() * sizeof(float)}));
+  const OutputSpec spec = array_output(std::as_bytes(std::span(npy))).value();
+  EXPECT_EQ(spec, (OutputSpec{2, 3, 1, BatchType::f32, Layout::hwc}));
+  const auto recipe = make_array(spec).value();
+  const auto got = run(*recipe, npy, {}).value();
+  ASSERT_EQ(got.size(), sizeof(float) * 6);
+  EXPECT_EQ(std::memcmp(got.data(), values.data(), got.size()), 0);
+  const auto other = make_array({3, 3, 1, BatchType::f32, Layout::hwc}).value();
+  EXPECT_EQ(run(*other, npy, {}).error().message,
+            "an array of 2x3x1 f32; this batch takes 3x3x1 f32");
+  npy.resize(npy.size() - 1);
+  EXPECT_EQ(run(*recipe, npy, {}).error().code, Errc::invalid_input);
+}
+
+TEST(ComposeRecipe, AppliesTheTransformsOfTheKey) {
+  aug::Step resize, flip;
+  resize.transform = "Resize";
+  resize.params = Json{{"target_size", 24}};
+  flip.transform = "HorizontalFlip";
+  flip.p = 0.5;
+  const auto compose =
+      std::make_shared<const aug::Compose>(aug::Compose::make({resize, flip}).value());
+  const OutputSpec spec{24, 24, 3, BatchType::u8, Layout::hwc};
+  const auto recipe = make_compose(compose, spec, image::Normalization::imagenet()).value();
+  const auto jpeg = photo(80, 60);
+  std::vector<Image> frames(1), want;
+  ASSERT_TRUE(image::decode(frames[0], jpeg));
+  aug::Drawn drawn;
+  aug::Workspace workspace;
+  for (std::uint64_t index = 0; index < 4; ++index) {
+    compose->sample(drawn, {.seed = 3, .epoch = 2, .index = index}, {80, 60, 3});
+    ASSERT_TRUE(compose->apply(want, frames, drawn, workspace));
+    const auto got = run(*recipe, jpeg, {3, 2, index}).value();
+    for (int y = 0; y < 24; ++y)
+      ASSERT_EQ(std::memcmp(got.data() + y * 72, want[0].view<std::uint8_t>().row(y), 72), 0);
+  }
+  const auto wrong = make_compose(compose, {25, 24, 3, BatchType::u8, Layout::hwc},
+                                  image::Normalization::imagenet());
+  EXPECT_EQ(run(**wrong, jpeg, {}).error().code, Errc::invalid_input);
+}
+
+TEST(Bf16, RoundsToNearestEven) {
+  EXPECT_EQ(to_bf16(1.0F), 0x3F80);
+  EXPECT_EQ(to_bf16(std::bit_cast<float>(0x3F808000U)), 0x3F80);  // half: to even
+  EXPECT_EQ(to_bf16(std::bit_cast<float>(0x3F818000U)), 0x3F82);
+  EXPECT_EQ(to_bf16(std::bit_cast<float>(0x3F808001U)), 0x3F81);
+  EXPECT_EQ(to_bf16(-std::numeric_limits<float>::infinity()), 0xFF80);
+  EXPECT_NE(to_bf16(std::numeric_limits<float>::quiet_NaN()) & 0x7F, 0);
+}
+
+}  // namespace
+}  // namespace sluice::loader

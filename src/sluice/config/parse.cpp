@@ -27,8 +27,9 @@ struct Refusal {
   std::string message;
 };
 
-/// yaml-cpp turns the escapes \N and \_ into the single bytes 85 and a0. The document itself is UTF-8, so a continuation
-/// byte without a character before it is one of those two, and becomes the character that was meant.
+/// yaml-cpp turns the escapes \N and \_ into the single bytes 85 and a0. The document itself is
+/// UTF-8, so a continuation byte without a character before it is one of those two, and becomes the
+/// character that was meant.
 std::string with_whole_escapes(const std::string& value) {
   if (is_utf8(value)) return value;
   std::string whole;

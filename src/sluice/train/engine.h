@@ -1,0 +1,128 @@
+// sluice/train/engine.h - a model in training: memory, a backend that executes its program, steps.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+#include "sluice/train/model_spec.h"
+#include "sluice/train/optimizer.h"
+#include "sluice/train/phase.h"
+#include "sluice/train/program.h"
+#include "sluice/train/regime.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::train {
+
+/// How far the CUDA backend goes; the CPU backend has one form and takes any.
+enum class Rung : std::uint8_t { off, fused, graph };
+const char* to_string(Rung rung);
+Result<Rung> parse_rung(std::string_view text);
+
+struct EngineConfig {
+  ModelSpec model;
+  std::string device = "cpu";  // "cpu" or "cuda:N"
+  Regime regime = Regime::fp32;
+  Rung rung = Rung::graph;
+  int batch = 8;          // samples of a micro-step
+  int grad_accum = 1;     // micro-steps of a step
+  int threads = 0;        // CPU: 0 is every usable core
+  bool optimizer = true;  // false: forward and backward only (regime A has none)
+  bool average = false;   // EMA
+  bool checkpointing = false;
+  bool soft_targets = false;  // Batch::soft_targets are given and used
+  bool input_gradient = false;
+  float label_smoothing = 0;  // in [0, 1)
+  OptimizerConfig update;
+  std::uint64_t seed = 42;  // weights and DropPath
+};
+
+/// One micro-batch, in host memory, valid during the call. A ViT takes images (normalised, fp32, or
+/// bf16 as raw bits) and labels, a GPT ids and labels (the next id; -1: not scored).
+struct BatchView {
+  std::span<const float> images;         // batch * 3 * image * image
+  bool channels_last = false;            // [y, x, 3] rather than [3, y, x]
+  std::span<const std::int32_t> ids;     // batch * sequence
+  std::span<const std::int32_t> labels;  // batch, or batch * sequence
+  std::span<const float> soft_targets;   // batch * classes; only with EngineConfig::soft_targets
+};
+
+struct StepResult {
+  float loss = 0;            // mean over the micro-steps
+  double gradient_norm = 0;  // before the clip; 0 without an optimizer
+  double learning_rate = 0;
+  PhaseTimes
+      phases{};  // only those the engine runs: transfer ... optimizer_step; zero unless timed
+};
+
+/// What ran, as reported: never what was asked for.
+struct EngineInfo {
+  std::string device;   // "cpu", "cuda:0 NVIDIA H200"
+  std::string library;  // "oneDNN 2.6.3", …
+  int threads = 1;
+  Regime regime = Regime::fp32;  // in force: bf16 without instructions runs as fp32
+  std::string note;              // why it differs from what was asked; empty otherwise
+  Dtype parameter_type = Dtype::f32, activation_type = Dtype::f32, residual_type = Dtype::f32;
+};
+
+class Engine {
+ public:
+  /// Usage errors: a model check_model refuses, a device that is not there ("cuda:0: this build has
+  /// no CUDA engine; cpu is accepted"), a batch whose plan is larger than the memory that is free
+  /// (the error says the largest batch that fits).
+  static Result<std::unique_ptr<Engine>> make(const EngineConfig& config);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  [[nodiscard]] const EngineConfig& config() const;
+  [[nodiscard]] const EngineInfo& info() const;
+  [[nodiscard]] const Program& program() const;  // plan, ops, parameters
+
+  // A step is grad_accum times micro_step(), then update(). Nothing is allocated after the first.
+  /// Copies the batch in, forward, loss, backward; gradients add up over the micro-steps of a step.
+  Status micro_step(const BatchView& batch);
+  /// Same again with the batch that is already there (synthetic data resident on the device).
+  Status micro_step_again();
+  /// Clip, optimizer, EMA; the next step begins. A loss or gradient norm that is not finite is
+  /// Errc::measurement and names the step; weights are then left as they were.
+  Result<StepResult> update();
+
+  /// Timestamps per phase in StepResult (device events on a GPU), off at first.
+  void time_phases(bool on);
+  /// Also every op; null ends it. Adds overhead.
+  void observe(StepObserver* observer);
+
+  /// Evaluation: forward without DropPath; logits [batch * predictions, outputs] and the mean loss.
+  /// `with_average`: the EMA weights.
+  struct Evaluation {
+    float loss = 0;
+    std::vector<float> logits;
+  };
+  Result<Evaluation> evaluate(const BatchView& batch, bool with_average = false);
+
+  /// Values as fp32, by the name in the plan ("blocks.3.attn.qkv.weight", "…weight.grad",
+  /// "logits").
+  [[nodiscard]] Result<std::vector<float>> read(std::string_view tensor) const;
+  Status write(std::string_view tensor, std::span<const float> values);
+
+  [[nodiscard]] std::uint64_t steps() const;  // updates done
+  void set_steps(std::uint64_t steps);        // after loading a checkpoint
+
+  [[nodiscard]] std::size_t peak_memory_bytes() const;  // the plan plus the backend's own workspace
+  /// Blocks until the device is idle.
+  void synchronize();
+
+ private:
+  struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice::train

@@ -1,0 +1,49 @@
+// sluice/train/profile.h - runs an engine by a schedule while it is observed, and leaves the
+// traces: a pass of its own, never the one that is measured (docs/profiling.md).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+#include "sluice/train/engine.h"
+#include "sluice/train/step_trace.h"
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+namespace sluice::train {
+
+/// Steps of a cycle: `wait` unobserved, `warmup` observed and thrown away, `active` kept.
+struct ProfileSchedule {
+  int wait = 1;
+  int warmup = 1;
+  int active = 3;
+  int repeat = 2;
+  [[nodiscard]] int steps() const { return (wait + warmup + active) * repeat; }
+};
+/// active and repeat at least 1, nothing below 0, at most 100000 steps in all; usage error.
+Status check_schedule(const ProfileSchedule& schedule);
+
+/// The next micro-batch, valid until the next call; the time it takes is the region `data`.
+using BatchSource = std::function<Result<BatchView>()>;
+
+struct ProfileOutput {
+  bool chrome = true;       // <folder>/profile/chrome/trace.json
+  bool tensorboard = true;  // <folder>/profile/tb/sluice.<unix ms>.pt.trace.json, one per cycle
+};
+
+struct ProfileFiles {
+  std::filesystem::path chrome;                    // empty: not asked for
+  std::vector<std::filesystem::path> tensorboard;  // one per cycle
+  ProfileSummary summary;
+};
+
+/// Runs schedule.steps() steps of engine.config().grad_accum micro-steps each, updates included, so
+/// weights move on. An empty `next`: the batch that the engine already holds is used again. The
+/// engine is not observed and not timed afterwards.
+Result<ProfileFiles> profile_steps(Engine& engine, const BatchSource& next,
+                                   const ProfileSchedule& schedule,
+                                   const std::filesystem::path& folder,
+                                   const ProfileOutput& output = {});
+
+}  // namespace sluice::train

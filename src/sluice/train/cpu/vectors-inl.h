@@ -1,0 +1,98 @@
+// sluice/train/cpu/vectors-inl.h - float vectors from and to float or Bf16 in memory, exp and sums.
+// SPDX-License-Identifier: Apache-2.0
+#if defined(SLUICE_TRAIN_CPU_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SLUICE_TRAIN_CPU_VECTORS_INL_H_
+#undef SLUICE_TRAIN_CPU_VECTORS_INL_H_
+#else
+#define SLUICE_TRAIN_CPU_VECTORS_INL_H_
+#endif
+
+#include "sluice/train/bf16.h"
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace sluice::train::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F = hn::ScalableTag<float>;
+using V = hn::Vec<F>;
+using Rounds = hn::Rebind<std::uint16_t, F>;  // as many 16-bit lanes
+
+HWY_INLINE std::int64_t lanes() {
+  return static_cast<std::int64_t>(hn::Lanes(F()));
+}
+
+HWY_INLINE V load(const float* p) {
+  return hn::LoadU(F(), p);
+}
+HWY_INLINE V load(const Bf16* p) {
+  const hn::RebindToUnsigned<F> u32;
+  const auto bits = hn::LoadU(Rounds(), reinterpret_cast<const std::uint16_t*>(p));
+  return hn::BitCast(F(), hn::ShiftLeft<16>(hn::PromoteTo(u32, bits)));
+}
+
+HWY_INLINE void store(V v, float* p) {
+  hn::StoreU(v, F(), p);
+}
+/// To nearest even, NaN stays NaN: the same bits as to_bf16().
+HWY_INLINE void store(V v, Bf16* p) {
+  const hn::RebindToUnsigned<F> u32;
+  const hn::RebindToSigned<F> i32;
+  const auto bits = hn::BitCast(u32, v);
+  const auto upper = hn::ShiftRight<16>(bits);
+  const auto odd = hn::And(upper, hn::Set(u32, 1));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(u32, 0x7fffU)), odd));
+  const auto quiet = hn::Or(upper, hn::Set(u32, 0x40U));
+  const auto kept = hn::IfThenElse(hn::RebindMask(u32, hn::IsNaN(v)), quiet, rounded);
+  hn::StoreU(hn::DemoteTo(Rounds(), hn::BitCast(i32, kept)), Rounds(),
+             reinterpret_cast<std::uint16_t*>(p));
+}
+
+/// The first `count` lanes (fewer than a vector), the others 0; for the end of a row.
+template <class T>
+HWY_INLINE V load_part(const T* p, std::int64_t count) {
+  HWY_ALIGN T part[hn::MaxLanes(F())] = {};
+  std::copy_n(p, count, part);
+  return load(part);
+}
+template <class T>
+HWY_INLINE void store_part(V v, T* p, std::int64_t count) {
+  HWY_ALIGN T part[hn::MaxLanes(F())];
+  store(v, part);
+  std::copy_n(part, count, p);
+}
+
+HWY_INLINE float sum_of(V v) {
+  return hn::GetLane(hn::SumOfLanes(F(), v));
+}
+
+/// 2ⁿ for x·log2(e) = n + r, times a polynomial of r: within 2 units in the last place for x in
+/// [-87, 88]; 0 below, NaN for NaN, not for use above.
+HWY_INLINE V exp_of(V x) {
+  const F f;
+  const hn::RebindToSigned<F> i32;
+  const V magic = hn::Set(f, 12582912.0F + 127.0F);  // 1.5 · 2²³: its sum holds n + 127 in low bits
+  const V shifted = hn::MulAdd(x, hn::Set(f, 1.44269504F), magic);
+  const V n = hn::Sub(shifted, magic);
+  V r = hn::NegMulAdd(n, hn::Set(f, 0.693359375F), x);
+  r = hn::NegMulAdd(n, hn::Set(f, -2.12194440e-4F), r);
+  V p = hn::Set(f, 1.9875691500e-4F);
+  p = hn::MulAdd(p, r, hn::Set(f, 1.3981999507e-3F));
+  p = hn::MulAdd(p, r, hn::Set(f, 8.3334519073e-3F));
+  p = hn::MulAdd(p, r, hn::Set(f, 4.1665795894e-2F));
+  p = hn::MulAdd(p, r, hn::Set(f, 1.6666665459e-1F));
+  p = hn::MulAdd(p, r, hn::Set(f, 5.0000001201e-1F));
+  p = hn::MulAdd(p, hn::Mul(r, r), hn::Add(r, hn::Set(f, 1.0F)));
+  const V scale = hn::BitCast(f, hn::ShiftLeft<23>(hn::BitCast(i32, shifted)));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, -87.0F)), hn::Mul(p, scale));
+}
+
+}  // namespace sluice::train::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/backend/members.h"
 
+#include "sluice/core/free_memory.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/env/variables.h"
 #include "sluice/peers/launch.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 namespace sluice::backend {
 namespace {
@@ -17,16 +17,6 @@ namespace {
 constexpr double kCpuSlack = 1.05;           // of the threads that a policy asks for
 constexpr double kMemoryShare = 0.7;         // of what is free, unless told
 constexpr double kPipelineSampleMs = 0.001;  // one epoch, whatever it takes
-
-std::int64_t free_memory_bytes() {
-  std::ifstream in("/proc/meminfo");
-  std::string word;
-  std::int64_t kib = 0;
-  while (in >> word) {
-    if (word == "MemAvailable:" && in >> kib) return kib * 1024;
-  }
-  return 0;
-}
 
 std::string device_of(const std::string& asked) {
   if (asked == "none") return "cpu";

@@ -94,8 +94,8 @@ struct ReadOut {
 struct ReadOutBackward {
   TensorId d_tokens, dy;
 };
-/// row_loss [rows]; loss [1] = mean over the rows; d_logits = its gradient times the loss scale of
-/// the micro-step (1 / grad_accum).
+/// row_loss [rows]; loss [1] = mean over the scored rows; d_logits (it may be the logits) = its
+/// gradient times the loss scale of the micro-step (1 / grad_accum).
 struct CrossEntropy {
   TensorId loss, row_loss, d_logits, logits, labels, soft_targets;
 };
@@ -129,6 +129,7 @@ struct Parameter {
     fan_in_uniform
   } init = Init::ones;
   bool decayed = false;
+  std::uint32_t ordinal = 0;  // in forward order: the key of its first values
 };
 
 struct ProgramOptions {
@@ -152,7 +153,7 @@ struct Program {
   /// absent at rate 0.
   std::vector<TensorId> branch_scales;
   TensorId images, ids, labels, soft_targets;  // inputs (those of the family)
-  TensorId logits, row_loss, loss, cosine, sine, d_images;
+  TensorId logits, row_loss, mean_loss, cosine, sine, d_images;
 };
 /// Refuses (usage) what check_model refuses and a batch below 1.
 Result<Program> build_program(const ModelSpec& model, const ProgramOptions& options);

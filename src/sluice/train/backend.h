@@ -1,0 +1,56 @@
+// sluice/train/backend.h - what executes a program: the seam between the model and a kind of
+// processor.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+#include "sluice/train/engine.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace sluice::train {
+
+/// What changes from one micro-step to the next.
+struct MicroStep {
+  bool first = true;           // of its step: gradients are set, not added to
+  bool evaluating = false;     // no gradient of the loss
+  bool channels_last = false;  // layout of the images
+  float gradient_factor = 1;  // 1 / (scored rows · grad_accum): d_logits = (softmax − t) · factor
+  float loss_factor = 1;      // 1 / scored rows
+  float label_smoothing = 0;
+};
+
+/// Holds the one allocation of the plan. Calls are made by one thread; on a device they may return
+/// before the work is done, downloads wait for it.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual const EngineInfo& info() const = 0;
+  virtual void set_note(std::string note) = 0;  // EngineInfo::note
+  virtual Status upload(TensorId tensor, std::span<const std::byte> bytes) = 0;
+  virtual Status download(std::span<std::byte> bytes, TensorId tensor) const = 0;
+
+  virtual void run(Phase phase, const std::vector<Op>& ops, const MicroStep& micro) = 0;
+  /// bf16 copies of the weights, after they changed. Nothing to do in fp32.
+  virtual void cast_weights() = 0;
+  virtual double gradient_norm() = 0;
+  /// Step `step` (0 is the first) with the norm that gradient_norm() gave.
+  virtual void update(std::uint64_t step, double gradient_norm) = 0;
+  virtual void synchronize() = 0;
+
+  /// Brackets work outside run() (transfer, optimizer_step) for the clock and the observer.
+  virtual void begin(Phase phase) = 0;
+  virtual void end(Phase phase) = 0;
+  virtual void time_phases(bool on) = 0;
+  virtual void observe(StepObserver* observer) = 0;
+  /// Since the last call.
+  virtual PhaseTimes take_phases() = 0;
+
+  [[nodiscard]] virtual std::size_t memory_bytes() const = 0;  // plan and workspace
+};
+
+}  // namespace sluice::train

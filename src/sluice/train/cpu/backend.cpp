@@ -1,0 +1,240 @@
+// sluice/train/cpu/backend.cpp - memory, clock and optimizer around the executor.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/cpu/backend.h"
+
+#include "sluice/core/thread_pool.h"
+#include "sluice/train/cpu/executor.h"
+#include "sluice/train/cpu/update.h"
+#include "sluice/train/rope_tables.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <sys/mman.h>
+#include <utility>
+#include <variant>
+
+namespace sluice::train::cpu {
+namespace {
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// The plan's one allocation: zeroed pages, large ones where the system gives them.
+class Memory {
+ public:
+  static Result<Memory> make(std::size_t bytes) {
+    void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED) {
+      return Error{
+          Errc::usage,
+          fmt::format("{} bytes for the training step: the system refuses; a smaller batch or "
+                      "--checkpointing needs less",
+                      bytes)};
+    }
+    madvise(start, bytes, MADV_HUGEPAGE);  // a hint: nothing depends on it
+    return Memory(static_cast<std::byte*>(start), bytes);
+  }
+  Memory(Memory&& other) noexcept
+      : start_(std::exchange(other.start_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Memory& operator=(Memory&&) = delete;
+  ~Memory() {
+    if (start_ != nullptr) munmap(start_, bytes_);
+  }
+  [[nodiscard]] std::byte* start() const { return start_; }
+
+ private:
+  Memory(std::byte* start, std::size_t bytes) : start_(start), bytes_(bytes) {}
+  std::byte* start_;
+  std::size_t bytes_;
+};
+
+template <class Act, class Res>
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend(const Program& program, const EngineConfig& config, Memory memory, Gemm gemm,
+             EngineInfo info)
+      : program_(program),
+        memory_(std::move(memory)),
+        team_(info.threads),
+        gemm_(std::move(gemm)),
+        executor_(program_, memory_.start(), team_, gemm_),
+        info_(std::move(info)) {
+    rope_tables(at<float>(program_.cosine), at<float>(program_.sine), program_.model);
+    if (config.optimizer) updater_.emplace(update_tensors(), config.update, team_.size());
+  }
+
+  [[nodiscard]] const EngineInfo& info() const override { return info_; }
+  void set_note(std::string note) override { info_.note = std::move(note); }
+
+  Status upload(TensorId tensor, std::span<const std::byte> bytes) override {
+    SLUICE_CHECK(same_size(tensor, bytes.size()));
+    std::byte* to = at<std::byte>(tensor);
+    team_.split(static_cast<std::int64_t>(bytes.size()), 4096, [&](Rows rows, int) {
+      std::memcpy(to + rows.begin, bytes.data() + rows.begin,
+                  static_cast<std::size_t>(rows.count()));
+    });
+    return ok;
+  }
+  Status download(std::span<std::byte> bytes, TensorId tensor) const override {
+    SLUICE_CHECK(same_size(tensor, bytes.size()));
+    std::memcpy(bytes.data(), at<std::byte>(tensor), bytes.size());
+    return ok;
+  }
+
+  void run(Phase phase, const std::vector<Op>& ops, const MicroStep& micro) override {
+    begin(phase);
+    if (phase == Phase::forward) executor_.begin(micro);
+    for (const Op& op : ops) {
+      const std::int64_t start = observer_ != nullptr ? now_ns() : 0;
+      std::visit(executor_, op.work);
+      if (observer_ != nullptr) observer_->op({op.name.c_str(), category_of(op), start, now_ns()});
+    }
+    end(phase);
+  }
+
+  void cast_weights() override {
+    for (const Parameter& parameter : program_.parameters) {
+      if (parameter.compute == parameter.value) continue;
+      team_.split(program_.plan.at(parameter.value).elements(), 64, [&](Rows elements, int) {
+        cpu::to_bf16(at<Bf16>(parameter.compute), at<float>(parameter.value), elements);
+      });
+    }
+  }
+
+  double gradient_norm() override {
+    return observed("gradient_norm", [&] { return updater_->gradient_norm(team_); });
+  }
+  void update(std::uint64_t step, double gradient_norm) override {
+    observed("update", [&] {
+      updater_->step(team_, step, gradient_norm);
+      return 0.0;
+    });
+  }
+  void synchronize() override {}
+
+  void begin(Phase) override {
+    if (timed_ || observer_ != nullptr) phase_start_ = now_ns();
+  }
+  void end(Phase phase) override {
+    if (!timed_ && observer_ == nullptr) return;
+    const std::int64_t stop = now_ns();
+    phases_[static_cast<std::size_t>(phase)] += stop - phase_start_;
+    if (observer_ != nullptr) observer_->phase(phase, phase_start_, stop);
+  }
+  void time_phases(bool on) override { timed_ = on; }
+  void observe(StepObserver* observer) override { observer_ = observer; }
+  PhaseTimes take_phases() override { return std::exchange(phases_, PhaseTimes{}); }
+
+  [[nodiscard]] std::size_t memory_bytes() const override {
+    return program_.plan.bytes() + executor_.workspace_bytes();
+  }
+
+ private:
+  template <class T>
+  T* at(TensorId id) const {
+    return id.exists() ? reinterpret_cast<T*>(memory_.start() + program_.plan.at(id).offset)
+                       : nullptr;
+  }
+  [[nodiscard]] Status same_size(TensorId tensor, std::size_t bytes) const {
+    const Tensor& planned = program_.plan.at(tensor);
+    if (planned.bytes() == bytes) return ok;
+    return Error{Errc::usage, fmt::format("{}: {} bytes given; {} are expected", planned.name,
+                                          bytes, planned.bytes())};
+  }
+  std::vector<UpdateTensor> update_tensors() const {
+    std::vector<UpdateTensor> tensors;
+    for (const Parameter& p : program_.parameters) {
+      tensors.push_back({at<float>(p.value), at<float>(p.gradient), at<float>(p.first_moment),
+                         at<float>(p.second_moment), at<float>(p.average),
+                         program_.plan.at(p.value).elements(), p.decayed});
+    }
+    return tensors;
+  }
+  template <class Work>
+  double observed(const char* name, const Work& work) {
+    const std::int64_t start = observer_ != nullptr ? now_ns() : 0;
+    const double value = work();
+    if (observer_ != nullptr) observer_->op({name, "optimizer", start, now_ns()});
+    return value;
+  }
+
+  const Program& program_;
+  Memory memory_;
+  Team team_;
+  Gemm gemm_;
+  Executor<Act, Res> executor_;
+  EngineInfo info_;
+  std::optional<Updater> updater_;
+  StepObserver* observer_ = nullptr;
+  bool timed_ = false;
+  std::int64_t phase_start_ = 0;
+  PhaseTimes phases_{};
+};
+
+template <class Act, class Res>
+std::unique_ptr<Backend> made(const Program& program, const EngineConfig& config, Memory memory,
+                              Gemm gemm, EngineInfo info) {
+  return std::make_unique<CpuBackend<Act, Res>>(program, config, std::move(memory), std::move(gemm),
+                                                std::move(info));
+}
+
+}  // namespace
+
+Heads heads_of(const Program& program) {
+  const ModelSpec& model = program.model;
+  Heads heads;
+  heads.batch = program.options.batch;
+  heads.tokens = model.tokens();
+  heads.heads = model.heads;
+  heads.head_dim = model.head_dim();
+  heads.rope_span = rope_span(model);
+  heads.epsilon = model.norm_epsilon;
+  heads.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(model.head_dim())));
+  heads.causal = model.family == Family::gpt;
+  return heads;
+}
+
+TokenShape tokens_of(const Program& program) {
+  const ModelSpec& model = program.model;
+  TokenShape shape;
+  shape.batch = program.options.batch;
+  shape.image = model.image;
+  shape.patch = model.patch;
+  shape.registers = model.registers;
+  shape.dim = model.dim;
+  shape.tokens = model.tokens();
+  shape.mean = model.readout == Readout::gap;
+  return shape;
+}
+
+bool has_bf16() {
+  const auto gemm = Gemm::make();
+  return gemm && gemm->has_bf16();
+}
+
+Result<std::unique_ptr<Backend>> make_backend(const Program& program, const EngineConfig& config) {
+  SLUICE_TRY(Gemm gemm, Gemm::make());
+  SLUICE_TRY(Memory memory, Memory::make(program.plan.bytes()));
+  EngineInfo info;
+  info.device = "cpu";
+  info.library = gemm.library();
+  info.threads = config.threads > 0 ? config.threads : static_cast<int>(usable_cores());
+  info.regime = program.options.regime;
+  info.activation_type = activation_type(info.regime);
+  info.residual_type = residual_type(info.regime);
+  const bool act = info.activation_type == Dtype::bf16;
+  const bool res = info.residual_type == Dtype::bf16;
+  if (act && res)
+    return made<Bf16, Bf16>(program, config, std::move(memory), std::move(gemm), std::move(info));
+  if (act)
+    return made<Bf16, float>(program, config, std::move(memory), std::move(gemm), std::move(info));
+  return made<float, float>(program, config, std::move(memory), std::move(gemm), std::move(info));
+}
+
+}  // namespace sluice::train::cpu

@@ -1,0 +1,139 @@
+// sluice/cli/training_flags.cpp - one table of model and engine flags, and what they come to.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/training_flags.h"
+
+#include <fmt/format.h>
+
+namespace sluice::cli {
+namespace {
+
+constexpr double kLambRate = 4e-3, kAdamwRate = 1e-3;
+constexpr int kMaxSize = 65'536;
+
+std::string preset_names() {
+  std::string names;
+  for (const train::ModelSpec& model : train::model_presets())
+    names += (names.empty() ? "" : ",") + model.name;
+  return names;
+}
+
+void add_model_flags(CLI::App& command, TrainingFlags& flags) {
+  command.add_option("--model", flags.model, "which model")
+      ->type_name("{" + preset_names() + "}")
+      ->capture_default_str();
+  const auto size = [&](const char* name, std::optional<int>& value, const char* text) {
+    command.add_option(name, value, text)->type_name("N")->check(CLI::Range(1, kMaxSize));
+  };
+  command.add_option("--classes", flags.classes, "classes of the head; default: the model's")
+      ->type_name("N")
+      ->check(CLI::Range(2, 1'000'000));
+  size("--image-size", flags.image_size, "side of the images in pixels; default: the model's");
+  size("--patch-size", flags.patch_size, "side of a patch in pixels; default: the model's");
+  size("--dim", flags.dim, "width of the model; default: the model's");
+  size("--layers", flags.layers, "blocks; default: the model's");
+  size("--heads", flags.heads, "attention heads; default: the model's");
+  size("--seq-len", flags.sequence, "tokens per sample of a GPT; default: the model's");
+  command
+      .add_option("--drop-path", flags.drop_path, "probability of leaving out a branch of a block")
+      ->check(CLI::Range(0.0, 0.99))
+      ->capture_default_str();
+}
+
+void add_optimizer_flags(CLI::App& command, TrainingFlags& flags) {
+  command.add_option("--optimizer", flags.optimizer, "how weights are updated")
+      ->check(CLI::IsMember({"lamb", "adamw"}))
+      ->capture_default_str();
+  command
+      .add_option("--lr", flags.learning_rate,
+                  "highest learning rate; default: 0.004 with lamb, 0.001 with adamw")
+      ->check(CLI::Range(0.0, 1000.0));
+  command.add_option("--weight-decay", flags.weight_decay, "decoupled, of the matrices")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command.add_option("--clip", flags.clip, "largest norm of the gradient; 0: none")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command.add_flag("--ema", flags.ema, "also keep a moving average of the weights");
+  command.add_option("--ema-decay", flags.ema_decay, "of that average, per step")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--label-smoothing", flags.label_smoothing, "share of a target spread over all")
+      ->check(CLI::Range(0.0, 0.99))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_training_flags(CLI::App& command, TrainingFlags& flags) {
+  add_model_flags(command, flags);
+  command
+      .add_option("--dtype", flags.dtype,
+                  "numbers of activations and products; default: bf16 on CUDA, fp32 on the CPU")
+      ->type_name("{fp32,bf16,bf16-residual,bf16-weights}");
+  command
+      .add_option("--compile", flags.compile, "how far a CUDA step is fused; the CPU has one form")
+      ->check(CLI::IsMember({"off", "fused", "graph"}))
+      ->capture_default_str();
+  command.add_option("--threads", flags.threads, "of the CPU engine; 0: every usable core")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command.add_option("--grad-accum", flags.grad_accum, "batches of one update")
+      ->check(CLI::Range(1, kMaxSize))
+      ->capture_default_str();
+  command.add_flag("--checkpoint-activations", flags.checkpoint_activations,
+                   "keep the inputs of blocks only and run them again: less memory, more time");
+  add_optimizer_flags(command, flags);
+}
+
+Result<train::ModelSpec> model_of(const TrainingFlags& flags) {
+  auto found = train::find_model(flags.model);
+  if (!found) return Error{Errc::usage, "--model: " + found.error().message};
+  train::ModelSpec model = std::move(*found);
+  const bool vit = model.family == train::Family::vit5;
+  const auto misplaced = [&](const char* flag) {
+    return Error{Errc::usage, fmt::format("{}: {} has none; it is for {} models", flag, model.name,
+                                          vit ? "gpt" : "vit5")};
+  };
+  if (!vit && flags.classes) return misplaced("--classes");
+  if (!vit && flags.image_size) return misplaced("--image-size");
+  if (!vit && flags.patch_size) return misplaced("--patch-size");
+  if (vit && flags.sequence) return misplaced("--seq-len");
+  model.classes = flags.classes.value_or(model.classes);
+  model.image = flags.image_size.value_or(model.image);
+  model.patch = flags.patch_size.value_or(model.patch);
+  model.dim = flags.dim.value_or(model.dim);
+  model.layers = flags.layers.value_or(model.layers);
+  model.heads = flags.heads.value_or(model.heads);
+  model.sequence = flags.sequence.value_or(model.sequence);
+  model.drop_path = static_cast<float>(flags.drop_path);
+  SLUICE_CHECK(train::check_model(model));
+  return model;
+}
+
+Result<train::EngineConfig> engine_config_of(const TrainingFlags& flags, const std::string& device,
+                                             int batch, std::uint64_t seed) {
+  train::EngineConfig config;
+  SLUICE_TRY(config.model, model_of(flags));
+  config.device = device;
+  SLUICE_TRY(config.regime,
+             train::parse_regime(flags.dtype.value_or(device == "cpu" ? "fp32" : "bf16")));
+  SLUICE_TRY(config.rung, train::parse_rung(flags.compile));
+  config.batch = batch;
+  config.grad_accum = flags.grad_accum;
+  config.threads = flags.threads;
+  config.optimizer = config.regime != train::Regime::bf16;
+  config.average = flags.ema;
+  config.checkpointing = flags.checkpoint_activations;
+  config.label_smoothing = static_cast<float>(flags.label_smoothing);
+  config.seed = seed;
+  SLUICE_TRY(config.update.kind, train::parse_optimizer(flags.optimizer));
+  const bool lamb = config.update.kind == train::OptimizerKind::lamb;
+  config.update.learning_rate = flags.learning_rate.value_or(lamb ? kLambRate : kAdamwRate);
+  config.update.weight_decay = flags.weight_decay;
+  config.update.max_gradient_norm = flags.clip;
+  config.update.average_decay = flags.ema_decay;
+  return config;
+}
+
+}  // namespace sluice::cli

@@ -3,12 +3,12 @@
 #include "sluice/loader/trace.h"
 
 #include "sluice/core/file.h"
+#include "sluice/core/trace_json.h"
 #include "sluice/loader/accounting.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 namespace sluice::loader {
@@ -40,36 +40,23 @@ Status write_trace(const std::filesystem::path& path, std::span<const TraceThrea
     if (!thread.spans.empty()) origin = std::min(origin, thread.spans.front().begin_ns);
   if (!ready.empty()) origin = std::min(origin, ready.front().at_ns);
 
-  std::string text = R"({"displayTimeUnit":"ms","traceEvents":[)";
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":"loader"}}}})");
+  constexpr int kProcess = 1;
+  TraceJson json(Json{{"displayTimeUnit", "ms"}});
+  json.name_process(kProcess, "loader");
   for (std::size_t t = 0; t < threads.size(); ++t) {
-    fmt::format_to(out,
-                   ",\n"
-                   R"({{"ph":"M","pid":1,"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})",
-                   t + 1, threads[t].name);
+    const TracePlace place{kProcess, static_cast<int>(t) + 1};
+    json.name_thread(place, threads[t].name);
     if (threads[t].dropped > 0)
-      fmt::format_to(
-          out,
-          ",\n"
-          R"({{"ph":"i","s":"t","pid":1,"tid":{},"ts":0,"name":"{} older spans dropped"}})",
-          t + 1, threads[t].dropped);
+      json.instant(place, 0, fmt::format("{} older spans dropped", threads[t].dropped));
     for (const TraceSpan& span : threads[t].spans)
-      fmt::format_to(
-          out,
-          ",\n"
-          R"({{"ph":"X","pid":1,"tid":{},"ts":{:.3f},"dur":{:.3f},"name":"{}","args":{{"sample":{}}}}})",
-          t + 1, microseconds(span.begin_ns - origin), microseconds(span.end_ns - span.begin_ns),
-          name_of(span.what), span.sample);
+      json.span(place, microseconds(span.begin_ns - origin),
+                microseconds(span.end_ns - span.begin_ns), name_of(span.what), {},
+                fmt::format(R"({{"sample":{}}})", span.sample));
   }
   for (const TraceCounter& counter : ready)
-    fmt::format_to(
-        out,
-        ",\n"
-        R"({{"ph":"C","pid":1,"ts":{:.3f},"name":"ready batches","args":{{"ready":{}}}}})",
-        microseconds(counter.at_ns - origin), counter.value);
-  text += "]}\n";
-  return write_file_atomic(path, text, Flush::later);
+    json.counter(kProcess, microseconds(counter.at_ns - origin), "ready batches", "ready",
+                 counter.value);
+  return write_file_atomic(path, std::move(json).finish(), Flush::later);
 }
 
 }  // namespace sluice::loader

@@ -38,6 +38,7 @@ struct OpSpan {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
+/// Times are std::chrono::steady_clock's, device events moved onto it.
 /// Receives every phase and op of a step while it is set on the engine (profile pass); never in a
 /// measured one.
 class StepObserver {

@@ -5,6 +5,7 @@
 
 #include "sluice/core/result.h"
 #include "sluice/train/engine.h"
+#include "sluice/train/profile_schedule.h"
 #include "sluice/train/step_trace.h"
 
 #include <filesystem>
@@ -12,17 +13,6 @@
 #include <vector>
 
 namespace sluice::train {
-
-/// Steps of a cycle: `wait` unobserved, `warmup` observed and thrown away, `active` kept.
-struct ProfileSchedule {
-  int wait = 1;
-  int warmup = 1;
-  int active = 3;
-  int repeat = 2;
-  [[nodiscard]] int steps() const { return (wait + warmup + active) * repeat; }
-};
-/// active and repeat at least 1, nothing below 0, at most 100000 steps in all; usage error.
-Status check_schedule(const ProfileSchedule& schedule);
 
 /// The next micro-batch, valid until the next call; the time it takes is the region `data`.
 using BatchSource = std::function<Result<BatchView>()>;

@@ -14,6 +14,7 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_bench(root, context);
   add_benchmark_dataloader(root, context);
   add_tune(root, context);
+  add_flops(root, context);
   add_plan(root, context);
   add_run(root, context);
   add_coverage(root, context);

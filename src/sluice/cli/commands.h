@@ -24,6 +24,7 @@ void add_data_stage(CLI::App& data, Context& context);   // under `data`
 void add_docs(CLI::App& root, Context& context);
 void add_doctor(CLI::App& root, Context& context);
 void add_env(CLI::App& root, Context& context);
+void add_flops(CLI::App& root, Context& context);
 void add_plan(CLI::App& root, Context& context);
 void add_peers(CLI::App& root, Context& context);
 void add_report(CLI::App& root, Context& context);

@@ -1,0 +1,114 @@
+// sluice/train/cpu/attention_rows-inl.h - rows of scores to probabilities and to their gradients.
+// SPDX-License-Identifier: Apache-2.0
+#if defined(SLUICE_TRAIN_CPU_ATTENTION_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SLUICE_TRAIN_CPU_ATTENTION_ROWS_INL_H_
+#undef SLUICE_TRAIN_CPU_ATTENTION_ROWS_INL_H_
+#else
+#define SLUICE_TRAIN_CPU_ATTENTION_ROWS_INL_H_
+#endif
+
+#include "sluice/train/cpu/vectors-inl.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace sluice::train::cpu::HWY_NAMESPACE {
+
+// A row has `keys` scores that count, is read in whole vectors and zero from `keys` to `end`, a
+// multiple of 16.
+
+/// value, but `other` from lane `count` on.
+HWY_INLINE V first_or(std::int64_t count, V value, V other) {
+  return hn::IfThenElse(hn::FirstN(F(), static_cast<std::size_t>(std::max<std::int64_t>(count, 0))),
+                        value, other);
+}
+
+struct RowSums {
+  float lse;      // log Σ exp(scale · score)
+  float inverse;  // 1 / Σ of what the row now holds
+};
+
+/// row = exp(scale · (row − its maximum)), not yet divided by its sum. scale > 0.
+HWY_INLINE RowSums exp_row(float* row, std::int64_t keys, std::int64_t end, float scale) {
+  const F f;
+  const std::int64_t step = lanes();
+  const V lowest = hn::Set(f, hwy::LowestValue<float>());
+  V most = lowest, other = lowest;
+  std::int64_t i = 0;
+  for (; i + 2 * step <= keys; i += 2 * step) {
+    most = hn::Max(most, load(row + i));
+    other = hn::Max(other, load(row + i + step));
+  }
+  for (; i < keys; i += step)
+    most = hn::Max(most, first_or(keys - i, load(row + i), lowest));
+  const float maximum = hn::GetLane(hn::MaxOfLanes(f, hn::Max(most, other))) * scale;
+  const V factor = hn::Set(f, scale), offset = hn::Set(f, maximum);
+  V sum = hn::Zero(f), sum_other = hn::Zero(f);
+  for (i = 0; i + 2 * step <= keys; i += 2 * step) {
+    const V a = exp_of(hn::MulSub(load(row + i), factor, offset));
+    const V b = exp_of(hn::MulSub(load(row + i + step), factor, offset));
+    store(a, row + i);
+    store(b, row + i + step);
+    sum = hn::Add(sum, a);
+    sum_other = hn::Add(sum_other, b);
+  }
+  for (; i < end; i += step) {
+    const V a = first_or(keys - i, exp_of(hn::MulSub(load(row + i), factor, offset)), hn::Zero(f));
+    store(a, row + i);
+    sum = hn::Add(sum, a);
+  }
+  const float total = sum_of(hn::Add(sum, sum_other));
+  return {maximum + std::log(total), 1.0F / total};
+}
+
+/// to = row · factor. `to` may be the row itself, also as Bf16: its front half.
+template <class To>
+HWY_INLINE void scale_row(To* to, const float* row, std::int64_t end, float factor) {
+  const V all = hn::Set(F(), factor);
+  const std::int64_t step = lanes();
+  for (std::int64_t i = 0; i < end; i += step)
+    store(hn::Mul(load(row + i), all), to + i);
+}
+
+/// From scores and d_probabilities to probabilities p and d_scores = p · (d_probabilities − delta)
+/// · scale; each may be written over what it comes from, also as Bf16.
+template <class To>
+HWY_INLINE void gradient_row(To* p, To* d_scores, const float* scores, const float* d_p,
+                             std::int64_t keys, std::int64_t end, float scale, float lse,
+                             float delta) {
+  const F f;
+  const std::int64_t step = lanes();
+  const V factor = hn::Set(f, scale), offset = hn::Set(f, lse), minus = hn::Set(f, delta);
+  std::int64_t i = 0;
+  for (; i + step <= keys; i += step) {
+    const V a = exp_of(hn::MulSub(load(scores + i), factor, offset));
+    const V d = hn::Mul(hn::Mul(a, factor), hn::Sub(load(d_p + i), minus));
+    store(a, p + i);
+    store(d, d_scores + i);
+  }
+  for (; i < end; i += step) {
+    const V zero = hn::Zero(f);
+    const V a = first_or(keys - i, exp_of(hn::MulSub(load(scores + i), factor, offset)), zero);
+    const V d = hn::Mul(hn::Mul(a, factor), hn::Sub(load(d_p + i), minus));
+    store(a, p + i);
+    store(first_or(keys - i, d, zero), d_scores + i);
+  }
+}
+
+template <class Act>
+HWY_INLINE float dot_row(const Act* a, const Act* b, std::int64_t count) {
+  const std::int64_t step = lanes();
+  V sum = hn::Zero(F());
+  std::int64_t i = 0;
+  for (; i + step <= count; i += step)
+    sum = hn::MulAdd(load(a + i), load(b + i), sum);
+  if (i < count) sum = hn::MulAdd(load_part(a + i, count - i), load_part(b + i, count - i), sum);
+  return sum_of(sum);
+}
+
+}  // namespace sluice::train::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

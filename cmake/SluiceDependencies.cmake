@@ -14,6 +14,10 @@ find_package(LibArchive QUIET)  # optional: without it there is no archive modul
 find_package(CURL QUIET)        # optional: without it there is no net module, and s3:// and gs:// say so
 # Optional: without it there is no video module, and what needs it says so.
 pkg_check_modules(LIBAV QUIET IMPORTED_TARGET libavformat libavcodec libswscale libavutil)
+# Optional: the matrix products of training on the CPU. With neither there is no dnn module, and what needs it says so.
+find_path(ONEDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
+find_library(ONEDNN_LIBRARY dnnl)
+pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
 find_package(hwy REQUIRED)
 if(SLUICE_TESTS)
   find_package(GTest REQUIRED)

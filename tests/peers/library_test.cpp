@@ -25,7 +25,7 @@ TEST(Library, NamesAreUniqueAndComplete) {
   for (const char* name :
        {"sluice", "albumentationsx", "albumentationsx-latest", "torchvision", "kornia", "pillow",
         "opencv", "opencv-wheel", "dali", "pyav", "torchcodec", "torch-tensor", "torch-pil",
-        "torch-albumentationsx", "dali-cpu", "spdl", "webdataset"})
+        "torch-albumentationsx", "dali-cpu", "spdl", "webdataset", "torch-eager", "torch-compile"})
     EXPECT_EQ(seen.count(name), 1U) << name;
 }
 
@@ -33,7 +33,7 @@ TEST(Library, WaysNameKnownModesAndGroups) {
   for (const Library& library : libraries()) {
     std::set<std::string_view> modes;
     for (const Way& way : library.ways) {
-      EXPECT_THAT(way.mode, AnyOf("micro", "pipeline", "decode", "loader")) << library.name;
+      EXPECT_THAT(way.mode, AnyOf("micro", "pipeline", "decode", "loader", "training")) << library.name;
       EXPECT_TRUE(modes.insert(way.mode).second) << library.name;
       EXPECT_TRUE(way.group.empty() || is_group(way.group)) << library.name;
       EXPECT_FALSE(way.program.empty()) << library.name;
@@ -65,6 +65,8 @@ TEST(Library, GroupsPerModeAreThoseOfTheMatrix) {
     EXPECT_EQ(find_library(name)->way("decode")->group, "torch") << name;
   for (const char* name : {"torch-tensor", "torch-pil", "torch-albumentationsx", "webdataset"})
     EXPECT_EQ(find_library(name)->way("loader")->group, "torch") << name;
+  for (const char* name : {"torch-eager", "torch-compile"})
+    EXPECT_EQ(find_library(name)->way("training")->group, "torch") << name;
   EXPECT_FALSE(find_library("dali-cpu")->needs_gpu);
 }
 

@@ -28,7 +28,8 @@ const std::vector<Library>& table() {
        .ways = {{"micro", "", "sluice"},
                 {"pipeline", "", "sluice"},
                 {"decode", "", "sluice"},
-                {"loader", "", "sluice"}}},
+                {"loader", "", "sluice"},
+                {"training", "", "sluice"}}},
       {.name = "albumentationsx",
        .title = "AlbumentationsX",
        .package = "albumentationsx",
@@ -131,6 +132,18 @@ const std::vector<Library>& table() {
        .homepage = "https://webdataset.github.io/webdataset",
        .licence = "BSD-3-Clause",
        .ways = {{"loader", "torch", "loader_worker.py"}}},
+      {.name = "torch-eager",
+       .title = "PyTorch",
+       .package = "torch",
+       .homepage = "https://pytorch.org",
+       .licence = "BSD-3-Clause",
+       .ways = {{"training", "torch", "training_worker.py"}}},
+      {.name = "torch-compile",
+       .title = "PyTorch (torch.compile)",
+       .package = "torch",
+       .homepage = "https://pytorch.org",
+       .licence = "BSD-3-Clause",
+       .ways = {{"training", "torch", "training_worker.py"}}},
   };
   return kLibraries;
 }

@@ -10,7 +10,7 @@ import importlib
 
 from ..adapter import Unsupported
 
-MODES = {"micro": "Micro", "pipeline": "Pipeline", "decode": "Decode", "loader": "Loader"}
+MODES = {"micro": "Micro", "pipeline": "Pipeline", "decode": "Decode", "loader": "Loader", "training": "Training"}
 
 
 def mode_named(name):

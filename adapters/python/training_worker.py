@@ -1,0 +1,50 @@
+# adapters/python/training_worker.py - PyTorch as a peer of `sluice bench training`: eager, and with torch.compile.
+# SPDX-License-Identifier: Apache-2.0
+"""usage: training_worker.py torch-eager|torch-compile   (and the mode)
+
+A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
+{"mode": "training",               may be left out
+ "model": {...},                   fields of ModelSpec (vit5_torch.py)
+ "batch": 8,                       samples of a micro-step
+ "grad_accum": 1,                  micro-steps of a step
+ "dtype": "fp32"|"bf16",           bf16: torch.autocast; weights, gradients, optimizer and residual stream stay float32
+ "optimizer": "lamb"|"adamw"|"none",
+ "update": {...},                  other fields of OptimizerConfig (lamb_torch.py), where they are not the defaults
+ "label_smoothing": 0.0,
+ "seq_len": 128,                   GPT: instead of model.sequence
+ "weights": PATH.safetensors|null, null: PyTorch's own start from `seed`
+ "inputs": {"images"|"ids": PATH, "labels": PATH}|null,   flat little-endian files: float32 [batch, 3, h, w], int32; null:
+                                   drawn from `seed`. Every step takes the same batch
+ "expected_loss": 6.91|null,       of the first step, before its update; `check` fails beyond `tolerance` (relative; 1e-4
+                                   in fp32, 2e-2 in bf16, unless given)
+ "seed": 42}
+A pass is one step: forward, loss, backward, optimizer, gradients set to None; its items are samples. `check` answers
+`loss`, `parameters` and `versions` too. `details` of a sample: `loss` (last step), `steps`, `peak_rss_bytes` (since the
+warm-up began), `rss_before_model_bytes`. torch.compile works during `check`: up to minutes, so give it time.
+Threads are those of `configure`; the thread policy is micro-threads.
+"""
+import sys
+
+from sluice_worker import Adapter, serve
+
+LIBRARIES = ("torch-eager", "torch-compile")
+
+
+class TrainingAdapter(Adapter):
+    default_mode = "training"
+    packages = ("torch", "numpy")
+
+    def __init__(self, library):
+        super().__init__()
+        self.name = library
+        self.compiled = library == "torch-compile"
+        self.transforms = ("training",)
+
+    def open(self):
+        import torch  # noqa: F401
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in LIBRARIES:
+        sys.exit(f"usage: training_worker.py {'|'.join(LIBRARIES)}")
+    sys.exit(serve(TrainingAdapter(sys.argv[1])))

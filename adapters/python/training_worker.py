@@ -10,7 +10,7 @@ A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
  "dtype": "fp32"|"bf16",           bf16: torch.autocast; weights, gradients, optimizer and residual stream stay float32
  "optimizer": "lamb"|"adamw"|"none",
  "update": {...},                  other fields of OptimizerConfig (lamb_torch.py), where they are not the defaults
- "label_smoothing": 0.0,
+ "label_smoothing": 0.0, "warmup_steps": 1,   untimed, before the first sample
  "seq_len": 128,                   GPT: instead of model.sequence
  "weights": PATH.safetensors|null, null: PyTorch's own start from `seed`
  "inputs": {"images"|"ids": PATH, "labels": PATH}|null,   flat little-endian files: float32 [batch, 3, h, w], int32; null:
@@ -18,7 +18,7 @@ A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
  "expected_loss": 6.91|null,       of the first step, before its update; `check` fails beyond `tolerance` (relative; 1e-4
                                    in fp32, 2e-2 in bf16, unless given)
  "seed": 42}
-A pass is one step: forward, loss, backward, optimizer, gradients set to None; its items are samples. `check` answers
+`data` loader, `average` and `checkpointing` are unsupported. A pass is one step: forward, loss, backward, optimizer, gradients set to None; its items are samples. `check` answers
 `loss`, `parameters` and `versions` too. `details` of a sample: `loss` (last step), `steps`, `peak_rss_bytes` (since the
 warm-up began), `rss_before_model_bytes`. torch.compile works during `check`: up to minutes, so give it time.
 Threads are those of `configure`; the thread policy is micro-threads.

@@ -41,6 +41,9 @@ class Training:
             raise Failed(str(problem)) from None
         if spec.family == "gpt" and raw.get("seq_len"):
             spec = replace(spec, sequence=whole(raw, "seq_len", 1))
+        for key, value in (("data", "loader"), ("average", True), ("checkpointing", True)):
+            if raw.get(key) == value:
+                raise Unsupported(f"{self.adapter.name} has no row with {key} {str(value).lower()}")
         dtype, kind = raw.get("dtype", "fp32"), raw.get("optimizer", "lamb")
         if dtype not in TOLERANCE:
             raise Unsupported(f"dtype '{dtype}' has no PyTorch row: {', '.join(TOLERANCE)}")
@@ -52,6 +55,7 @@ class Training:
         self.release()
         self.spec, self.dtype, update = self.read(raw)
         self.raw, self.batch, self.accumulate = raw, whole(raw, "batch", 8), whole(raw, "grad_accum", 1)
+        self.warmup_steps = whole(raw, "warmup_steps", 1, least=0)
         self.smoothing = float(raw.get("label_smoothing", 0.0))
         self.rss_before = memory("VmRSS")
         torch.manual_seed(raw.get("seed", self.adapter.session.seed))
@@ -118,9 +122,10 @@ class Training:
     def measure(self, passes, warmup_ms, warmup_limit_ms):
         reset_peak()
         warm_until, warmup = time.monotonic_ns() + warmup_ms * 1e6, 0
-        while warmup == 0 or time.monotonic_ns() < warm_until:
+        while warmup < self.warmup_steps or time.monotonic_ns() < warm_until:
             self.step()
             warmup += 1
+        self.warmup_steps = 0  # only before the first sample
         step, sample = self.step, Sample()
         sample.start()
         for _ in range(passes):
@@ -139,10 +144,10 @@ class Training:
             torch.compiler.reset()
 
 
-def whole(raw, key, default):
+def whole(raw, key, default, least=1):
     value = raw.get(key, default)
-    if type(value) is not int or not 1 <= value <= 2**20:
-        raise Failed(f"'{key}' is {value!r}, an integer from 1 to {2**20} is meant")
+    if type(value) is not int or not least <= value <= 2**20:
+        raise Failed(f"'{key}' is {value!r}, an integer from {least} to {2**20} is meant")
     return value
 
 

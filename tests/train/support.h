@@ -69,6 +69,20 @@ std::vector<T> poisoned(std::int64_t count) {
                         from_double<T>(std::numeric_limits<double>::quiet_NaN()));
 }
 
+template <class T>
+std::vector<T> slice(const std::vector<T>& values, std::int64_t begin, std::int64_t end) {
+  return {values.begin() + begin, values.begin() + end};
+}
+
+/// Whether all elements but [begin, end) are still NaN.
+template <class T>
+bool poisoned_outside(const std::vector<T>& values, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(values.size()); ++i)
+    if ((i < begin || i >= end) && !std::isnan(as_double(values[static_cast<std::size_t>(i)])))
+      return false;
+  return true;
+}
+
 /// ‖got − want‖ / ‖want‖; infinite where either holds what is not finite or sizes differ.
 template <class A, class B>
 double relative_error(const std::vector<A>& got, const std::vector<B>& want) {

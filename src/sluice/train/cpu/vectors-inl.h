@@ -67,8 +67,66 @@ HWY_INLINE void store_part(V v, T* p, std::int64_t count) {
   std::copy_n(part, count, p);
 }
 
+/// How each_vector() and sum_over() let their callers reach memory: a whole vector, or the end of a
+/// row.
+struct Whole {
+  template <class T>
+  HWY_INLINE V get(const T* p) const {
+    return load(p);
+  }
+  template <class T>
+  HWY_INLINE void put(V v, T* p) const {
+    store(v, p);
+  }
+  HWY_INLINE V kept(V v) const { return v; }
+};
+struct Part {
+  std::int64_t count;
+  template <class T>
+  HWY_INLINE V get(const T* p) const {
+    return load_part(p, count);
+  }
+  template <class T>
+  HWY_INLINE void put(V v, T* p) const {
+    store_part(v, p, count);
+  }
+  /// v, and 0 in lanes behind the row: for sums of what is not 0 at 0.
+  HWY_INLINE V kept(V v) const {
+    return hn::IfThenElseZero(hn::FirstN(F(), static_cast<std::size_t>(count)), v);
+  }
+};
+
+/// step(i, access) for the vectors from `begin` on.
+template <class Step>
+HWY_INLINE void each_vector(std::int64_t begin, std::int64_t end, const Step& step) {
+  const std::int64_t lane_count = lanes();
+  std::int64_t i = begin;
+  for (; i + lane_count <= end; i += lane_count)
+    step(i, Whole());
+  if (i < end) step(i, Part{end - i});
+}
+
 HWY_INLINE float sum_of(V v) {
   return hn::GetLane(hn::SumOfLanes(F(), v));
+}
+
+/// Σ of the lanes after acc = step(i, access, acc); four sums, so that none waits for its last
+/// term.
+template <class Step>
+HWY_INLINE float sum_over(std::int64_t count, const Step& step) {
+  const std::int64_t lane_count = lanes();
+  V a = hn::Zero(F()), b = a, c = a, e = a;
+  std::int64_t i = 0;
+  for (; i + 4 * lane_count <= count; i += 4 * lane_count) {
+    a = step(i, Whole(), a);
+    b = step(i + lane_count, Whole(), b);
+    c = step(i + 2 * lane_count, Whole(), c);
+    e = step(i + 3 * lane_count, Whole(), e);
+  }
+  for (; i + lane_count <= count; i += lane_count)
+    a = step(i, Whole(), a);
+  if (i < count) b = step(i, Part{count - i}, b);
+  return sum_of(hn::Add(hn::Add(a, b), hn::Add(c, e)));
 }
 
 /// 2ⁿ for x·log2(e) = n + r, times a polynomial of r: within 2 units in the last place for x in

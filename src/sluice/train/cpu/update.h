@@ -5,8 +5,8 @@
 #include "sluice/train/cpu/team.h"
 #include "sluice/train/optimizer.h"
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace sluice::train::cpu {
@@ -34,9 +34,25 @@ class Updater {
   void step(Team& team, std::uint64_t step, double gradient_norm);
 
  private:
+  /// A part of one tensor: what one member does at a time.
+  struct Stretch {
+    std::size_t tensor = 0;
+    std::int64_t begin = 0, count = 0;
+    std::int64_t before = 0;  // elements of all stretches before this one
+  };
+  template <class Body>
+  void each_stretch(Team& team, const Body& body);
+  [[nodiscard]] bool adapts(const UpdateTensor& tensor) const;  // by a trust ratio
+  void move(const Stretch& stretch, float ratio);
+  void average(const Stretch& stretch);
+  void find_ratios(float rate);
+
   std::vector<UpdateTensor> tensors_;
   OptimizerConfig config_;
-  std::vector<double> partial_;
+  std::vector<Stretch> stretches_;
+  std::int64_t elements_ = 0;
+  std::vector<double> partial_;  // sums of the stretches, two each
+  std::vector<float> ratios_;    // of the tensors
 };
 
 }  // namespace sluice::train::cpu

@@ -84,7 +84,7 @@ class DataloaderTest(unittest.TestCase):
         step = document["summary"]["step"]
         self.assertEqual(step["step_ms_per_batch"], 200)
         self.assertGreaterEqual(step["together_ms_per_batch"], 200)
-        self.assertIn(document["verdict"]["is_it_the_loader"], ("INPUT", "COMPUTE", "MIXED"))
+        self.assertIn(document["verdict"]["is_it_the_loader"], ("INPUT", "COMPUTE", "INTERFERENCE", "MIXED"))
         self.assertIn("traceEvents", json.loads((self.folder / "trace.json").read_text(encoding="utf-8")))
 
     def test_a_share_estimates_the_whole(self):

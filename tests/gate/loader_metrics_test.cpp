@@ -163,15 +163,6 @@ TEST(LoaderVerdictTest, RulesApplyWhenTheirEvidenceIsThere) {
   EXPECT_THAT(all, HasSubstr("memory is nearly full"));
 }
 
-TEST(LoaderVerdictTest, AStepSaysWhetherItIsTheLoader) {
-  EXPECT_STREQ((StepAnalysis{100, 30, 101, 0.7}).verdict(), "INPUT");
-  EXPECT_STREQ((StepAnalysis{30, 100, 101, 0.0}).verdict(), "COMPUTE");
-  EXPECT_STREQ((StepAnalysis{30, 100, 125, 0.2}).verdict(), "MIXED");
-  const StepAnalysis perfect{30, 100, 100, 0};
-  EXPECT_DOUBLE_EQ(perfect.overlap(), 1);
-  EXPECT_DOUBLE_EQ(perfect.residual(), 0);
-}
-
 TEST(LoaderVerdictTest, AnEpochIsItemsOverTheRate) {
   measure::Row row;
   EXPECT_FALSE(epoch_estimate(row, 100));

@@ -92,19 +92,22 @@ Json stages_json(const gate::LoaderUse& use) {
   return json;
 }
 
-std::optional<gate::StepAnalysis> step_of(const results::ResultFile& file,
-                                          const DataloaderPlan& plan, const InputFacts& input,
-                                          const gate::LoaderFacts& facts) {
+std::optional<gate::Attribution> step_of(const results::ResultFile& file,
+                                         const DataloaderPlan& plan, const InputFacts& input,
+                                         const gate::LoaderFacts& facts) {
   if (plan.step_ms <= 0 || !facts.steady) return std::nullopt;
   const Row* row = find_row(file, fmt::format("{}/step_ms={:g}", base_case(input), plan.step_ms));
   const auto use = row != nullptr ? gate::loader_use(*row) : std::nullopt;
   if (!use || use->batches == 0 || facts.steady->batches == 0) return std::nullopt;
-  gate::StepAnalysis step;
-  step.loader_ms = facts.steady->wall_s * 1e3 / static_cast<double>(facts.steady->batches);
-  step.consumer_ms = plan.step_ms;
-  step.together_ms = use->wall_s * 1e3 / static_cast<double>(use->batches);
-  step.wait_share = use->consumer_wait_s / use->wall_s;
-  return step;
+  const auto per_batch = [](const gate::LoaderUse& one) {
+    return gate::exactly(one.wall_s * 1e3 / static_cast<double>(one.batches));
+  };
+  gate::StepTimes times;
+  times.loader = per_batch(*facts.steady);
+  times.model = gate::exactly(plan.step_ms);
+  times.together = per_batch(*use);
+  times.wait_share = gate::exactly(use->consumer_wait_s / use->wall_s);
+  return gate::attribute(times);
 }
 
 struct SweptRow {
@@ -239,7 +242,7 @@ void conclude(results::ResultFile& file, const DataloaderPlan& plan, const Input
     ratios.push_back(gate::to_json(ratio));
   if (!ratios.empty()) summary["peer_ratios"] = std::move(ratios);
   Json verdict{{"limit", facts.steady ? gate::limiting_stage(*facts.steady) : ""}};
-  verdict["is_it_the_loader"] = step ? Json(step->verdict()) : Json(nullptr);
+  verdict["is_it_the_loader"] = step ? Json(gate::to_string(step->verdict)) : Json(nullptr);
   if (!step) verdict["is_it_the_loader_reason"] = "no consumer was emulated; give --step-ms";
   if (!findings.empty()) verdict["statement"] = findings.front().diagnosis;
   file.extra =

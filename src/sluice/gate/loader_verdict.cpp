@@ -97,31 +97,6 @@ Finding limit_finding(const LoaderFacts& facts, const LoaderSetting& setting) {
   return finding;
 }
 
-std::optional<Finding> step_finding(const std::optional<StepAnalysis>& step) {
-  if (!step) return std::nullopt;
-  Finding finding;
-  const std::string verdict = step->verdict();
-  finding.evidence = fmt::format(
-      "per batch: loader alone {:.2f} ms, step alone {:.2f} ms, together {:.2f} ms; waiting {:.1f} "
-      "% of the time, overlap {:.2f}, unexplained {:.1f} %",
-      step->loader_ms, step->consumer_ms, step->together_ms, step->wait_share * 100,
-      step->overlap(), step->residual() * 100);
-  if (verdict == "INPUT") {
-    finding.diagnosis = "INPUT: it is the loader";
-    finding.solutions = {"increase --num-workers", "enable bundling (--enable-bundling)",
-                         "use a local cache for data in a bucket (--cache-dir)",
-                         "cheaper preprocessing"};
-  } else if (verdict == "COMPUTE") {
-    finding.diagnosis = "COMPUTE: it is not the loader";
-    finding.solutions = {"nothing to gain here: look at the step itself"};
-  } else {
-    finding.diagnosis = "MIXED: loader and step get in each other's way, or are about as fast";
-    finding.solutions = {"increase --prefetch, so that hiccups of the loader are not felt",
-                         "leave cores to the consumer: fewer --num-workers"};
-  }
-  return finding;
-}
-
 }  // namespace
 
 const char* to_string(Mark mark) {
@@ -159,23 +134,6 @@ std::vector<LoaderCheck> loader_indicators(const LoaderFacts& facts, double cv_o
                 kGoodGpu, 1, " %")};
 }
 
-double StepAnalysis::overlap() const {
-  const double shorter = std::min(loader_ms, consumer_ms);
-  return shorter > 0 ? (loader_ms + consumer_ms - together_ms) / shorter : 0;
-}
-
-double StepAnalysis::residual() const {
-  return together_ms > 0 ? (together_ms - std::max(loader_ms, consumer_ms)) / together_ms : 0;
-}
-
-const char* StepAnalysis::verdict() const {
-  constexpr double kSlack = 0.02, kWaiting = 0.05, kOverlap = 0.9, kUnexplained = 0.05;
-  if (loader_ms > consumer_ms * (1 + kSlack) && wait_share > kWaiting) return "INPUT";
-  if (consumer_ms >= loader_ms && overlap() >= kOverlap && residual() < kUnexplained)
-    return "COMPUTE";
-  return "MIXED";
-}
-
 std::string limiting_stage(const LoaderUse& use, double* share) {
   const StageUse* largest = nullptr;
   double sum = 0;
@@ -190,9 +148,9 @@ std::string limiting_stage(const LoaderUse& use, double* share) {
 }
 
 std::vector<Finding> loader_findings(const LoaderFacts& facts, const LoaderSetting& setting,
-                                     const std::optional<StepAnalysis>& step) {
+                                     const std::optional<Attribution>& step) {
   std::vector<Finding> list;
-  if (auto finding = step_finding(step)) list.push_back(std::move(*finding));
+  if (step) list.push_back(finding_of(*step));
   if (facts.steady && !limiting_stage(*facts.steady).empty())
     list.push_back(limit_finding(facts, setting));
   const Value gpu = metric(facts, "gpu_utilization_percent");
@@ -241,22 +199,6 @@ Json to_json(const LoaderCheck& check) {
               {"target", check.target},
               {"found", check.found},
               {"status", to_string(check.mark)}};
-}
-
-Json to_json(const StepAnalysis& step) {
-  return Json{{"verdict", step.verdict()},
-              {"loader_ms_per_batch", step.loader_ms},
-              {"step_ms_per_batch", step.consumer_ms},
-              {"together_ms_per_batch", step.together_ms},
-              {"wait_share", step.wait_share},
-              {"overlap", step.overlap()},
-              {"residual_share", step.residual()}};
-}
-
-Json to_json(const Finding& finding) {
-  return Json{{"diagnosis", finding.diagnosis},
-              {"evidence", finding.evidence},
-              {"solutions", finding.solutions}};
 }
 
 }  // namespace sluice::gate

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/core/json.h"
+#include "sluice/gate/bottleneck.h"
 #include "sluice/gate/loader_metrics.h"
 #include "sluice/measure/record.h"
 #include "sluice/stats/sample.h"
@@ -29,24 +30,6 @@ std::vector<LoaderCheck> loader_targets(const LoaderFacts& facts);
 /// Steady throughput over runs, even batch times, memory that does not grow, GPU use above 85 %.
 std::vector<LoaderCheck> loader_indicators(const LoaderFacts& facts, double cv_over_runs);
 
-/// Loader beside a consumer that takes a fixed time: per batch, in milliseconds.
-struct StepAnalysis {
-  double loader_ms = 0;                   // T_L: nobody else
-  double consumer_ms = 0;                 // T_M: the step alone
-  double together_ms = 0;                 // T_E
-  double wait_share = 0;                  // w: of the time together, waiting for a batch
-  [[nodiscard]] double overlap() const;   // 1: perfect, 0: none, below: in each other's way
-  [[nodiscard]] double residual() const;  // share of T_E that neither explains
-  /// INPUT, COMPUTE or MIXED.
-  [[nodiscard]] const char* verdict() const;
-};
-
-struct Finding {
-  std::string diagnosis;  // "decode is the limit"
-  std::string evidence;
-  std::vector<std::string> solutions;
-};
-
 /// What the run was asked for, as far as advice depends on it.
 struct LoaderSetting {
   int workers = 0;
@@ -60,13 +43,11 @@ std::string limiting_stage(const LoaderUse& use, double* share = nullptr);
 
 /// The limiting stage first, then whatever rules apply.
 std::vector<Finding> loader_findings(const LoaderFacts& facts, const LoaderSetting& setting,
-                                     const std::optional<StepAnalysis>& step);
+                                     const std::optional<Attribution>& step);
 
 /// Seconds of one epoch over `items` at the rate of the row, with the interval of that rate.
 std::optional<stats::Estimate> epoch_estimate(const measure::Row& row, double items);
 
 Json to_json(const LoaderCheck& check);
-Json to_json(const StepAnalysis& step);
-Json to_json(const Finding& finding);
 
 }  // namespace sluice::gate

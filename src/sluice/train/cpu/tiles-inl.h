@@ -58,7 +58,7 @@ HWY_NOINLINE void tile(float* HWY_RESTRICT c, std::int64_t c_row, const float* H
   V sum[kRows][kVectors];
   for (int i = 0; i < kRows; ++i)
     for (int j = 0; j < kVectors; ++j)
-      sum[i][j] = add ? hn::LoadU(f, c + i * c_row + j * step) : hn::Zero(f);
+      sum[i][j] = hn::Zero(f);
   for (std::int64_t t = 0; t < terms; ++t) {
     V row[kVectors];
     for (int j = 0; j < kVectors; ++j)
@@ -70,6 +70,13 @@ HWY_NOINLINE void tile(float* HWY_RESTRICT c, std::int64_t c_row, const float* H
     }
     a += kAcross ? a_row : 1;
     b += b_row;
+  }
+  if (add) {  // here and not before the loop: the compiler then keeps the sums in registers
+    for (int i = 0; i < kRows; ++i)
+      for (int j = 0; j < kVectors; ++j)
+        hn::StoreU(hn::Add(sum[i][j], hn::LoadU(f, c + i * c_row + j * step)), f,
+                   c + i * c_row + j * step);
+    return;
   }
   for (int i = 0; i < kRows; ++i)
     for (int j = 0; j < kVectors; ++j)

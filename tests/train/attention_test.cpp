@@ -202,5 +202,12 @@ TEST(Attention, LargeScoresStayFinite) {  // far beyond what exp() can hold
   });
 }
 
+TEST(Attention, Bf16AgreesWithTheReference) {
+  const auto gemm = Gemm::make();
+  if (!gemm || !gemm.value().has_bf16()) GTEST_SKIP() << "no bf16 products here";
+  compare_random<Bf16>(gemm.value(), 60);
+  compare_long<Bf16>(gemm.value());
+}
+
 }  // namespace
 }  // namespace sluice::train::cpu

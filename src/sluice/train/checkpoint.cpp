@@ -102,7 +102,8 @@ Status check_model_of(const SafetensorsFile& file, const ModelSpec& model) {
   SLUICE_TRY(const Json theirs, metadata_json(file, "model"));
   if (theirs.is_null()) return ok;  // weights alone, as PyTorch writes them
   if (!theirs.is_object()) return refuse(file, "its model is no JSON object");
-  for (const auto& [field, value] : model_json(model).items()) {
+  const Json wanted = model_json(model);
+  for (const auto& [field, value] : wanted.items()) {
     if (!theirs.contains(field) || theirs[field] == value) continue;
     const std::string shown = printable(dump_json(theirs[field], -1));
     if (field == "name")

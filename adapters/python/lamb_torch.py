@@ -48,16 +48,17 @@ class OptimizerConfig:
 
 
 class Optimizer:
-    """`named`: (name, parameter) pairs; `decayed`: a predicate on them."""
+    """`named`: (name, parameter) pairs; `decayed`: a predicate on them. Compiled, one fused kernel serves tensors of any
+    size: compiling all of them as one graph takes minutes."""
 
-    def __init__(self, named, decayed, config):
+    def __init__(self, named, decayed, config, compiled=False):
         self.config = config
         named = list(named)
         self.groups = [[p for name, p in named if decayed(name, p) is flag] for flag in (True, False)]
         self.first = [[torch.zeros_like(p) for p in group] for group in self.groups]
         self.second = [[torch.zeros_like(p) for p in group] for group in self.groups]
         self.steps = 0
-        self.update = _update  # torch.compile(_update) is an option
+        self.fused = [torch.compile(part, dynamic=True) for part in (_update_of, _move)] if compiled else None
 
     @torch.no_grad()
     def step(self):
@@ -65,11 +66,50 @@ class Optimizer:
         config = self.config
         rate = config.rate_at(self.steps)
         self.steps += 1
-        # Tensors, not numbers: a compiled update would be compiled again for every step.
-        scalars = [torch.tensor(value, dtype=torch.float32) for value in (
-            rate, 1 - config.beta1**self.steps, 1 - config.beta2**self.steps)]
         gradients = [[p.grad for p in group] for group in self.groups]
-        return self.update(self.groups, gradients, self.first, self.second, scalars, config)
+        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm([g for group in gradients for g in group])))
+        clip = max(float(norm) / config.max_gradient_norm, 1.0) if config.max_gradient_norm > 0 else 1.0
+        # m' / (sqrt(v') + eps) is scale * m / (sqrt(v) + epsilon)
+        second = math.sqrt(1 - config.beta2**self.steps)
+        scale, epsilon = second / (1 - config.beta1**self.steps), config.epsilon * second
+        for decay, *tensors in zip((config.weight_decay, 0.0), self.groups, gradients, self.first, self.second):
+            if tensors[0]:
+                self.move_group(decay, rate, clip, scale, epsilon, *tensors)
+        return norm
+
+    def move_group(self, decay, rate, clip, scale, epsilon, params, grads, m, v):
+        if self.config.kind == "adamw" and decay:
+            torch._foreach_mul_(params, 1 - rate * decay)
+            decay = 0.0
+        share1, share2 = (1 - self.config.beta1) / clip, (1 - self.config.beta2) / clip**2
+        if self.fused is not None:
+            update_of, move = self.fused
+            numbers = [torch.tensor(x) for x in (self.config.beta1, self.config.beta2, share1, share2, scale, epsilon, decay)]
+            for tensors in zip(params, grads, m, v):
+                p = tensors[0].view(-1)
+                u, size, length = update_of(p, *(tensor.reshape(-1) for tensor in tensors[1:]), *numbers)
+                move(p, u, torch.tensor(self.rate_of(rate, decay, size, length)))
+            return
+        torch._foreach_mul_(m, self.config.beta1)
+        torch._foreach_add_(m, grads, alpha=share1)
+        torch._foreach_mul_(v, self.config.beta2)
+        torch._foreach_addcmul_(v, grads, grads, share2)
+        below = torch._foreach_sqrt(v)
+        torch._foreach_add_(below, epsilon)
+        if not decay:
+            torch._foreach_addcdiv_(params, m, below, -rate * scale)
+            return
+        u = torch._foreach_mul(params, decay)
+        torch._foreach_addcdiv_(u, m, below, scale)
+        for p, update, size, length in zip(params, u, torch._foreach_norm(params), torch._foreach_norm(u)):
+            p.sub_(update, alpha=self.rate_of(rate, decay, size, length))
+
+    def rate_of(self, rate, decay, size, length):
+        """With LAMB's trust ratio, where there is decay and neither norm is 0."""
+        if not decay:
+            return rate
+        size, length = float(size), float(length)
+        return rate * size / length if size > 0 and length > 0 else rate
 
     def zero_grad(self):
         for group in self.groups:
@@ -77,34 +117,13 @@ class Optimizer:
                 p.grad = None
 
 
-def _update(groups, gradients, first, second, scalars, config):
-    rate, correction1, correction2 = scalars
-    everything = [g for group in gradients for g in group]
-    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(everything)))
-    if config.max_gradient_norm > 0:
-        torch._foreach_div_(everything, torch.clamp(norm / config.max_gradient_norm, min=1.0))
-    for decayed, params, grads, m, v in zip((True, False), groups, gradients, first, second):
-        if not params:
-            continue
-        torch._foreach_lerp_(m, grads, 1 - config.beta1)
-        torch._foreach_mul_(v, config.beta2)
-        torch._foreach_addcmul_(v, grads, grads, 1 - config.beta2)
-        below = torch._foreach_div(v, correction2)
-        torch._foreach_sqrt_(below)
-        torch._foreach_add_(below, config.epsilon)
-        u = torch._foreach_div(m, correction1)
-        torch._foreach_div_(u, below)
-        decay = config.weight_decay if decayed else 0.0
-        if config.kind == "adamw":
-            if decay:
-                torch._foreach_mul_(params, 1 - rate * decay)
-            torch._foreach_mul_(u, rate)
-        elif decay:
-            torch._foreach_add_(u, params, alpha=decay)
-            sizes, lengths = torch.stack(torch._foreach_norm(params)), torch.stack(torch._foreach_norm(u))
-            ratio = torch.where((sizes > 0) & (lengths > 0), sizes / lengths, torch.ones_like(sizes)) * rate
-            torch._foreach_mul_(u, list(ratio.unbind()))
-        else:
-            torch._foreach_mul_(u, rate)
-        torch._foreach_sub_(params, u)
-    return norm
+def _update_of(p, g, m, v, beta1, beta2, share1, share2, scale, epsilon, decay):
+    """The update of one flat tensor and both norms, in one pass. Numbers are tensors: else every step would be compiled."""
+    m.mul_(beta1).add_(g * share1)
+    v.mul_(beta2).add_(g * g * share2)
+    u = m * scale / (v.sqrt() + epsilon) + p * decay
+    return u, torch.linalg.vector_norm(p), torch.linalg.vector_norm(u)
+
+
+def _move(p, u, rate):
+    p.sub_(u * rate)

@@ -1,6 +1,6 @@
 # adapters/python/train_parity.py - what PyTorch computes from given weights and inputs: logits, loss, gradients, steps.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: train_parity.py REQUEST.json      (in the Python of the group `torch`)
+"""usage: train_parity.py REQUEST.json...      (in the Python of the group `torch`)
 
 {"model": {...},                  fields of ModelSpec (vit5_torch.py)
  "dtype": "fp32"|"bf16",          bf16: torch.autocast, weights and gradients stay float32
@@ -11,7 +11,7 @@
                                   labels.npy (int32); soft_targets.npy [batch, classes] where they are used
  "output": FOLDER}                made here: logits.npy, loss.npy, gradients/<name>.npy (of the start), and after the steps
                                   weights/<name>.npy, losses.npy, norms.npy (of the gradients, before the clip)
-Everything written is float32. Prints one JSON object; an error is one line and exit 2.
+Everything written is float32. Prints one JSON object per request; an error is one line and exit 2.
 """
 import json
 import os
@@ -93,10 +93,11 @@ def main(path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: train_parity.py REQUEST.json")
+    if len(sys.argv) < 2:
+        sys.exit("usage: train_parity.py REQUEST.json...")
     try:
-        main(sys.argv[1])
+        for name in sys.argv[1:]:
+            main(name)
     except (ValueError, KeyError, OSError) as problem:
         print(f"train_parity.py: {type(problem).__name__}: {problem}", file=sys.stderr)
         sys.exit(2)

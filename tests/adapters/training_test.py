@@ -119,13 +119,13 @@ class Optimizers(unittest.TestCase):
 
     def test_steps_follow_the_definition(self):
         torch.manual_seed(3)
-        for kind in ("lamb", "adamw"):
+        for kind, compiled in (("lamb", False), ("adamw", False), ("lamb", True), ("adamw", True)):
             config = OptimizerConfig(kind=kind)
             start = [torch.randn(5, 7), torch.randn(7), torch.zeros(3, 2), torch.randn(4, 3)]
             decayed = [True, False, True, True]
             params = [torch.nn.Parameter(value.clone()) for value in start]
             named = [(str(i), p) for i, p in enumerate(params)]
-            optimizer = Optimizer(named, lambda name, p: decayed[int(name)], config)
+            optimizer = Optimizer(named, lambda name, p: decayed[int(name)], config, compiled)
             gradients = [[torch.randn_like(p) * scale for p in params] for scale in (5.0, 0.01, 1.0)]
             for grads in gradients:
                 for p, g in zip(params, grads):
@@ -133,7 +133,7 @@ class Optimizers(unittest.TestCase):
                 norm = float(optimizer.step())
                 self.assertAlmostEqual(norm, math.sqrt(sum(float((g**2).sum()) for g in grads)), 4)
             for got, meant in zip(params, self.reference(kind, start, gradients, decayed, config)):
-                self.assertTrue(torch.allclose(got.double(), meant, atol=1e-6, rtol=1e-5), kind)
+                self.assertTrue(torch.allclose(got.double(), meant, atol=1e-6, rtol=1e-5), (kind, compiled))
 
     def test_the_schedule_warms_up_and_falls(self):
         config = OptimizerConfig(learning_rate=1.0, warmup_steps=10, total_steps=110)

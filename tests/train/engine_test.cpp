@@ -1,15 +1,15 @@
-// tests/train/engine_test.cpp - whole steps: gradients by differences, accumulation, checkpointing, refusals, no
-// allocation.
+// tests/train/engine_test.cpp - whole steps: gradients by differences, accumulation, checkpointing,
+// refusals, no allocation.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/engine.h"
 
 #include "sluice/core/rng.h"
-#include "tests/aug/count_allocations.h"
-#include "tests/train/support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/aug/count_allocations.h"
+#include "tests/train/support.h"
 #include <cmath>
 #include <limits>
 
@@ -50,10 +50,12 @@ struct Held {
   /// Samples [begin, end) of it.
   [[nodiscard]] BatchView part(const ModelSpec& model, std::size_t begin, std::size_t end) const {
     const auto cut = [&](const auto& all, std::size_t per) {
-      return all.empty() ? std::span(all.data(), 0) : std::span(all.data() + begin * per, (end - begin) * per);
+      return all.empty() ? std::span(all.data(), 0)
+                         : std::span(all.data() + begin * per, (end - begin) * per);
     };
     BatchView view;
-    view.images = cut(images, 3U * static_cast<std::size_t>(model.image) * static_cast<std::size_t>(model.image));
+    view.images = cut(
+        images, 3U * static_cast<std::size_t>(model.image) * static_cast<std::size_t>(model.image));
     view.ids = cut(ids, static_cast<std::size_t>(model.sequence));
     view.labels = cut(labels, static_cast<std::size_t>(model.predictions()));
     return view;
@@ -63,7 +65,9 @@ struct Held {
 Held draw(const ModelSpec& model, int batch, std::uint64_t seed) {
   Rng rng({.seed = seed});
   Held held;
-  const auto below = [&](int bound) { return static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(bound))); };
+  const auto below = [&](int bound) {
+    return static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(bound)));
+  };
   if (model.family == Family::vit5) {
     held.images.resize(static_cast<std::size_t>(batch * 3 * model.image * model.image));
     for (float& value : held.images)
@@ -128,19 +132,23 @@ TEST(Engine, GradientsAreTheSlopesOfTheLoss) {
         norm += static_cast<double>(g) * static_cast<double>(g);
       norm = std::sqrt(norm);
       ASSERT_GT(norm, 0) << model.name << " " << parameter.name;
-      const double step = 2e-2 * std::max(0.05, 1.0 / std::sqrt(static_cast<double>(values.size())));
+      const double step =
+          2e-2 * std::max(0.05, 1.0 / std::sqrt(static_cast<double>(values.size())));
       std::array<double, 2> losses{};
       for (const int side : {0, 1}) {
         std::vector<float> moved = values;
         for (std::size_t i = 0; i < moved.size(); ++i) {
-          moved[i] += static_cast<float>((side == 0 ? -step : step) * static_cast<double>(gradient[i]) / norm);
+          moved[i] += static_cast<float>((side == 0 ? -step : step) *
+                                         static_cast<double>(gradient[i]) / norm);
         }
         ASSERT_TRUE(engine->write(parameter.name, moved));
-        losses[static_cast<std::size_t>(side)] = static_cast<double>(engine->evaluate(batch.view()).value().loss);
+        losses[static_cast<std::size_t>(side)] =
+            static_cast<double>(engine->evaluate(batch.view()).value().loss);
       }
       ASSERT_TRUE(engine->write(parameter.name, values));
       const double slope = (losses[1] - losses[0]) / (2 * step);
-      EXPECT_NEAR(slope / norm, 1.0, 0.03) << model.name << " " << parameter.name << " norm " << norm;
+      EXPECT_NEAR(slope / norm, 1.0, 0.03)
+          << model.name << " " << parameter.name << " norm " << norm;
     }
   }
 }
@@ -177,7 +185,8 @@ TEST(Engine, EvaluationIsTheSameTwiceAndHasTheShapeOfTheLogits) {
 }
 
 /// Weights after `steps` steps over fixed batches.
-std::vector<float> trained(const EngineConfig& config, const Held& batch, int steps, const char* tensor) {
+std::vector<float> trained(const EngineConfig& config, const Held& batch, int steps,
+                           const char* tensor) {
   const auto engine = made(config);
   wake_blocks(*engine);
   const auto per = static_cast<std::size_t>(config.batch);
@@ -198,7 +207,9 @@ TEST(Engine, AccumulatedMicroStepsEqualOneStep) {
     EngineConfig parts = config_of(model, 2);
     parts.grad_accum = 4;
     const char* weight = "blocks.1.mlp.fc1.weight";
-    EXPECT_LT(testing::relative_error(trained(parts, batch, 3, weight), trained(whole, batch, 3, weight)), 1e-5);
+    EXPECT_LT(
+        testing::relative_error(trained(parts, batch, 3, weight), trained(whole, batch, 3, weight)),
+        1e-5);
   }
 }
 
@@ -223,7 +234,9 @@ TEST(Engine, TheNumberOfThreadsHardlyMatters) {
   EngineConfig three = one;
   three.threads = 3;
   const char* weight = "blocks.1.attn.proj.weight";
-  EXPECT_LT(testing::relative_error(trained(three, batch, 2, weight), trained(one, batch, 2, weight)), 1e-5);
+  EXPECT_LT(
+      testing::relative_error(trained(three, batch, 2, weight), trained(one, batch, 2, weight)),
+      1e-5);
 }
 
 TEST(Engine, LayoutsOfTheImagesAgree) {
@@ -332,7 +345,8 @@ TEST(Engine, Bf16StaysNearFp32OrSaysThatItRunsAsFp32) {
 TEST(Engine, WhatItCannotDoIsRefused) {
   EngineConfig config = config_of(toy_vit(), 2);
   config.device = "cuda:0";
-  EXPECT_THAT(Engine::make(config).error().message, HasSubstr("cuda:0: this build has no CUDA engine; cpu is accepted"));
+  EXPECT_THAT(Engine::make(config).error().message,
+              HasSubstr("cuda:0: this build has no CUDA engine; cpu is accepted"));
   config.device = "tpu";
   EXPECT_THAT(Engine::make(config).error().message, HasSubstr("'tpu' is not known"));
   config = config_of(toy_vit(), 2);
@@ -347,7 +361,8 @@ TEST(Engine, WhatItCannotDoIsRefused) {
   EXPECT_THAT(engine->micro_step(batch.view()).error().message, HasSubstr("label 7; 0 to 6"));
   batch.labels.pop_back();
   batch.labels[0] = 0;
-  EXPECT_THAT(engine->micro_step(batch.view()).error().message, HasSubstr("labels: 4 bytes given; 8 are expected"));
+  EXPECT_THAT(engine->micro_step(batch.view()).error().message,
+              HasSubstr("labels: 4 bytes given; 8 are expected"));
 }
 
 }  // namespace

@@ -63,12 +63,9 @@ class Training:
         self.model = make_model(self.spec).train()
         if raw.get("weights"):
             load_weights(self.model, read_safetensors(raw["weights"])[0])
-        self.optimizer = Optimizer(self.model.named_parameters(), is_decayed, update) if update else None
-        self.loss = self.compute_loss
-        if self.adapter.compiled:
-            self.loss = torch.compile(self.compute_loss)
-            if self.optimizer is not None:
-                self.optimizer.update = torch.compile(self.optimizer.update)
+        compiled = self.adapter.compiled
+        self.optimizer = Optimizer(self.model.named_parameters(), is_decayed, update, compiled) if update else None
+        self.loss = torch.compile(self.compute_loss) if compiled else self.compute_loss
         return {"items_per_pass": self.batch * self.accumulate, "bytes_per_item": 0}
 
     def make_batch(self, files):

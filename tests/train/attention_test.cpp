@@ -146,14 +146,18 @@ void compare_random(const Gemm& gemm, int cases) {
   }
 }
 
-/// Long enough that scores are cut into blocks of queries.
+/// The shape of ViT-5, and one so long that scores are cut into blocks of queries.
 template <class Act>
 void compare_long(const Gemm& gemm) {
   Draws draws(11);
-  for (const bool causal : {false, true})
+  for (const bool causal : {false, true}) {
+    compare_with_reference<Act>(
+        {.batch = 1, .tokens = 201, .heads = 3, .head_dim = 64, .causal = causal}, {1, 3}, draws,
+        gemm);
     compare_with_reference<Act>(
         {.batch = 1, .tokens = 500, .heads = 2, .head_dim = 16, .scale = 0.25F, .causal = causal},
         {1, 2}, draws, gemm);
+  }
 }
 
 TEST(Attention, ReferenceAgreesWithDifferences) {

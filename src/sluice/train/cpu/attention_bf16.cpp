@@ -13,17 +13,16 @@
 
 #include "sluice/train/cpu/attention_rows-inl.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #ifndef SLUICE_TRAIN_CPU_ATTENTION_BF16_ONCE_
 #define SLUICE_TRAIN_CPU_ATTENTION_BF16_ONCE_
 namespace sluice::train::cpu {
 
-/// Queries [first, first + rows) of one pair, and the rows of scores that belong to them.
+/// Queries [first, first + rows) of one pair and the keys they are multiplied with, rounded up.
 struct QueryBlock {
-  std::int64_t first, rows;
-  float* scores;
-  float* d_scores;
+  std::int64_t first, rows, keys;
 };
 
 }  // namespace sluice::train::cpu
@@ -32,42 +31,42 @@ struct QueryBlock {
 HWY_BEFORE_NAMESPACE();
 namespace sluice::train::cpu::HWY_NAMESPACE {
 
-/// Keys that count for row i of the block; the products read as many as its last row has.
-HWY_INLINE std::int64_t keys_of(const Heads& s, const QueryBlock& block, std::int64_t i) {
-  return s.causal ? block.first + i + 1 : s.tokens;
-}
-
-/// Scores to probabilities; row i of these, as Bf16, begins where row i of the scores does.
-void softmax_bf16(const QueryBlock& block, float* lse, const Heads& s) {
-  const std::int64_t row = padded(s.tokens), end = padded(keys_of(s, block, block.rows - 1));
+/// scores [rows, keys] to exp(scale · (score − maximum)), as Bf16 [rows, keys] from the same start.
+void exp_bf16(float* scores, float* lse, float* inverse, const QueryBlock& block, const Heads& s) {
+  auto* p = reinterpret_cast<Bf16*>(scores);
   for (std::int64_t i = 0; i < block.rows; ++i) {
-    float* scores = block.scores + i * row;
-    const RowSums sums = exp_row(scores, keys_of(s, block, i), end, s.scale);
+    const std::int64_t keys = s.causal ? block.first + i + 1 : s.tokens;
+    const RowSums sums =
+        exp_row(p + i * block.keys, scores + i * block.keys, keys, block.keys, s.scale);
     lse[i] = sums.lse;
-    scale_row(reinterpret_cast<Bf16*>(scores), scores, end, sums.inverse);
+    inverse[i] = sums.inverse;
   }
 }
 
-/// Scores and d_probabilities to probabilities and d_scores, as Bf16 in the same places. dy, y and
-/// lse are those of the block's first query; `token_row` elements from one to the next.
-void gradient_bf16(const QueryBlock& block, const Bf16* dy, const Bf16* y, std::int64_t token_row,
-                   const float* lse, const Heads& s) {
-  const std::int64_t row = padded(s.tokens), end = padded(keys_of(s, block, block.rows - 1));
-  for (std::int64_t i = 0; i < block.rows; ++i) {
-    float* scores = block.scores + i * row;
-    float* d_scores = block.d_scores + i * row;
-    const float delta = dot_row(dy + i * token_row, y + i * token_row, s.head_dim);
-    gradient_row(reinterpret_cast<Bf16*>(scores), reinterpret_cast<Bf16*>(d_scores), scores,
-                 d_scores, keys_of(s, block, i), end, s.scale, lse[i], delta);
-  }
+/// to = from · factor, row by row; factor null: 1.
+void round_bf16(Bf16* to, std::int64_t to_row, const float* from, const float* factor,
+                std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    scale_row(to + i * to_row, from + i * columns, columns, factor == nullptr ? 1 : factor[i]);
 }
 
-void round_bf16(Bf16* to, const float* from, std::int64_t count) {
-  const std::int64_t step = lanes();
-  std::int64_t i = 0;
-  for (; i + step <= count; i += step)
-    store(load(from + i), to + i);
-  if (i < count) store_part(load_part(from + i, count - i), to + i, count - i);
+/// delta[i] = dy[i] · y[i].
+void dots_bf16(float* delta, const Bf16* dy, const Bf16* y, std::int64_t row, std::int64_t rows,
+               std::int64_t columns) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    delta[i] = dot_row(dy + i * row, y + i * row, columns);
+}
+
+/// Scores and d_probabilities [keys, columns] to probabilities and d_scores, as Bf16 of the same
+/// shape from the same starts.
+void gradient_bf16(float* scores, float* d_scores, const float* lse, const float* delta,
+                   const QueryBlock& block, std::int64_t columns, const Heads& s) {
+  auto* p = reinterpret_cast<Bf16*>(scores);
+  auto* ds = reinterpret_cast<Bf16*>(d_scores);
+  for (std::int64_t key = 0; key < block.keys; ++key)
+    gradient_column(p + key * columns, ds + key * columns, scores + key * columns,
+                    d_scores + key * columns, s.causal ? key - block.first : 0, columns, s.scale,
+                    lse, delta);
 }
 
 }  // namespace sluice::train::cpu::HWY_NAMESPACE
@@ -76,101 +75,142 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace sluice::train::cpu {
 
-HWY_EXPORT(softmax_bf16);
-HWY_EXPORT(gradient_bf16);
+HWY_EXPORT(exp_bf16);
 HWY_EXPORT(round_bf16);
+HWY_EXPORT(dots_bf16);
+HWY_EXPORT(gradient_bf16);
 
 namespace {
 
-/// With one block the library writes dk and dv itself; the sums of several are fp32, here.
+/// The library is fast with dense matrices whose sums have a multiple of 32 terms: what has fewer
+/// rows, or gaps between them, is copied with rows of zeros at the end.
+constexpr std::int64_t kTerms = 32;
+std::int64_t whole(std::int64_t count) {
+  return (count + kTerms - 1) / kTerms * kTerms;
+}
+const Bf16* dense(Bf16* copy, const Bf16* from, std::int64_t row, const Heads& s) {
+  if (row == s.head_dim && s.tokens % kTerms == 0) return from;
+  for (std::int64_t t = 0; t < s.tokens; ++t)
+    std::copy_n(from + t * row, s.head_dim, copy + t * s.head_dim);
+  std::fill_n(copy + s.tokens * s.head_dim, (whole(s.tokens) - s.tokens) * s.head_dim, Bf16{});
+  return copy;
+}
+
+/// Queries of a block; of several, all but the last have a whole number of kTerms.
+std::int64_t most_rows(const Heads& s) {
+  const std::int64_t rows = block_rows(s);
+  return rows < s.tokens ? whole(rows) : rows;
+}
+
 struct ScratchBf16 {
   ScratchBf16(const Heads& s, void* start) {
     Carver carve(start);
-    const std::int64_t block = block_rows(s) * padded(s.tokens);
-    const std::int64_t sums = block_rows(s) < s.tokens ? s.tokens * s.head_dim : 0;
-    scores = carve.floats(block);
-    d_scores = carve.floats(block);
+    const std::int64_t rows = whole(most_rows(s)), all = whole(s.tokens) * s.head_dim;
+    scores = carve.floats(rows * whole(s.tokens));
+    d_scores = carve.floats(rows * whole(s.tokens));
+    out = carve.floats(rows * s.head_dim);
+    per_query = carve.floats(2 * rows);
+    const std::int64_t sums = most_rows(s) < s.tokens ? s.tokens * s.head_dim : 0;
     dk = carve.floats(sums);
     dv = carve.floats(sums);
+    for (Bf16*& copy : copies)
+      copy = reinterpret_cast<Bf16*>(carve.floats((all + 1) / 2));
     bytes = carve.bytes();
   }
-  float *scores, *d_scores, *dk, *dv;
+  float *scores, *d_scores, *out, *per_query;
+  float *dk, *dv;  // sums over several blocks
+  Bf16* copies[4];
   std::size_t bytes;
 };
 
+QueryBlock block_at(const Heads& s, std::int64_t first) {
+  const std::int64_t rows = std::min(most_rows(s), s.tokens - first);
+  return {first, rows, whole(s.causal ? first + rows : s.tokens)};
+}
+
 void forward_pair(Bf16* y, float* lse, const Bf16* q, const Bf16* k, const Bf16* v, const Heads& s,
                   const Gemm& gemm, const ScratchBf16& scratch, const PairAt& at) {
-  const std::int64_t dim = s.head_dim, row = padded(s.tokens), rows_most = block_rows(s);
-  for (std::int64_t first = 0; first < s.tokens; first += rows_most) {
-    const QueryBlock block{first, std::min(rows_most, s.tokens - first), scratch.scores, nullptr};
-    const std::int64_t keys = s.causal ? first + block.rows : s.tokens;
+  const std::int64_t dim = s.head_dim;
+  k = dense(scratch.copies[0], k + at.by_head, dim, s);
+  v = dense(scratch.copies[1], v + at.by_head, dim, s);
+  for (std::int64_t first = 0; first < s.tokens; first += most_rows(s)) {
+    const QueryBlock block = block_at(s, first);
     gemm.serial({.m = block.rows,
-                 .n = keys,
+                 .n = block.keys,
                  .k = dim,
                  .transpose_b = true,
                  .lda = dim,
                  .ldb = dim,
-                 .ldc = row},
-                block.scores, q + at.by_head + first * dim, k + at.by_head);
-    HWY_DYNAMIC_DISPATCH(softmax_bf16)(block, lse + at.first_token + first, s);
+                 .ldc = block.keys},
+                scratch.scores, q + at.by_head + first * dim, k);
+    HWY_DYNAMIC_DISPATCH(exp_bf16)
+    (scratch.scores, lse + at.first_token + first, scratch.per_query, block, s);
     gemm.serial(
-        {.m = block.rows, .n = dim, .k = keys, .lda = 2 * row, .ldb = dim, .ldc = at.token_row},
-        y + at.by_token + first * at.token_row, reinterpret_cast<const Bf16*>(block.scores),
-        v + at.by_head);
+        {.m = block.rows, .n = dim, .k = block.keys, .lda = block.keys, .ldb = dim, .ldc = dim},
+        scratch.out, reinterpret_cast<const Bf16*>(scratch.scores), v);
+    HWY_DYNAMIC_DISPATCH(round_bf16)
+    (y + at.by_token + first * at.token_row, at.token_row, scratch.out, scratch.per_query,
+     block.rows, dim);
   }
 }
 
-struct BackwardBf16 {
-  Bf16* dq;
-  Bf16* dk;
-  Bf16* dv;
-  const Bf16* dy;
-  const Bf16* y;
+/// What backward needs of one pair; q, k, v, dy dense.
+struct BackwardPair {
+  Bf16 *dq, *dk, *dv;
+  const Bf16 *q, *k, *v, *dy;
+  const Bf16 *given_dy, *given_y;  // rows of all heads
   const float* lse;
-  const Bf16* q;
-  const Bf16* k;
-  const Bf16* v;
+  std::int64_t token_row;
 };
 
-void backward_block(const BackwardBf16& p, const Heads& s, const Gemm& gemm,
-                    const ScratchBf16& scratch, const PairAt& at, const QueryBlock& block) {
-  const std::int64_t dim = s.head_dim, row = padded(s.tokens);
-  const std::int64_t keys = s.causal ? block.first + block.rows : s.tokens;
-  const std::int64_t query = at.by_head + block.first * dim;
-  const std::int64_t out = at.by_token + block.first * at.token_row;
-  GemmShape scores{.m = block.rows,
-                   .n = keys,
-                   .k = dim,
-                   .transpose_b = true,
-                   .lda = dim,
-                   .ldb = dim,
-                   .ldc = row};
-  gemm.serial(scores, block.scores, p.q + query, p.k + at.by_head);
-  scores.lda = at.token_row;
-  gemm.serial(scores, block.d_scores, p.dy + out, p.v + at.by_head);
+/// Scores lie [keys, queries]: lse is known, so no row has to be summed, and dv and dk are products
+/// of what is stored in order.
+void backward_block(const BackwardPair& p, const Heads& s, const Gemm& gemm,
+                    const ScratchBf16& scratch, const QueryBlock& block) {
+  const std::int64_t dim = s.head_dim, columns = whole(block.rows), first = block.first;
+  const GemmShape across{.m = block.keys,
+                         .n = columns,
+                         .k = dim,
+                         .transpose_b = true,
+                         .lda = dim,
+                         .ldb = dim,
+                         .ldc = columns};
+  gemm.serial(across, scratch.scores, p.k, p.q + first * dim);
+  gemm.serial(across, scratch.d_scores, p.v, p.dy + first * dim);
+  float *lse = scratch.per_query, *delta = scratch.per_query + columns;
+  constexpr float kNone = 1e30F;  // probability 0 for queries that are not there
+  std::fill_n(std::copy_n(p.lse + first, block.rows, lse), columns - block.rows, kNone);
+  HWY_DYNAMIC_DISPATCH(dots_bf16)
+  (delta, p.given_dy + first * p.token_row, p.given_y + first * p.token_row, p.token_row,
+   block.rows, dim);
+  std::fill_n(delta + block.rows, columns - block.rows, 0.0F);
   HWY_DYNAMIC_DISPATCH(gradient_bf16)
-  (block, p.dy + out, p.y + out, at.token_row, p.lse + at.first_token + block.first, s);
-  const auto* probabilities = reinterpret_cast<const Bf16*>(block.scores);
-  const auto* d_scores = reinterpret_cast<const Bf16*>(block.d_scores);
-  gemm.serial({.m = block.rows, .n = dim, .k = keys, .lda = 2 * row, .ldb = dim, .ldc = dim},
-              p.dq + query, d_scores, p.k + at.by_head);
-  GemmShape sums{.m = keys,
+  (scratch.scores, scratch.d_scores, lse, delta, block, columns, s);
+  const auto* probabilities = reinterpret_cast<const Bf16*>(scratch.scores);
+  const auto* d_scores = reinterpret_cast<const Bf16*>(scratch.d_scores);
+  gemm.serial({.m = columns,
+               .n = dim,
+               .k = block.keys,
+               .transpose_a = true,
+               .lda = columns,
+               .ldb = dim,
+               .ldc = dim},
+              scratch.out, d_scores, p.k);
+  HWY_DYNAMIC_DISPATCH(round_bf16)(p.dq + first * dim, dim, scratch.out, nullptr, block.rows, dim);
+  GemmShape sums{.m = s.causal ? first + block.rows : s.tokens,
                  .n = dim,
-                 .k = block.rows,
-                 .transpose_a = true,
-                 .lda = 2 * row,
-                 .ldb = at.token_row,
+                 .k = columns,
+                 .lda = columns,
+                 .ldb = dim,
                  .ldc = dim};
   if (block.rows == s.tokens) {
-    gemm.serial(sums, p.dv + at.by_head, probabilities, p.dy + out);
-    sums.ldb = dim;
-    gemm.serial(sums, p.dk + at.by_head, d_scores, p.q + query);
-    return;
+    gemm.serial(sums, p.dv, probabilities, p.dy);
+    gemm.serial(sums, p.dk, d_scores, p.q);
+  } else {
+    sums.beta = 1;
+    gemm.serial(sums, scratch.dv, probabilities, p.dy + first * dim);
+    gemm.serial(sums, scratch.dk, d_scores, p.q + first * dim);
   }
-  sums.beta = 1;
-  gemm.serial(sums, scratch.dv, probabilities, p.dy + out);
-  sums.ldb = dim;
-  gemm.serial(sums, scratch.dk, d_scores, p.q + query);
 }
 
 }  // namespace
@@ -193,20 +233,29 @@ void attention_backward<Bf16>(Bf16* dq, Bf16* dk, Bf16* dv, const Bf16* dy, cons
                               const float* lse, const Bf16* q, const Bf16* k, const Bf16* v,
                               const Heads& heads, const Gemm& gemm, void* scratch, Rows pairs) {
   const ScratchBf16 arrays(heads, scratch);
-  const BackwardBf16 p{dq, dk, dv, dy, y, lse, q, k, v};
-  const std::int64_t rows = block_rows(heads), all = heads.tokens * heads.head_dim;
+  const std::int64_t rows = most_rows(heads), dim = heads.head_dim, all = heads.tokens * dim;
   for (std::int64_t pair = pairs.begin; pair < pairs.end; ++pair) {
     const PairAt at(heads, pair);
+    const BackwardPair p{.dq = dq + at.by_head,
+                         .dk = dk + at.by_head,
+                         .dv = dv + at.by_head,
+                         .q = dense(arrays.copies[0], q + at.by_head, dim, heads),
+                         .k = dense(arrays.copies[1], k + at.by_head, dim, heads),
+                         .v = dense(arrays.copies[2], v + at.by_head, dim, heads),
+                         .dy = dense(arrays.copies[3], dy + at.by_token, at.token_row, heads),
+                         .given_dy = dy + at.by_token,
+                         .given_y = y + at.by_token,
+                         .lse = lse + at.first_token,
+                         .token_row = at.token_row};
     if (rows < heads.tokens) {
       std::fill_n(arrays.dk, all, 0.0F);
       std::fill_n(arrays.dv, all, 0.0F);
     }
     for (std::int64_t first = 0; first < heads.tokens; first += rows)
-      backward_block(p, heads, gemm, arrays, at,
-                     {first, std::min(rows, heads.tokens - first), arrays.scores, arrays.d_scores});
+      backward_block(p, heads, gemm, arrays, block_at(heads, first));
     if (rows < heads.tokens) {
-      HWY_DYNAMIC_DISPATCH(round_bf16)(dk + at.by_head, arrays.dk, all);
-      HWY_DYNAMIC_DISPATCH(round_bf16)(dv + at.by_head, arrays.dv, all);
+      HWY_DYNAMIC_DISPATCH(round_bf16)(p.dk, dim, arrays.dk, nullptr, heads.tokens, dim);
+      HWY_DYNAMIC_DISPATCH(round_bf16)(p.dv, dim, arrays.dv, nullptr, heads.tokens, dim);
     }
   }
 }

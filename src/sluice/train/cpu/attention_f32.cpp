@@ -154,8 +154,8 @@ void forward_pair(const ForwardF32& p, const Heads& s, const ScratchF32& scratch
                      .first_row = first});
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t count = s.causal ? first + i + 1 : s.tokens;
-      const RowSums sums =
-          exp_row(scratch.scores + i * keys_row, count, zero_end(s, count), s.scale);
+      float* scores = scratch.scores + i * keys_row;
+      const RowSums sums = exp_row(scores, scores, count, zero_end(s, count), s.scale);
       p.lse[at.first_token + first + i] = sums.lse;
       scratch.d_scores[i] = sums.inverse;
     }
@@ -204,7 +204,7 @@ void gradient_block(const BackwardF32& p, const Heads& s, const ScratchF32& scra
     float* scores = scratch.scores + i * keys_row;
     float* d_scores = scratch.d_scores + i * keys_row;
     const std::int64_t count = s.causal ? first + i + 1 : s.tokens, row = out + i * at.token_row;
-    gradient_row(scores, d_scores, scores, d_scores, count, zero_end(s, count), s.scale,
+    gradient_row(scores, d_scores, count, zero_end(s, count), s.scale,
                  p.lse[at.first_token + first + i], dot_row(p.dy + row, p.y + row, dim));
   }
 }

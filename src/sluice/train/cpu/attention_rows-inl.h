@@ -30,8 +30,11 @@ struct RowSums {
   float inverse;  // 1 / Σ of what the row now holds
 };
 
-/// row = exp(scale · (row − its maximum)), not yet divided by its sum. scale > 0.
-HWY_INLINE RowSums exp_row(float* row, std::int64_t keys, std::int64_t end, float scale) {
+/// to = exp(scale · (row − its maximum)), not yet divided by its sum. scale > 0. `to` may be the
+/// row or, as Bf16, lie before its end: what is written was read.
+template <class To>
+HWY_INLINE RowSums exp_row(To* to, const float* row, std::int64_t keys, std::int64_t end,
+                           float scale) {
   const F f;
   const std::int64_t step = lanes();
   const V lowest = hn::Set(f, hwy::LowestValue<float>());
@@ -49,51 +52,69 @@ HWY_INLINE RowSums exp_row(float* row, std::int64_t keys, std::int64_t end, floa
   for (i = 0; i + 2 * step <= keys; i += 2 * step) {
     const V a = exp_of(hn::MulSub(load(row + i), factor, offset));
     const V b = exp_of(hn::MulSub(load(row + i + step), factor, offset));
-    store(a, row + i);
-    store(b, row + i + step);
+    store(a, to + i);
+    store(b, to + i + step);
     sum = hn::Add(sum, a);
     sum_other = hn::Add(sum_other, b);
   }
   for (; i < end; i += step) {
     const V a = first_or(keys - i, exp_of(hn::MulSub(load(row + i), factor, offset)), hn::Zero(f));
-    store(a, row + i);
+    store(a, to + i);
     sum = hn::Add(sum, a);
   }
   const float total = sum_of(hn::Add(sum, sum_other));
   return {maximum + std::log(total), 1.0F / total};
 }
 
-/// to = row · factor. `to` may be the row itself, also as Bf16: its front half.
+/// to = row · factor. `to` may be the row.
 template <class To>
-HWY_INLINE void scale_row(To* to, const float* row, std::int64_t end, float factor) {
+HWY_INLINE void scale_row(To* to, const float* row, std::int64_t count, float factor) {
   const V all = hn::Set(F(), factor);
   const std::int64_t step = lanes();
-  for (std::int64_t i = 0; i < end; i += step)
+  std::int64_t i = 0;
+  for (; i + step <= count; i += step)
     store(hn::Mul(load(row + i), all), to + i);
+  if (i < count) store_part(hn::Mul(load_part(row + i, count - i), all), to + i, count - i);
 }
 
 /// From scores and d_probabilities to probabilities p and d_scores = p · (d_probabilities − delta)
-/// · scale; each may be written over what it comes from, also as Bf16.
-template <class To>
-HWY_INLINE void gradient_row(To* p, To* d_scores, const float* scores, const float* d_p,
-                             std::int64_t keys, std::int64_t end, float scale, float lse,
-                             float delta) {
+/// · scale, each written over what it comes from.
+HWY_INLINE void gradient_row(float* p, float* d_p, std::int64_t keys, std::int64_t end, float scale,
+                             float lse, float delta) {
   const F f;
   const std::int64_t step = lanes();
   const V factor = hn::Set(f, scale), offset = hn::Set(f, lse), minus = hn::Set(f, delta);
   std::int64_t i = 0;
   for (; i + step <= keys; i += step) {
-    const V a = exp_of(hn::MulSub(load(scores + i), factor, offset));
-    const V d = hn::Mul(hn::Mul(a, factor), hn::Sub(load(d_p + i), minus));
+    const V a = exp_of(hn::MulSub(load(p + i), factor, offset));
+    store(hn::Mul(hn::Mul(a, factor), hn::Sub(load(d_p + i), minus)), d_p + i);
     store(a, p + i);
-    store(d, d_scores + i);
   }
   for (; i < end; i += step) {
     const V zero = hn::Zero(f);
-    const V a = first_or(keys - i, exp_of(hn::MulSub(load(scores + i), factor, offset)), zero);
+    const V a = first_or(keys - i, exp_of(hn::MulSub(load(p + i), factor, offset)), zero);
     const V d = hn::Mul(hn::Mul(a, factor), hn::Sub(load(d_p + i), minus));
+    store(first_or(keys - i, d, zero), d_p + i);
     store(a, p + i);
-    store(first_or(keys - i, d, zero), d_scores + i);
+  }
+}
+
+/// The same for a row that holds one key and all queries, each with its lse and delta: `count`, a
+/// multiple of 16, of which those before `first` do not see the key. p and d_scores, in Bf16, may
+/// lie before the end of the rows they come from.
+HWY_INLINE void gradient_column(Bf16* p, Bf16* d_scores, const float* scores, const float* d_p,
+                                std::int64_t first, std::int64_t count, float scale,
+                                const float* lse, const float* delta) {
+  const F f;
+  const std::int64_t step = lanes();
+  const V factor = hn::Set(f, scale), zero = hn::Zero(f);
+  for (std::int64_t i = 0; i < count; i += step) {
+    V a = exp_of(hn::MulSub(load(scores + i), factor, load(lse + i)));
+    if (i < first) a = first_or(first - i, zero, a);
+    V d = hn::Mul(hn::Mul(a, factor), hn::Sub(load(d_p + i), load(delta + i)));
+    if (i < first) d = first_or(first - i, zero, d);
+    store(a, p + i);
+    store(d, d_scores + i);
   }
 }
 

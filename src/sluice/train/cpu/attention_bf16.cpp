@@ -38,9 +38,10 @@ void exp_bf16(float* scores, float* lse, float* inverse, const QueryBlock& block
     const std::int64_t keys = s.causal ? block.first + i + 1 : s.tokens;
     const RowSums sums =
         exp_row(p + i * block.keys, scores + i * block.keys, keys, block.keys, s.scale);
-    lse[i] = sums.lse;
-    inverse[i] = sums.inverse;
+    lse[i] = sums.maximum;
+    inverse[i] = sums.total;
   }
+  finish_rows(lse, inverse, block.rows);
 }
 
 /// to = from · factor, row by row; factor null: 1.

@@ -156,9 +156,10 @@ void forward_pair(const ForwardF32& p, const Heads& s, const ScratchF32& scratch
       const std::int64_t count = s.causal ? first + i + 1 : s.tokens;
       float* scores = scratch.scores + i * keys_row;
       const RowSums sums = exp_row(scores, scores, count, zero_end(s, count), s.scale);
-      p.lse[at.first_token + first + i] = sums.lse;
-      scratch.d_scores[i] = sums.inverse;
+      p.lse[at.first_token + first + i] = sums.maximum;
+      scratch.d_scores[i] = sums.total;
     }
+    finish_rows(p.lse + at.first_token + first, scratch.d_scores, rows);
     float* out = y.data + first * y.row;
     multiply<false>({.c = out,
                      .c_row = y.row,

@@ -9,8 +9,9 @@
 
 #include "sluice/train/cpu/vectors-inl.h"
 
+#include <hwy/contrib/math/math-inl.h>
+
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
@@ -26,8 +27,8 @@ HWY_INLINE V first_or(std::int64_t count, V value, V other) {
 }
 
 struct RowSums {
-  float lse;      // log Σ exp(scale · score)
-  float inverse;  // 1 / Σ of what the row now holds
+  float maximum;  // of scale · score
+  float total;    // Σ exp(scale · score − maximum)
 };
 
 /// to = exp(scale · (row − its maximum)), not yet divided by its sum. scale > 0. `to` may be the
@@ -57,13 +58,30 @@ HWY_INLINE RowSums exp_row(To* to, const float* row, std::int64_t keys, std::int
     sum = hn::Add(sum, a);
     sum_other = hn::Add(sum_other, b);
   }
-  for (; i < end; i += step) {
+  for (; i < keys; i += step) {
     const V a = first_or(keys - i, exp_of(hn::MulSub(load(row + i), factor, offset)), hn::Zero(f));
     store(a, to + i);
     sum = hn::Add(sum, a);
   }
-  const float total = sum_of(hn::Add(sum, sum_other));
-  return {maximum + std::log(total), 1.0F / total};
+  for (; i < end; i += step)
+    store(hn::Zero(f), to + i);
+  return {maximum, sum_of(hn::Add(sum, sum_other))};
+}
+
+/// From maximum and total of each row to lse = maximum + log(total) and 1 / total, in their places.
+HWY_INLINE void finish_rows(float* maximum, float* total, std::int64_t rows) {
+  const F f;
+  const std::int64_t step = lanes();
+  std::int64_t i = 0;
+  for (; i + step <= rows; i += step) {
+    const V sum = load(total + i);
+    store(hn::Add(load(maximum + i), hn::Log(f, sum)), maximum + i);
+    store(hn::Div(hn::Set(f, 1.0F), sum), total + i);
+  }
+  if (i == rows) return;
+  const V sum = load_part(total + i, rows - i);
+  store_part(hn::Add(load_part(maximum + i, rows - i), hn::Log(f, sum)), maximum + i, rows - i);
+  store_part(hn::Div(hn::Set(f, 1.0F), sum), total + i, rows - i);
 }
 
 /// to = row · factor. `to` may be the row.
@@ -90,12 +108,16 @@ HWY_INLINE void gradient_row(float* p, float* d_p, std::int64_t keys, std::int64
     store(hn::Mul(hn::Mul(a, factor), hn::Sub(load(d_p + i), minus)), d_p + i);
     store(a, p + i);
   }
-  for (; i < end; i += step) {
-    const V zero = hn::Zero(f);
+  const V zero = hn::Zero(f);
+  for (; i < keys; i += step) {
     const V a = first_or(keys - i, exp_of(hn::MulSub(load(p + i), factor, offset)), zero);
     const V d = hn::Mul(hn::Mul(a, factor), hn::Sub(load(d_p + i), minus));
     store(first_or(keys - i, d, zero), d_p + i);
     store(a, p + i);
+  }
+  for (; i < end; i += step) {
+    store(zero, p + i);
+    store(zero, d_p + i);
   }
 }
 
@@ -108,7 +130,12 @@ HWY_INLINE void gradient_column(Bf16* p, Bf16* d_scores, const float* scores, co
   const F f;
   const std::int64_t step = lanes();
   const V factor = hn::Set(f, scale), zero = hn::Zero(f);
-  for (std::int64_t i = 0; i < count; i += step) {
+  std::int64_t i = 0;
+  for (; i + step <= std::min(first, count); i += step) {
+    store(zero, p + i);
+    store(zero, d_scores + i);
+  }
+  for (; i < count; i += step) {
     V a = exp_of(hn::MulSub(load(scores + i), factor, load(lse + i)));
     if (i < first) a = first_or(first - i, zero, a);
     V d = hn::Mul(hn::Mul(a, factor), hn::Sub(load(d_p + i), load(delta + i)));

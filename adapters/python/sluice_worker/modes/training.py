@@ -119,7 +119,8 @@ class Training:
     def measure(self, passes, warmup_ms, warmup_limit_ms):
         reset_peak()
         warm_until, warmup = time.monotonic_ns() + warmup_ms * 1e6, 0
-        while warmup < self.warmup_steps or time.monotonic_ns() < warm_until:
+        least = max(self.warmup_steps, 1 if warmup_ms > 0 else 0)  # one at least after a stop
+        while warmup < least or time.monotonic_ns() < warm_until:
             self.step()
             warmup += 1
         self.warmup_steps = 0  # only before the first sample

@@ -12,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/image/support.h"
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string>
 #include <unistd.h>
@@ -149,6 +151,47 @@ TEST_F(Dataset, MakesContinuesAndExtends) {
   made = make_photo_dataset(options);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->written, 2U) << "a larger count extends";
+}
+
+TEST_F(Dataset, ClassesAreFoldersOfTheirTint) {
+  auto options = make_options(7);
+  options.classes = 3;
+  auto made = make_photo_dataset(options);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->written, 7U);
+  const auto names = list_images(options.folder);
+  ASSERT_TRUE(names);
+  EXPECT_THAT(*names, ElementsAre("class-000/rgb-000000.jpg", "class-000/rgb-000003.jpg",
+                                  "class-000/rgb-000006.jpg", "class-001/rgb-000001.jpg",
+                                  "class-001/rgb-000004.jpg", "class-002/rgb-000002.jpg",
+                                  "class-002/rgb-000005.jpg"));
+  const auto info = inspect_dataset(options.folder, {});
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->hash, made->hash);
+  for (const std::string& name : *names) {  // red, green and blue are the hues of three classes
+    const auto bytes = read_binary_file(options.folder / name);
+    ASSERT_TRUE(bytes);
+    Image photo;
+    ASSERT_TRUE(decode_jpeg(photo, *bytes));
+    const auto pixels = photo.view<std::uint8_t>();
+    std::array<double, 3> sums{};
+    for (int y = 0; y < pixels.height(); ++y)
+      for (int x = 0; x < pixels.width(); ++x)
+        for (int c = 0; c < 3; ++c)
+          sums[static_cast<std::size_t>(c)] += pixels.at(x, y, c);
+    const auto strongest = std::max_element(sums.begin(), sums.end()) - sums.begin();
+    EXPECT_EQ(std::to_string(strongest), name.substr(8, 1)) << name;
+  }
+  EXPECT_EQ(make_photo_dataset(options)->written, 0U) << "idempotent";
+  options.classes = 2;
+  EXPECT_FALSE(make_photo_dataset(options)) << "made with other parameters";
+  options.force = true;
+  ASSERT_TRUE(make_photo_dataset(options));
+  EXPECT_EQ(list_images(options.folder)->size(), 7U) << "nothing of the earlier set is left";
+  options.classes = 1;
+  const auto refused = make_photo_dataset(options);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("--classes 1: 2 to 1000"));
 }
 
 TEST_F(Dataset, RefusesFoldersItDidNotMake) {

@@ -244,10 +244,16 @@ void add_make(CLI::App& data, Context& context) {
   make_app->add_option("--bytes", args->bytes, "of each file of kind arrays")
       ->type_name("N")
       ->capture_default_str();
+  make_app
+      ->add_option("--classes", args->options.classes,
+                   "of kind rgb: a folder and a tint for each of so many classes, to train on")
+      ->type_name("N")
+      ->check(CLI::Range(2, image::kMaxClasses));
   make_app->add_flag("--force", args->options.force,
                      "write into a folder that holds something else");
   add_examples(*make_app,
                {"sluice data make --kind rgb --count 256 --out photos --seed 0",
+                "sluice data make --kind rgb --count 256 --classes 4 --out labelled",
                 "sluice data make --kind video --count 50 --out clips",
                 "sluice data make --kind arrays --count 10000 --bytes 20480 --out arrays"});
 }

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 #include <vector>
@@ -32,11 +33,31 @@ constexpr const char* kManifest = "dataset.json";
 constexpr int kGenerator = 1;  // raised when the same seed gives other bytes
 
 Json parameters(const PhotoDatasetOptions& options) {
-  return {{"kind", to_string(options.kind)},
-          {"generator", kGenerator},
-          {"seed", options.seed},
-          {"width", options.width},
-          {"height", options.height}};
+  Json json = {{"kind", to_string(options.kind)},
+               {"generator", kGenerator},
+               {"seed", options.seed},
+               {"width", options.width},
+               {"height", options.height}};
+  if (options.classes > 0) json["classes"] = options.classes;
+  return json;
+}
+
+/// Three eighths of the colour of class `label`, one of `classes` hues of full saturation.
+void tint(Image& photo, int label, int classes) {
+  const int hue = 1536 * label / classes;  // 256 steps from one corner of the circle to the next
+  std::array<int, 3> colour{};
+  for (int c = 0; c < 3; ++c) {
+    const int away = std::abs((hue - 512 * c + 2304) % 1536 - 768);  // from the primary, 0 to 768
+    colour[static_cast<std::size_t>(c)] = std::clamp(512 - away, 0, 255);
+  }
+  const auto pixels = photo.span<std::uint8_t>();
+  for (int y = 0; y < pixels.height(); ++y)
+    for (int x = 0; x < pixels.width(); ++x)
+      for (int c = 0; c < 3; ++c) {
+        std::uint8_t& value = pixels.at(x, y, c);
+        value = static_cast<std::uint8_t>(
+            (5 * value + 3 * colour[static_cast<std::size_t>(c)] + 4) / 8);
+      }
 }
 
 Status check(const PhotoDatasetOptions& options) {
@@ -51,6 +72,10 @@ Status check(const PhotoDatasetOptions& options) {
                options.height > 16384))
     return Error{Errc::usage, fmt::format("--width {} --height {}: 16 to 16384 is accepted",
                                           options.width, options.height)};
+  if (options.classes != 0 &&
+      (options.kind != MadeKind::rgb || options.classes < 2 || options.classes > kMaxClasses))
+    return Error{Errc::usage, fmt::format("--classes {}: 2 to {} are accepted, with --kind rgb",
+                                          options.classes, kMaxClasses)};
   if (options.kind == MadeKind::video) {
     if (options.width % 2 != 0 || options.height % 2 != 0 || options.width > 4096 ||
         options.height > 4096)
@@ -67,16 +92,22 @@ Status check(const PhotoDatasetOptions& options) {
 struct Earlier {
   int count = 0;
   MadeKind kind = MadeKind::rgb;
+  int classes = 0;
 };
+
+int whole_number(const Json& json, const char* key, int most) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number_integer()) return 0;
+  return static_cast<int>(std::clamp<std::int64_t>(found->get<std::int64_t>(), 0, most));
+}
 
 Earlier earlier_of(const Json& manifest, MadeKind wanted) {
   Earlier earlier;
   earlier.kind = wanted;
-  if (const auto count = manifest.find("count");
-      count != manifest.end() && count->is_number_integer())
-    earlier.count =
-        static_cast<int>(std::clamp<std::int64_t>(count->get<std::int64_t>(), 0, kMaxPhotos));
-  const Json kind = manifest.value("parameters", Json::object()).value("kind", Json());
+  earlier.count = whole_number(manifest, "count", kMaxPhotos);
+  const Json made_with = manifest.value("parameters", Json::object());
+  earlier.classes = whole_number(made_with, "classes", kMaxClasses);
+  const Json kind = made_with.value("kind", Json());
   for (const MadeKind known : {MadeKind::rgb, MadeKind::nine_channels, MadeKind::video})
     if (kind == to_string(known)) earlier.kind = known;
   return earlier;
@@ -141,8 +172,13 @@ class Maker {
       spec.width = options.width;
       spec.height = options.height;
     }
-    if (options.kind == MadeKind::rgb) return photos_.make_jpeg(bytes, options.seed, i, spec);
+    if (options.kind == MadeKind::rgb && options.classes == 0)
+      return photos_.make_jpeg(bytes, options.seed, i, spec);
     SLUICE_CHECK(photos_.make(photo_, options.seed, i, spec));
+    if (options.kind == MadeKind::rgb) {
+      tint(photo_, index % options.classes, options.classes);
+      return encode_jpeg(bytes, photo_.view<std::uint8_t>(), {.quality = spec.quality});
+    }
     SLUICE_CHECK(stack());
     return encode_npy(bytes, stacked_.view<std::uint8_t>());
   }
@@ -200,11 +236,30 @@ struct Slot {
 
 /// Only with force: files of another set that the new one does not replace.
 void remove_earlier(const PhotoDatasetOptions& options, const Earlier& earlier) {
-  const int kept = earlier.kind == options.kind ? options.count : 0;
-  for (int i = kept; i < earlier.count; ++i) {
+  const bool same = earlier.kind == options.kind && earlier.classes == options.classes;
+  for (int i = same ? options.count : 0; i < earlier.count; ++i) {
     std::error_code code;
-    fs::remove(options.folder / made_name(earlier.kind, i), code);
+    fs::remove(options.folder / made_name(earlier.kind, i, earlier.classes), code);
   }
+}
+
+Status create_class_folders(const PhotoDatasetOptions& options) {
+  for (int label = 0; label < std::min(options.classes, options.count); ++label)
+    SLUICE_CHECK(create_folders(
+        options.folder / fs::path(made_name(options.kind, label, options.classes)).parent_path()));
+  return ok;
+}
+
+/// Class by class, which is the order of their names and not that in which they were made.
+Result<std::string> hash_by_class(const PhotoDatasetOptions& options) {
+  DatasetHash hash;
+  for (int label = 0; label < options.classes; ++label)
+    for (int i = label; i < options.count; i += options.classes) {
+      const std::string name = made_name(options.kind, i, options.classes);
+      SLUICE_TRY(const auto bytes, read_binary_file(options.folder / name));
+      hash.add(name, bytes);
+    }
+  return hash.hex();
 }
 
 }  // namespace
@@ -214,16 +269,18 @@ const char* to_string(MadeKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::string made_name(MadeKind kind, int index) {
+std::string made_name(MadeKind kind, int index, int classes) {
   constexpr std::array kSuffixes = {"jpg", "npy", "mp4"};
-  return fmt::format("{}-{:06}.{}", to_string(kind), index,
-                     kSuffixes[static_cast<std::size_t>(kind)]);
+  return fmt::format("{}{}-{:06}.{}",
+                     classes > 0 ? fmt::format("class-{:03}/", index % classes) : "",
+                     to_string(kind), index, kSuffixes[static_cast<std::size_t>(kind)]);
 }
 
 Result<PhotoDataset> make_photo_dataset(const PhotoDatasetOptions& options, Progress& progress) {
   SLUICE_CHECK(check(options));
   SLUICE_TRY(const Earlier earlier, check_folder(options));
   SLUICE_CHECK(create_folders(options.folder));
+  SLUICE_CHECK(create_class_folders(options));
   SLUICE_CHECK(write_manifest(options, std::max(earlier.count, options.count), nullptr));
 
   ThreadPool pool(usable_cores());
@@ -245,7 +302,8 @@ Result<PhotoDataset> make_photo_dataset(const PhotoDatasetOptions& options, Prog
       slot.outcome = makers[worker].make(slot.bytes, slot.frames, options, index);
       bool wrote = false;
       if (slot.outcome)
-        slot.outcome = put(wrote, options.folder / made_name(options.kind, index), slot.bytes);
+        slot.outcome = put(wrote, options.folder / made_name(options.kind, index, options.classes),
+                           slot.bytes);
       if (wrote && slot.outcome) ++written;
       bar.add();
     });
@@ -259,6 +317,9 @@ Result<PhotoDataset> make_photo_dataset(const PhotoDatasetOptions& options, Prog
   }
   remove_earlier(options, earlier);
   made.hash = hash.hex();
+  if (options.classes > 0) {
+    SLUICE_TRY(made.hash, hash_by_class(options));
+  }
   if (video) made.frames_hash = frames.hex();
   made.count = static_cast<std::uint64_t>(options.count);
   made.written = written;

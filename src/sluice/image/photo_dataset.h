@@ -27,8 +27,10 @@ struct PhotoDatasetOptions {
   int height = 0;
   bool force = false;  // write into a folder that holds something else
   MadeKind kind = MadeKind::rgb;
+  int classes = 0;  // rgb only, 2 to kMaxClasses: file i lies in the folder of class i % classes
 };
 inline constexpr int kMaxPhotos = 1'000'000;
+inline constexpr int kMaxClasses = 1000;
 
 struct PhotoDataset {
   std::string hash;         // as inspect_media gives for the folder
@@ -43,11 +45,11 @@ struct PhotoDataset {
 /// continued by the same command; a larger count extends the folder. A folder that holds other
 /// data, or was made with other parameters, is refused without `force`. Photographs are the same
 /// bytes on any machine; of clips the frames are, while the files may differ between versions of
-/// x264.
+/// x264. With classes every photograph has the tint of its class: something to learn.
 Result<PhotoDataset> make_photo_dataset(const PhotoDatasetOptions& options,
                                         Progress& progress = Progress::silent());
 
-/// "rgb-000012.jpg".
-std::string made_name(MadeKind kind, int index);
+/// "rgb-000012.jpg", or "class-000/rgb-000012.jpg" with classes.
+std::string made_name(MadeKind kind, int index, int classes = 0);
 
 }  // namespace sluice::image

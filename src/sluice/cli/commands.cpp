@@ -13,6 +13,8 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_peers(root, context);
   add_bench(root, context);
   add_benchmark_dataloader(root, context);
+  add_train(root, context);
+  add_learn_model(root, context);
   add_tune(root, context);
   add_flops(root, context);
   add_plan(root, context);

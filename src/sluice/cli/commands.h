@@ -32,6 +32,8 @@ void add_ratio(CLI::App& root, Context& context);
 void add_run(CLI::App& root, Context& context);
 void add_publish(CLI::App& root, Context& context);
 void add_quick(CLI::App& root, Context& context);
+void add_train(CLI::App& root, Context& context);
+void add_learn_model(CLI::App& root, Context& context);
 void add_tune(CLI::App& root, Context& context);
 void add_validate(CLI::App& root, Context& context);
 void add_worker(CLI::App& root, Context& context);

@@ -1,0 +1,149 @@
+// sluice/cli/train.cpp - `sluice train`: a model learns from images; `learn-model` is the same.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/train.h"
+
+#include "sluice/cli/commands.h"
+#include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
+
+#include <fmt/format.h>
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kMost = 1'000'000'000;
+
+Error usage(std::string text) {
+  return Error{Errc::usage, std::move(text)};
+}
+
+Status check(const TrainFlags& flags) {
+  if (flags.resume && flags.checkpoint_dir.empty())
+    return usage("--resume: needs the --checkpoint-dir of the run that is continued");
+  if (!flags.val_input.empty() && flags.val_split)
+    return usage("--val-input and --val-split: give one of them");
+  if (flags.loader.bundling)
+    return usage(
+        "--enable-bundling: is for bench dataloader; `sluice data bundle` packs the samples, and "
+        "--input takes the bundles");
+  if (flags.validate.empty() && (!flags.expect.empty() || !flags.record.empty()))
+    return usage(fmt::format("{}: needs --validate CHECKPOINT",
+                             flags.expect.empty() ? "--record" : "--expect"));
+  if (!flags.validate.empty() && (flags.resume || !flags.checkpoint_dir.empty()))
+    return usage("--validate: trains nothing; --resume and --checkpoint-dir do not go with it");
+  if (flags.warmup_epochs > flags.epochs)
+    return usage(fmt::format("--warmup-epochs {:g}: at most the {} of --epochs is accepted",
+                             flags.warmup_epochs, flags.epochs));
+  return ok;
+}
+
+void add_flags(CLI::App& command, TrainFlags& flags) {
+  add_training_flags(command, flags.training);
+  add_loader_flags(command, flags.loader);
+  command.add_flag("--skip-errors", flags.skip_errors,
+                   "replace samples that cannot be decoded, count them");
+  command.add_option("--epochs,--epoch", flags.epochs, "times through the training data")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--warmup-epochs", flags.warmup_epochs, "linear rise of the learning rate")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command
+      .add_option("--val-every", flags.val_every, "validate after so many epochs, and at the end")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command
+      .add_option("--val-input", flags.val_input,
+                  "validation images; default: DIR/val beside DIR/train")
+      ->type_name("DIR");
+  command
+      .add_option("--val-split", flags.val_split,
+                  "share of every class held back without validation images (0.1); 0: none")
+      ->check(CLI::Range(0.0, 0.9));
+  command.add_option("--mixup", flags.mixup, "mix pairs of images, Beta(A, A); 0: off")
+      ->type_name("A")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command.add_option("--cutmix", flags.cutmix, "paste a part of one into another; 0: off")
+      ->type_name("A")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command
+      .add_option("--checkpoint-dir", flags.checkpoint_dir,
+                  "where last.safetensors and best.safetensors go; default: checkpoints in --out")
+      ->type_name("DIR");
+  command
+      .add_option("--checkpoint-every", flags.checkpoint_every,
+                  "also after so many steps; 0: after epochs only")
+      ->check(CLI::Range(0, kMost))
+      ->capture_default_str();
+  command.add_flag("--resume", flags.resume, "go on from the last checkpoint, bit for bit");
+  command.add_option("--validate", flags.validate, "train nothing: evaluate this on --input")
+      ->type_name("CHECKPOINT");
+  command.add_option("--expect", flags.expect, "with --validate: exit 1 unless it gives this")
+      ->type_name("FILE");
+  command.add_option("--record", flags.record, "with --validate: write a file for --expect")
+      ->type_name("FILE");
+}
+
+void add_as(CLI::App& root, Context& context, const std::string& name,
+            const std::string& description) {
+  auto flags = std::make_shared<TrainFlags>();
+  CLI::App* command =
+      add_command(root, context, name, description, [flags, &context]() -> Result<ExitCode> {
+        SLUICE_CHECK(check(*flags));
+        return flags->validate.empty() ? run_train(context, *flags) : run_validate(context, *flags);
+      });
+  add_flags(*command, *flags);
+  add_examples(*command,
+               {"sluice data make --kind rgb --count 256 --classes 4 --out photos",
+                "sluice train --model vit5-tiny --input photos --gpu cpu --epochs 1 --batch-size 8",
+                "sluice train --model vit5-small --input imagenet --epochs 800 --warmup-epochs 5 "
+                "--mixup 0.8 --cutmix 1 --ema --checkpoint-dir checkpoints",
+                "sluice train ... --checkpoint-dir checkpoints --resume",
+                "sluice train --model vit5-small --input imagenet/val --validate best.safetensors "
+                "--expect best.json"});
+}
+
+}  // namespace
+
+Result<TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) {
+  TrainRequest request;
+  SLUICE_TRY(request.loader, loader_request(flags.loader, usable_cores()));
+  SLUICE_TRY(request.engine, engine_config_of(flags.training, request.loader.device,
+                                              request.loader.batch_size, seed));
+  if (request.engine.model.family != train::Family::vit5)
+    return usage(
+        fmt::format("--model {}: is trained on text, and there is no loader for it yet; "
+                    "vit5 models are accepted",
+                    request.engine.model.name));
+  if (!request.engine.optimizer && flags.validate.empty())
+    return usage(fmt::format("--dtype {}: has no optimizer; fp32, bf16 and bf16-residual train",
+                             train::to_string(request.engine.regime)));
+  request.plan.epochs = static_cast<std::uint64_t>(flags.epochs);
+  request.plan.warmup_epochs = flags.warmup_epochs;
+  request.plan.val_every = static_cast<std::uint64_t>(flags.val_every);
+  request.plan.most_batches = static_cast<std::uint64_t>(request.loader.num_batches);
+  request.plan.checkpoint_every = static_cast<std::uint64_t>(flags.checkpoint_every);
+  request.plan.checkpoint_dir = flags.checkpoint_dir;
+  request.plan.mix = {flags.mixup, flags.cutmix};
+  request.engine.soft_targets = request.plan.mix.on();
+  if (request.plan.mix.on() && request.loader.batch_size % 2 != 0)
+    return usage(fmt::format("--batch-size {}: mixing takes pairs; an even number is accepted",
+                             request.loader.batch_size));
+  request.skip_errors = flags.skip_errors;
+  request.val_input = flags.val_input;
+  request.val_split = flags.val_split.value_or(request.val_split);
+  request.resume = flags.resume;
+  return request;
+}
+
+void add_train(CLI::App& root, Context& context) {
+  add_as(root, context, "train", "Train a model on images: epochs, validation, checkpoints");
+}
+
+void add_learn_model(CLI::App& root, Context& context) {
+  add_as(root, context, "learn-model", "The same as `train`");
+}
+
+}  // namespace sluice::cli

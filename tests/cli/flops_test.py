@@ -66,7 +66,8 @@ class FlopsTest(unittest.TestCase):
     def test_scaling_writes_csv_and_svg(self):
         with tempfile.TemporaryDirectory() as folder:
             got = document("--scaling", "--out", folder)
-            rows = list(csv.DictReader((Path(folder) / "flop_scaling.csv").open(encoding="utf-8")))
+            text = (Path(folder) / "flop_scaling.csv").read_text(encoding="utf-8")
+            rows = list(csv.DictReader(text.splitlines()))
             ElementTree.parse(Path(folder) / "flop_scaling.svg")
             self.assertEqual(sorted(p.name for p in Path(folder).iterdir()), ["flop_scaling.csv", "flop_scaling.svg"])
         self.assertEqual([row["grid_side"] for row in rows], ["7", "14", "16", "20", "28", "32", "56", "112"])

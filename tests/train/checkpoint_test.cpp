@@ -6,6 +6,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/rng.h"
+#include "sluice/train/bf16.h"
 #include "sluice/train/safetensors.h"
 
 #include <gmock/gmock.h>
@@ -152,6 +153,40 @@ TEST_F(Checkpoint, comes_back_bit_by_bit_and_training_goes_on_the_same) {
   train(*first, 2);
   train(*second, 2);
   EXPECT_EQ(state_of(*second), state_of(*first));
+}
+
+/// Where the CPU has no bf16 products these run as fp32 and hold all the same.
+TEST_F(Checkpoint, copies_in_bf16_follow_the_weights) {
+  EngineConfig config = config_of(toy(), 1);
+  config.regime = Regime::mixed;
+  const auto first = engine_of(config);
+  train(*first, 2);
+  ASSERT_TRUE(save_checkpoint(path_, *first, nullptr));
+  config.seed = 8;
+  const auto second = engine_of(config);
+  ASSERT_NE(state_of(*second), state_of(*first));
+  ASSERT_TRUE(load_checkpoint(path_, *second));
+  EXPECT_EQ(state_of(*second), state_of(*first));
+}
+
+TEST_F(Checkpoint, bf16_weights_take_rounded_values) {
+  const auto trained = engine_of(config_of(toy(), 1));
+  train(*trained, 2);
+  ASSERT_TRUE(save_checkpoint(path_, *trained, nullptr));
+  EngineConfig config = config_of(toy(), 2);
+  config.regime = Regime::bf16;
+  config.optimizer = false;
+  config.average = false;
+  const auto engine = engine_of(config);
+  ASSERT_TRUE(load_checkpoint(path_, *engine));
+  const bool rounded = engine->info().regime == Regime::bf16;
+  for (const Parameter& parameter : engine->program().parameters) {
+    const std::string& name = engine->program().plan.at(parameter.value).name;
+    std::vector<float> expected = *trained->read(name);
+    for (float& value : expected)
+      value = rounded ? to_float(to_bf16(value)) : value;
+    EXPECT_EQ(*engine->read(name), expected) << name;
+  }
 }
 
 TEST_F(Checkpoint, file_holds_what_the_page_says) {

@@ -149,7 +149,7 @@ Json json_of(const ModelSpec& model, const FlopsArgs& args, const Peak& peak) {
 
 std::string peak_text(const Peak& peak, const std::string& dtype) {
   if (!peak.tflops) return peak.reason + "\n";
-  return fmt::format("{} dense {} TFLOP/s{} ({}){}\n", report::significant(*peak.tflops, 6), dtype,
+  return fmt::format("{:g} dense {} TFLOP/s{} ({}){}\n", *peak.tflops, dtype,
                      peak.device.empty() ? "" : ", " + printable(peak.device), peak.source,
                      peak.assumed ? ", assumed: --device-name or --peak-tflops says another" : "");
 }

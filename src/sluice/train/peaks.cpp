@@ -58,10 +58,8 @@ double DevicePeak::tflops(PeakType type) const {
 }
 
 const std::vector<DevicePeak>& device_peaks() {
-  constexpr std::string_view kH100 =
-      "NVIDIA H100 data sheet (its tensor figures are sparse: halved)";
-  constexpr std::string_view kH200 =
-      "NVIDIA H200 data sheet (its tensor figures are sparse: halved)";
+  constexpr std::string_view kH100 = "NVIDIA H100 data sheet, halved for dense";
+  constexpr std::string_view kH200 = "NVIDIA H200 data sheet, halved for dense";
   constexpr std::string_view kAda = "NVIDIA Ada GPU architecture white paper, FP32 accumulate";
   constexpr std::string_view kAmpere = "NVIDIA GA102 GPU architecture white paper, FP32 accumulate";
   constexpr std::string_view kBlackwell =
@@ -83,7 +81,7 @@ const std::vector<DevicePeak>& device_peaks() {
       {"A10", 125, 125, 31.2, "NVIDIA A10 data sheet"},
       {"L40S", 362, 362, 91.6, "NVIDIA L40S data sheet"},
       {"L40", 181, 181, 90.5, "NVIDIA L40 data sheet"},
-      {"L4", 121, 121, 30.3, "NVIDIA L4 data sheet (its tensor figures are sparse: halved)"},
+      {"L4", 121, 121, 30.3, "NVIDIA L4 data sheet, halved for dense"},
       {"V100", 0, 112, 14, "NVIDIA V100 data sheet, PCIe"},
       {"V100 SXM2", 0, 125, 15.7, "NVIDIA V100 data sheet"},
       {"V100 SXM3", 0, 125, 15.7, "NVIDIA V100 data sheet"},

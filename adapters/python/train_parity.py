@@ -7,10 +7,11 @@
  "steps": 10,                     optimizer steps on the same batch; 0: none
  "optimizer": {...},              fields of OptimizerConfig (lamb_torch.py)
  "label_smoothing": 0.0, "threads": 1,
- "input": FOLDER,                 weights/<name>.npy; images.npy [batch, 3, h, w] or ids.npy [batch, sequence];
+ "input": FOLDER,                 weights.safetensors; images.npy [batch, 3, h, w] or ids.npy [batch, sequence];
                                   labels.npy (int32); soft_targets.npy [batch, classes] where they are used
  "output": FOLDER}                made here: logits.npy, loss.npy, gradients/<name>.npy (of the start), and after the steps
-                                  weights/<name>.npy, losses.npy, norms.npy (of the gradients, before the clip)
+                                  weights.safetensors, weights/<name>.npy, losses.npy, norms.npy (of the gradients, before
+                                  the clip)
 Everything written is float32. Prints one JSON object per request; an error is one line and exit 2.
 """
 import json
@@ -22,7 +23,7 @@ import numpy
 import torch
 
 from lamb_torch import Optimizer, OptimizerConfig
-from safetensors_file import load_weights
+from safetensors_file import load_weights, read_safetensors, write_safetensors
 from vit5_torch import ModelSpec, is_decayed, loss_of, make_model
 
 
@@ -41,7 +42,7 @@ class Run:
         self.folder, self.output = Path(request["input"]), Path(request["output"])
         self.spec = ModelSpec.read(request["model"])
         self.model = make_model(self.spec)
-        load_weights(self.model, {path.stem: read(path) for path in (self.folder / "weights").glob("*.npy")})
+        load_weights(self.model, read_safetensors(self.folder / "weights.safetensors")[0])
         self.inputs = read(self.folder / ("images.npy" if self.spec.family == "vit5" else "ids.npy"))
         self.labels = read(self.folder / "labels.npy").long()
         soft = self.folder / "soft_targets.npy"
@@ -75,6 +76,7 @@ class Run:
             optimizer.zero_grad()
         write(self.output / "losses.npy", torch.stack(losses))
         write(self.output / "norms.npy", torch.stack(norms))
+        write_safetensors(self.output / "weights.safetensors", dict(self.model.named_parameters()))
         for name, parameter in self.model.named_parameters():
             write(self.output / "weights" / f"{name}.npy", parameter)
 

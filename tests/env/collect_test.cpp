@@ -82,7 +82,7 @@ TEST(EnvironmentJson, RoundTrip) {
   nvml.cards.resize(3);
   nvml.failing = {"name:1"};
   const Json json = to_json(collect_from(server(tree, &nvml), "/data"));
-  const auto again = from_json(json, "env.json");
+  const auto again = env::from_json(json, "env.json");
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(to_json(*again).dump(), json.dump());
   EXPECT_EQ(json["schema_version"], kEnvSchemaVersion);
@@ -92,7 +92,7 @@ TEST(EnvironmentJson, RoundTrip) {
 TEST(EnvironmentJson, BadDocumentsNameTheKey) {
   const Json good = to_json(Environment{});
   const auto message = [](const Json& json) {
-    const auto result = from_json(json, "a\nb");
+    const auto result = env::from_json(json, "a\nb");
     return result ? std::string("accepted") : result.error().message;
   };
   EXPECT_EQ(message(good), "accepted");
@@ -133,7 +133,7 @@ TEST(Save, WritesOneDocumentWithTheProfile) {
   const auto json = parse_json(*text, "env.json");
   ASSERT_TRUE(json);
   EXPECT_EQ((*json)["machine_profile"], "cpu-x");
-  EXPECT_TRUE(from_json(*json, "env.json"));
+  EXPECT_TRUE(env::from_json(*json, "env.json"));
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"env.json"}));
   const auto refused = save(folder / "env.json" / "env.json", Environment{}, "cpu-x");
   ASSERT_FALSE(refused);

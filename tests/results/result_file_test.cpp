@@ -34,7 +34,7 @@ TEST(ResultFileTest, WrittenFilesReadBackTheSame) {
 
 TEST(ResultFileTest, KeepsEveryField) {
   const auto file = fixtures::peers();
-  const auto back = from_json(to_json(file), "x");
+  const auto back = results::from_json(to_json(file), "x");
   ASSERT_TRUE(back) << back.error().message;
   const auto& was = file.rows.front();
   const auto& is = back->rows.front();
@@ -107,7 +107,7 @@ TEST(ResultFileTest, NumbersThatAreNotFiniteBecomeNull) {
   file.rows[1].summary->ci95->high = HUGE_VAL;
   const auto json = to_json(file);
   EXPECT_EQ(json["rows"][0]["cv_reason"], "the value is not finite");
-  const auto back = from_json(json, "x");
+  const auto back = results::from_json(json, "x");
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_TRUE(std::isnan(back->rows[0].summary->cv));
   EXPECT_FALSE(back->rows[1].summary->ci95);
@@ -171,7 +171,7 @@ TEST(ResultFileTest, BrokenDocumentsAreNamedByKey) {
   for (const auto& breakage : kBreakages) {
     Json json = to_json(fixtures::quick());
     breakage.apply(json);
-    const auto result = from_json(json, "bad.json");
+    const auto result = results::from_json(json, "bad.json");
     ASSERT_FALSE(result) << breakage.what;
     EXPECT_THAT(result.error().message, HasSubstr(breakage.expected)) << breakage.what;
     EXPECT_THAT(result.error().message, Not(HasSubstr("\n"))) << breakage.what;
@@ -188,7 +188,7 @@ TEST(ResultFileTest, EveryKeyButReasonsIsRequired) {
       if (key == "gpu_memory" || key == "gpu_memory_reason") continue;  // read by nobody yet
       Json json = whole;
       json[pointer].erase(key);
-      EXPECT_FALSE(from_json(json, "x")) << place << " " << key;
+      EXPECT_FALSE(results::from_json(json, "x")) << place << " " << key;
     }
   }
 }
@@ -198,7 +198,7 @@ TEST(ResultFileTest, UnknownKeysAreIgnored) {
   json["later"] = 1;
   json["rows"][0]["later"] = Json::array();
   json["rows"][0]["runs"][0]["later"] = nullptr;
-  EXPECT_TRUE(from_json(json, "x"));
+  EXPECT_TRUE(results::from_json(json, "x"));
 }
 
 TEST(ResultFileTest, TruncatedFilesAreNamed) {

@@ -41,6 +41,7 @@ TEST(PolicyTest, JsonHoldsEveryKnob) {
   Policy policy;
   policy.runs = 7;
   policy.samples_per_run = 3;
+  policy.samples_per_turn = 2;
   policy.min_sample_ms = 20;
   policy.warmup_ms = 5;
   policy.warmup_limit_ms = 500;
@@ -54,7 +55,8 @@ TEST(PolicyTest, JsonHoldsEveryKnob) {
   policy.max_runs = 12;
   policy.seed = 18446744073709551615u;
   policy.cpus = {0, 1, 2, 5};
-  const Json expected = Json::parse(R"({"runs": 7, "samples_per_run": 3, "min_sample_ms": 20.0,
+  const Json expected =
+      Json::parse(R"({"runs": 7, "samples_per_run": 3, "samples_per_turn": 2, "min_sample_ms": 20.0,
     "warmup_ms": 5.0, "warmup_limit_ms": 500.0, "slow_item_s": 0.25, "step_timeout_s": 9.0,
     "single_thread_cpu_limit": 1.25, "unstable_cv": 0.5, "stop": "width", "time_budget_s": 4.0,
     "target_width": 0.125, "max_runs": 12, "seed": 18446744073709551615, "cpus": "0-2,5"})");
@@ -74,6 +76,7 @@ TEST(PolicyTest, RefusesWhatWouldNeverEndOrMeansNothing) {
       {"runs 0", [](Policy& p) { p.runs = 0; }},
       {"runs -1", [](Policy& p) { p.runs = -1; }},
       {"samples_per_run 0", [](Policy& p) { p.samples_per_run = 0; }},
+      {"samples_per_turn 0", [](Policy& p) { p.samples_per_turn = 0; }},
       {"min_sample_ms", [](Policy& p) { p.min_sample_ms = -1; }},
       {"min_sample_ms", [](Policy& p) { p.min_sample_ms = 1e300; }},
       {"warmup_ms", [](Policy& p) { p.warmup_ms = std::nan(""); }},

@@ -42,6 +42,42 @@ TEST_F(RunnerTest, EverySubjectOncePerBlockInAFreshProcess) {
   EXPECT_EQ(pids.size(), 15u);
 }
 
+TEST_F(RunnerTest, ATurnIsSeveralSamplesInARow) {
+  for (const bool knows_samples : {false, true}) {
+    World fresh;
+    std::vector<Json> requests;
+    fresh.hook = [&](const std::string&, const std::string& type, int, Json& reply) {
+      if (type == "measure" && knows_samples) {  // as many as were asked for
+        const auto count = fresh.last_request.value("samples", 1);
+        reply["samples_ns"] = std::vector<std::int64_t>(static_cast<std::size_t>(count), 7);
+        reply["cpu_ns"] = 7 * count;
+      }
+      if (type == "measure") requests.push_back(fresh.last_request);
+      return std::nullopt;
+    };
+    context.launcher = &fresh;
+    context.clock = &fresh.clock;
+    policy.runs = 1;
+    policy.samples_per_run = 5;
+    policy.samples_per_turn = 3;
+    subjects.clear();
+    use({"a", "b"});
+    const WaveResult wave = run();
+    for (const Row& row : wave.rows) {
+      ASSERT_EQ(row.status, RowStatus::ok) << row.reason;
+      EXPECT_EQ(row.runs.at(0).samples_ns.size(), 5u);
+    }
+    // Turns of 3 and 2; a worker that gives one at a time is asked 5 times, and warmed up twice.
+    EXPECT_EQ(requests.size(), knows_samples ? 4u : 10u);
+    int warmed = 0;
+    for (const Json& request : requests)
+      warmed += request.at("warmup_ms").get<double>() > 0 ? 1 : 0;
+    EXPECT_EQ(warmed, 4);
+    for (std::size_t i = 1; !knows_samples && i < 3; ++i)
+      EXPECT_EQ(fresh.measured[i].name, fresh.measured[0].name) << "a turn was interrupted";
+  }
+}
+
 TEST_F(RunnerTest, OrderAndPaddingFollowTheSeed) {
   use({"a", "b", "c", "d"});
   const auto paddings = [&] {

@@ -90,6 +90,7 @@ struct World final : Launcher {
   std::vector<LaunchOptions> launched;
   std::map<std::string, int> launches;
   std::vector<TakenSample> measured;
+  Json last_request;
   std::vector<ScriptedWorker*> alive;
   std::int64_t pass_ns = 1'000'000;
   bool preflight_everywhere = true;  // false: one process of each library does
@@ -151,6 +152,7 @@ inline Result<Json> ScriptedWorker::request(Json request, double) {
     }
     world_.measured.push_back({name_, launch_});
   }
+  world_.last_request = request;
   Json reply = answer(type, request);
   if (world_.hook) {
     if (auto error = world_.hook(name_, type, launch_, reply)) return *error;

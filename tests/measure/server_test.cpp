@@ -129,6 +129,13 @@ TEST_F(ServerTest, WholeConversation) {
   EXPECT_GE(measured.at("involuntary_switches"), 0);
   EXPECT_TRUE(measured.at("throttled").is_boolean());
   EXPECT_NE(measured.contains("counters"), measured.contains("counters_reason"));
+  const Json several = ask(Json{{"type", "measure"},
+                                {"passes", 1},
+                                {"samples", 3},
+                                {"warmup_ms", 0},
+                                {"warmup_limit_ms", 0}});
+  EXPECT_EQ(several.at("samples_ns"), Json::array({1'000'000, 1'000'000, 1'000'000}));
+  EXPECT_EQ(several.at("items_per_sample"), 4);
   EXPECT_EQ(ask("cancel").at("cancelled"), false);
   EXPECT_EQ(ask(Json{{"type", "release"}, {"case", "work/size=8/threads=2"}}).at("type"),
             "release");

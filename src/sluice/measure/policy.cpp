@@ -25,6 +25,8 @@ Status check(const Policy& policy) {
   if (policy.runs < 1) return refusal("runs", policy.runs, "at least 1");
   if (policy.samples_per_run < 1)
     return refusal("samples_per_run", policy.samples_per_run, "at least 1");
+  if (policy.samples_per_turn < 1)
+    return refusal("samples_per_turn", policy.samples_per_turn, "at least 1");
   if (!within(policy.min_sample_ms, 0, kLongestMs))
     return refusal("min_sample_ms", policy.min_sample_ms, "0 to 1e9");
   if (!within(policy.warmup_ms, 0, kLongestMs))
@@ -55,6 +57,7 @@ const char* to_string(StopKind kind) {
 Json to_json(const Policy& policy) {
   return Json{{"runs", policy.runs},
               {"samples_per_run", policy.samples_per_run},
+              {"samples_per_turn", policy.samples_per_turn},
               {"min_sample_ms", policy.min_sample_ms},
               {"warmup_ms", policy.warmup_ms},
               {"warmup_limit_ms", policy.warmup_limit_ms},

@@ -21,6 +21,7 @@ enum class StopKind {
 struct Policy {
   int runs = 5;                // fresh processes per row; below 3 no comparison gives a verdict
   int samples_per_run = 2;     // more narrows the interval within a run, never between runs
+  int samples_per_turn = 1;    // taken in a row, all others stopped, before the next subject's turn
   double min_sample_ms = 100;  // a sample repeats whole passes until it lasts this long
   double warmup_ms =
       50;  // untimed, before every sample: caches, clocks and branch predictors refill

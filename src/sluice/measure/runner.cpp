@@ -171,20 +171,23 @@ class Wave {
       if (terminal(rows_[i])) continue;  // early-stopped by the preflight
       active.push_back(std::move(subject));
     }
-    for (int sample = 0; sample < policy_.samples_per_run; ++sample) {
+    const int per_turn = policy_.samples_per_turn;
+    const int turns = (policy_.samples_per_run + per_turn - 1) / per_turn;
+    for (int turn = 0; turn < turns; ++turn) {
+      const int samples = std::min(per_turn, policy_.samples_per_run - turn * per_turn);
       int position = 0;
-      for (const std::size_t k : shuffled(active.size(), block, sample + 1)) {
+      for (const std::size_t k : shuffled(active.size(), block, turn + 1)) {
         Active& subject = active[k];
         if (terminal(rows_[subject.index])) continue;
         if (stop_requested()) return false;
-        if (sample == 0) subject.run.position = position;
+        if (turn == 0) subject.run.position = position;
         ++position;
-        if (auto taken = take(subject); !taken) {
+        if (auto taken = take(subject, samples); !taken) {
           if (taken.error().code == Errc::interrupted) return false;
           fail(rows_[subject.index], taken.error());
           subject.worker.reset();
         }
-        if (sample + 1 == policy_.samples_per_run) bar.add(1, subjects_[subject.index].case_name);
+        if (turn + 1 == turns) bar.add(1, subjects_[subject.index].case_name);
       }
     }
     for (Active& subject : active)
@@ -287,19 +290,27 @@ class Wave {
     return ok;
   }
 
-  /// One sample, while every other worker is stopped and we wait.
-  Status take(Active& subject) {
+  /// One turn of `samples` samples, while every other worker is stopped and we wait. A worker that
+  /// knows no `samples` gives one at a time and is asked again, without warming up.
+  Status take(Active& subject, int samples) {
     const std::int64_t resumed_ns = context_.clock->now_ns();
     subject.worker->resume();
-    SLUICE_TRY(const Json reply, ask(subject, {{"type", "measure"},
-                                               {"case", subjects_[subject.index].case_name},
-                                               {"passes", passes_.at(subject.index)},
-                                               {"warmup_ms", policy_.warmup_ms},
-                                               {"warmup_limit_ms", policy_.warmup_limit_ms}}));
     if (subject.run.samples_ns.empty())
       subject.run.idle_before_ms = static_cast<double>(resumed_ns - subject.paused_ns) * 1e-6;
+    const std::size_t goal = subject.run.samples_ns.size() + static_cast<std::size_t>(samples);
+    for (bool first = true; first || subject.run.samples_ns.size() < goal; first = false) {
+      Json request{{"type", "measure"},
+                   {"case", subjects_[subject.index].case_name},
+                   {"passes", passes_.at(subject.index)},
+                   {"warmup_ms", first ? policy_.warmup_ms : 0.0},
+                   {"warmup_limit_ms", first ? policy_.warmup_limit_ms : 0.0}};
+      if (samples > 1) request["samples"] = goal - subject.run.samples_ns.size();
+      SLUICE_TRY(const Json reply, ask(subject, std::move(request)));
+      SLUICE_CHECK(
+          add_sample(subject.run, Reply("measure", reply), rows_[subject.index].items_per_sample));
+    }
     pause(subject);
-    return add_sample(subject.run, Reply("measure", reply), rows_[subject.index].items_per_sample);
+    return ok;
   }
 
   /// Ends the process and moves its run into the row, unless something went wrong on the way.

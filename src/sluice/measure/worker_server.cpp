@@ -29,6 +29,7 @@ std::int64_t ns_of(double value, double ns_per_unit) {
 
 constexpr std::int64_t kMaxPasses = 1'000'000'000'000'000;
 constexpr std::int64_t kMaxDraws = 10'000;
+constexpr std::int64_t kMaxSamples = 1'000'000;
 
 /// The scenario of "decode/jpeg/threads=1" is "decode/jpeg": everything before the first axis
 /// value.
@@ -236,16 +237,22 @@ class Server {
       return Error{Errc::usage, fmt::format("passes {} times {} items: too many to count", passes,
                                             subject_->items_per_pass())};
     }
+    SLUICE_TRY(const auto samples, Reply("measure", request).integer("samples", 1, kMaxSamples, 1));
     const std::int64_t warmup_passes = warm_up(request, passes);
     subject_->begin_sample();
+    std::vector<std::int64_t> samples_ns;
+    samples_ns.reserve(static_cast<std::size_t>(samples));
     const std::int64_t throttled_before = throttled_periods();
     const Usage before = usage_now();
     counters_.start();
     const Sample sample = take_sample(*subject_, clock_, passes, extra_);
+    samples_ns.push_back(sample.elapsed_ns);
+    for (std::int64_t i = 1; i < samples; ++i)
+      samples_ns.push_back(take_sample(*subject_, clock_, passes, extra_).elapsed_ns);
     counters_.stop();
     const Usage used = usage_now() - before;
     Json reply{{"start_ns", sample.start_ns},
-               {"samples_ns", Json::array({sample.elapsed_ns})},
+               {"samples_ns", samples_ns},
                {"items_per_sample", items},
                {"warmup_passes", warmup_passes},
                {"cpu_ns", used.cpu_ns},

@@ -33,24 +33,6 @@ Value metric(const LoaderFacts& facts, std::string_view key) {
   return found != nullptr ? found->compute(facts) : Value{std::nullopt, "no such metric"};
 }
 
-enum class Direction { above, below };
-
-LoaderCheck check(const char* name, const Value& value, Direction direction, double limit,
-                  double scale, const char* unit) {
-  LoaderCheck check;
-  check.name = name;
-  check.target =
-      fmt::format("{} {:g}{}", direction == Direction::above ? ">" : "<", limit * scale, unit);
-  if (!value.value) {
-    check.found = "n/a: " + value.reason;
-    return check;
-  }
-  check.found = fmt::format("{:.4g}{}", *value.value * scale, unit);
-  const bool good = direction == Direction::above ? *value.value > limit : *value.value < limit;
-  check.mark = good ? Mark::good : Mark::bad;
-  return check;
-}
-
 std::vector<std::string> solutions_of_stage(const std::string& stage, const LoaderSetting& setting,
                                             bool cores_left) {
   std::vector<std::string> list;
@@ -98,6 +80,22 @@ Finding limit_finding(const LoaderFacts& facts, const LoaderSetting& setting) {
 }
 
 }  // namespace
+
+LoaderCheck check(const char* name, const Value& value, Direction direction, double limit,
+                  double scale, const char* unit) {
+  LoaderCheck check;
+  check.name = name;
+  check.target =
+      fmt::format("{} {:g}{}", direction == Direction::above ? ">" : "<", limit * scale, unit);
+  if (!value.value) {
+    check.found = "n/a: " + value.reason;
+    return check;
+  }
+  check.found = fmt::format("{:.4g}{}", *value.value * scale, unit);
+  const bool good = direction == Direction::above ? *value.value > limit : *value.value < limit;
+  check.mark = good ? Mark::good : Mark::bad;
+  return check;
+}
 
 const char* to_string(Mark mark) {
   switch (mark) {

@@ -25,6 +25,11 @@ struct LoaderCheck {
   std::string found;   // "1250 samples/s", or why it is not known
   Mark mark = Mark::unknown;
 };
+enum class Direction { above, below };
+/// `limit` and the value are shown times `scale`, followed by `unit`.
+LoaderCheck check(const char* name, const measure::Measured<double>& value, Direction direction,
+                  double limit, double scale, const char* unit);
+
 /// Throughput above 1000, GPU use above 90 %, worker overhead below 10 %, idle VRAM below 30 %.
 std::vector<LoaderCheck> loader_targets(const LoaderFacts& facts);
 /// Steady throughput over runs, even batch times, memory that does not grow, GPU use above 85 %.

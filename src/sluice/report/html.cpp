@@ -5,6 +5,7 @@
 #include "sluice/report/html_parts.h"
 #include "sluice/report/loader_text.h"
 #include "sluice/report/report.h"
+#include "sluice/report/training_text.h"
 
 #include <fmt/format.h>
 
@@ -141,6 +142,10 @@ std::string section_html(const Section& section, const std::string& suffix) {
     if (is_loader_file(*file))
       out += fmt::format("<h2 id=\"Loader{}\">Stages, targets and diagnosis</h2>\n<pre>{}</pre>\n",
                          suffix, escape_html(loader_text(*file)));
+  for (const results::ResultFile* file : section.files)
+    if (is_training_file(*file))
+      out += fmt::format("<h2 id=\"Training{}\">Phases, targets and advice</h2>\n<pre>{}</pre>\n",
+                         suffix, escape_html(training_text(*file)));
   out += distributions_html(section, suffix);
   return out + section_end(section, suffix, Method::whole) + "</section>\n";
 }

@@ -3,6 +3,7 @@
 #include "sluice/report/loader_text.h"
 
 #include "sluice/core/text.h"
+#include "sluice/report/figures.h"
 #include "sluice/report/markdown_parts.h"
 #include "sluice/report/text_parts.h"
 
@@ -12,37 +13,6 @@
 
 namespace sluice::report {
 namespace {
-
-const Json& at(const Json& json, const char* key) {
-  static const Json kNone;
-  if (!json.is_object()) return kNone;
-  const auto found = json.find(key);
-  return found != json.end() ? *found : kNone;
-}
-
-std::string text_at(const Json& json, const char* key) {
-  const Json& value = at(json, key);
-  return value.is_string() ? printable(value.get<std::string>()) : "";
-}
-
-double number_at(const Json& json, const char* key) {
-  const Json& value = at(json, key);
-  return value.is_number() ? value.get<double>() : NAN;
-}
-
-/// The metric by `format`, or "n/a (reason)".
-std::string shown(const Json& metrics, const std::string& key, const char* format,
-                  double scale = 1) {
-  const double value = number_at(metrics, key.c_str());
-  if (std::isfinite(value)) return fmt::format(fmt::runtime(format), value * scale);
-  const std::string reason = text_at(metrics, (key + "_reason").c_str());
-  return reason.empty() ? "n/a" : "n/a (" + reason + ")";
-}
-
-const char* mark_of(const Json& check) {
-  const std::string status = text_at(check, "status");
-  return status == "pass" ? "✓" : status == "fail" ? "✗" : "–";
-}
 
 std::string block(const Json& metrics) {
   std::string out = "DataLoader Benchmark Results:\n=============================\n";
@@ -111,15 +81,6 @@ std::string stages(const Json& summary) {
                     number_at(line, "share_of_worker_time") * 100, cell("us_per_sample", "{:.1f}"),
                     cell("ceiling_samples_per_sec", "{:.0f}"), cell("mb_per_s", "{:.1f}"));
   }
-  return out;
-}
-
-std::string checks(const Json& list, const char* heading) {
-  if (!list.is_array() || list.empty()) return "";
-  std::string out = fmt::format("\n{}\n", heading);
-  for (const Json& check : list)
-    out += fmt::format("  {} {} {}: {}\n", mark_of(check), text_at(check, "name"),
-                       text_at(check, "target"), text_at(check, "found"));
   return out;
 }
 

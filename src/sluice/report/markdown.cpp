@@ -6,6 +6,7 @@
 #include "sluice/report/loader_text.h"
 #include "sluice/report/markdown_parts.h"
 #include "sluice/report/report.h"
+#include "sluice/report/training_text.h"
 
 #include <fmt/format.h>
 
@@ -133,7 +134,9 @@ std::string markdown(const std::vector<results::ResultFile>& files) {
   for (const auto& section : sections(split.plain)) {
     if (!out.empty()) out += "\n---\n\n";
     for (const results::ResultFile* file : section.files)
-      if (is_loader_file(*file)) out += loader_markdown(*file);
+      out += is_loader_file(*file)     ? loader_markdown(*file)
+             : is_training_file(*file) ? training_markdown(*file)
+                                       : "";
     out += section_text(section);
   }
   return out.empty() ? "# sluice\n\nNo result file was given.\n" : out;

@@ -1,0 +1,252 @@
+// sluice/report/training_text.cpp - metrics and summary of a training run as text.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/report/training_text.h"
+
+#include "sluice/core/text.h"
+#include "sluice/report/figures.h"
+#include "sluice/report/markdown_parts.h"
+#include "sluice/report/text_parts.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace sluice::report {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+/// A number by `format`, or what else there is to say.
+std::string cell(const Json& json, const char* key, const char* format, double scale = 1,
+                 const char* otherwise = "-") {
+  const double value = number_at(json, key);
+  return std::isfinite(value) ? fmt::format(fmt::runtime(format), value * scale)
+                              : std::string(otherwise);
+}
+
+bool on_gpu(const Json& metrics) {
+  return text_at(at(metrics, "run_config"), "device").starts_with("cuda");
+}
+
+/// The seed's block, in its own words and order.
+std::string block(const Json& metrics) {
+  const Json& parts = at(at(metrics, "phases"), "per_step");
+  const Json& timing = at(metrics, "timing");
+  const Json& memory = at(metrics, "memory");
+  std::string out = "Training Benchmark Results:\n===========================\n";
+  out += "Forward Pass: " + cell(parts, "forward_s", "{:.1f} ms/batch", 1e3, "n/a") + "\n";
+  out += "Backward Pass: " + cell(parts, "backward_s", "{:.1f} ms/batch", 1e3, "n/a") + "\n";
+  out += fmt::format("Total: {} ({})\n", cell(timing, "step_time_p50_s", "{:.1f} ms/batch", 1e3),
+                     cell(at(metrics, "throughput"), "samples_per_sec_p50", "{:.0f} samples/sec"));
+  out += fmt::format("{}: {} / {}\n", on_gpu(metrics) ? "GPU Memory" : "Memory",
+                     shown(memory, "peak_allocated_bytes", "{:.1f} GB", 1 / kGib),
+                     cell(memory, "total_gb", "{:.0f} GB"));
+  out += fmt::format("Mixed Precision: {}\n",
+                     at(at(metrics, "amp"), "enabled") == true ? "Enabled" : "Disabled");
+  out += "Gradient Norm: " + shown(at(metrics, "gradient_norm"), "final", "{:.3g}") + "\n";
+  return out;
+}
+
+std::string line(const char* title, const std::string& value) {
+  return fmt::format("  {} {}\n", padded(title, 30, false), value);
+}
+
+std::string further(const Json& metrics) {
+  const Json& timing = at(metrics, "timing");
+  const Json& rate = at(metrics, "throughput");
+  const Json& loss = at(metrics, "loss");
+  const Json& config = at(metrics, "run_config");
+  std::string out =
+      line("model, batch, type",
+           fmt::format("{}, {} x {}, {}", text_at(config, "model"),
+                       cell(config, "per_device_batch_size", "{:.0f}"),
+                       cell(config, "grad_accum_steps", "{:.0f}"), text_at(config, "dtype")));
+  const Json& engine = at(metrics, "engine");
+  out += line("engine", fmt::format("{}, {}, {} threads", text_at(engine, "device"),
+                                    text_at(engine, "library"), cell(engine, "threads", "{:.0f}")));
+  if (const std::string note = text_at(engine, "note"); !note.empty()) out += line("", note);
+  out += line("step mean / p50 / p90",
+              fmt::format("{} / {} / {} ms", cell(timing, "step_time_mean_s", "{:.2f}", 1e3),
+                          cell(timing, "step_time_p50_s", "{:.2f}", 1e3),
+                          cell(timing, "step_time_p90_s", "{:.2f}", 1e3)));
+  const Json& medians = at(timing, "run_p50_s");
+  if (medians.is_array() && medians.size() > 1)
+    out += line("", fmt::format("of run {} of {}, the one with the best median",
+                                cell(timing, "kept_run", "{:.0f}"), medians.size()));
+  out += line("tokens mean / p50 / p10",
+              fmt::format("{} / {} / {} per s", cell(rate, "tokens_per_sec_mean", "{:.0f}"),
+                          cell(rate, "tokens_per_sec_p50", "{:.0f}"),
+                          cell(rate, "tokens_per_sec_p10", "{:.0f}")));
+  const Json& mfu = at(metrics, "mfu");
+  out += line("MFU p50", shown(mfu, "mfu_p50", "{:.1f} %", 100) + " (" + text_at(mfu, "estimator") +
+                             ", " + cell(mfu, "achieved_tflops_p50", "{:.3f} TFLOP/s)"));
+  out += line("loss, slope per step",
+              shown(loss, "final_loss", "{:.4f}") + ", " + shown(loss, "loss_slope", "{:+.2g}"));
+  out += line("spread of step times",
+              shown(at(metrics, "stability"), "step_time_cv", "{:.1f} %", 100));
+  const Json& use = at(metrics, "utilization");
+  out += line("compute utilization", shown(use, "compute", "{:.0f} %", 100));
+  out += line("memory bandwidth", shown(use, "memory_bandwidth", "{:.0f} %", 100));
+  out += line("first step after", shown(at(metrics, "start"), "first_step_s", "{:.2f} s"));
+  return out;
+}
+
+std::string phases(const Json& json) {
+  const Json& parts = at(json, "per_step");
+  const double step = number_at(json, "natural_step_s");
+  if (!parts.is_object() || !(step > 0)) return "";
+  std::string out = fmt::format("\n{:<16} {:>10} {:>9}\n", "phase", "ms/step", "of step");
+  const auto row = [&](const std::string& name, double seconds, const char* remark = "") {
+    out += fmt::format("{:<16} {:>10.3f} {:>7.1f} %{}\n", name, seconds * 1e3, seconds / step * 100,
+                       remark);
+  };
+  for (const auto& [key, value] : parts.items()) {
+    if (!value.is_number()) continue;
+    row(printable(key.substr(0, key.rfind("_s"))), value.get<double>());
+  }
+  row("residual", number_at(json, "residual_s"),
+      at(json, "reconciled") == true ? "" : "  unreconciled");
+  row("natural step", step);
+  return out;
+}
+
+std::string libraries(const Json& summary) {
+  const Json& list = at(summary, "libraries");
+  if (!list.is_array() || list.size() < 2) return "";
+  std::string out = "\n";
+  for (const Json& one : list) {
+    std::string found = cell(one, "samples_per_sec", "{:.1f} samples/s", 1, "");
+    if (found.empty()) found = text_at(one, "status") + ": " + text_at(one, "reason");
+    std::string ratio;
+    for (const Json& pair : at(summary, "peer_ratios")) {
+      if (text_at(pair, "case") != text_at(one, "case") ||
+          text_at(pair, "peer") != text_at(one, "library"))
+        continue;
+      ratio = fmt::format("  sluice is {:.2f} x ({:.2f} to {:.2f})", number_at(pair, "ratio"),
+                          number_at(at(pair, "ci95"), "low"), number_at(at(pair, "ci95"), "high"));
+    }
+    out += fmt::format("{:<40} {:<16} {:>18}{}\n", text_at(one, "case"), text_at(one, "library"),
+                       found, ratio);
+  }
+  return out;
+}
+
+std::string sweep(const Json& summary) {
+  const Json& list = at(summary, "sweep");
+  if (!list.is_array() || list.empty()) return "";
+  std::string out =
+      fmt::format("\n{:>6} {:<14} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8}\n", "batch", "dtype",
+                  "samples/s", "step ms", "data ms", "fwd ms", "bwd ms", "MiB", "loss");
+  for (const Json& one : list) {
+    const std::string head =
+        fmt::format("{:>6} {:<14} ", cell(one, "batch_size", "{:.0f}"), text_at(one, "dtype"));
+    if (!at(one, "samples_per_sec").is_number()) {
+      out += head + text_at(one, "samples_per_sec_reason") + "\n";
+      continue;
+    }
+    out += head + fmt::format("{:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8}\n",
+                              cell(one, "samples_per_sec", "{:.1f}"),
+                              cell(one, "step_ms", "{:.2f}"), cell(one, "data_ms", "{:.2f}"),
+                              cell(one, "forward_ms", "{:.2f}"), cell(one, "backward_ms", "{:.2f}"),
+                              cell(one, "peak_bytes", "{:.0f}", 1.0 / (1024 * 1024)),
+                              cell(one, "loss", "{:.4f}"));
+  }
+  if (const Json& most = at(summary, "max_batch"); most.is_object())
+    out +=
+        fmt::format("largest batch that should fit: {}{} ({:.1f} MiB and {:.2f} MiB per sample)\n",
+                    cell(most, "batch_size", "{:.0f}"),
+                    at(most, "capped") == true ? ", four times the largest tried" : "",
+                    number_at(most, "fixed_bytes") / (1024 * 1024),
+                    number_at(most, "bytes_per_sample") / (1024 * 1024));
+  if (const Json& critical = at(summary, "critical_batch"); critical.is_object())
+    out +=
+        fmt::format("larger batches pay up to about {}{}\n", cell(critical, "batch_size", "{:.0f}"),
+                    at(critical, "cbs_exceeds_tested") == true ? ", the largest tried" : "");
+  return out;
+}
+
+std::string amp(const Json& json) {
+  if (!at(json, "speedup").is_number()) return "";
+  return fmt::format(
+      "\nMixed precision over fp32: {:.2f} x as fast, {:.0f} % less memory, loss {:+.2g} after the "
+      "same steps\n",
+      number_at(json, "speedup"), number_at(json, "memory_saving") * 100,
+      number_at(json, "loss_difference"));
+}
+
+std::string advice(const Json& list) {
+  std::string out;
+  if (!list.is_array()) return out;
+  for (const Json& one : list)
+    if (one.is_string()) out += "  - " + printable(one.get<std::string>()) + "\n";
+  return out.empty() ? out : "\nRecommendations\n" + out;
+}
+
+std::string epoch(const Json& json) {
+  const double seconds = number_at(json, "estimated_full_epoch_time_seconds");
+  if (!std::isfinite(seconds)) return "";
+  return fmt::format("full epoch of {} samples: {:.1f} s\n", at(json, "samples").dump(), seconds);
+}
+
+}  // namespace
+
+bool is_training_file(const results::ResultFile& file) {
+  return at(at(at(file.extra, "metrics"), "timing"), "step_time_p50_s").is_number();
+}
+
+std::string training_text(const results::ResultFile& file) {
+  const Json& metrics = at(file.extra, "metrics");
+  const Json& summary = at(file.extra, "summary");
+  std::string out;
+  if (is_training_file(file))
+    out = block(metrics) + "\n" + further(metrics) + phases(at(metrics, "phases"));
+  else
+    out = "Training Benchmark Results:\n===========================\nnothing was measured\n";
+  out += libraries(summary);
+  out += sweep(summary);
+  out += amp(at(metrics, "amp"));
+  out += checks(at(summary, "targets"), "Targets");
+  out += checks(at(summary, "indicators"), "Indicators");
+  out += advice(at(summary, "recommendations"));
+  for (const Json& trace : at(summary, "profile"))
+    if (trace.is_string()) out += "trace: " + printable(trace.get<std::string>()) + "\n";
+  return out + epoch(at(summary, "epoch"));
+}
+
+std::string training_markdown(const results::ResultFile& file) {
+  const Json& metrics = at(file.extra, "metrics");
+  const Json& summary = at(file.extra, "summary");
+  const Json& config = at(metrics, "run_config");
+  const auto entry = [](const std::string& name, const std::string& value) {
+    return fmt::format("- {}: {}\n", name, escape_markdown(value));
+  };
+  std::string out = "# Performance Benchmark Report\n\n## Configuration\n\n";
+  out += entry("GPU", on_gpu(metrics) ? text_at(at(metrics, "engine"), "device") : "none");
+  out += entry("Model", text_at(config, "model"));
+  out += entry("Batch Size", cell(config, "per_device_batch_size", "{:.0f}"));
+  out += entry("Data", text_at(at(metrics, "data"), "source"));
+  out += "\n## Results\n\n";
+  out += entry("Training",
+               cell(at(metrics, "throughput"), "samples_per_sec_p50", "{:.0f} samples/sec"));
+  out += entry("GPU Utilization", shown(at(metrics, "utilization"), "compute", "{:.0f}%", 100));
+  out +=
+      entry("Memory",
+            fmt::format("{} / {}",
+                        shown(at(metrics, "memory"), "peak_allocated_bytes", "{:.1f} GB", 1 / kGib),
+                        cell(at(metrics, "memory"), "total_gb", "{:.0f} GB")));
+  out += "\n## Optimizations Applied\n\n";
+  if (at(at(metrics, "amp"), "enabled") == true) out += "- Mixed precision (AMP)\n";
+  if (at(config, "checkpoint_activations") == true) out += "- Activation checkpointing\n";
+  out += "\n## Improvements vs Baseline\n\n";
+  bool any = false;
+  for (const Json& one : at(summary, "peer_ratios")) {
+    any = true;
+    out += fmt::format("- {:.2f}x faster training than {} (95 % interval {:.2f} to {:.2f})\n",
+                       number_at(one, "ratio"), escape_markdown(text_at(one, "peer")),
+                       number_at(at(one, "ci95"), "low"), number_at(at(one, "ci95"), "high"));
+  }
+  if (!any) out += "- n/a: nothing was measured beside it (`--libraries`, `--repeat 3`)\n";
+  return out + "\n## Details\n\n```\n" + training_text(file) + "```\n\n";
+}
+
+}  // namespace sluice::report

@@ -22,17 +22,21 @@ Result<std::string> profile_of_visit(const VisitOptions& options) {
       {.framework = env::framework_sluice(results::kSchemaVersion), .device = options.device});
 }
 
-Result<results::ResultFile> begin_visit(const VisitOptions& options) {
-  SLUICE_TRY(const env::Environment environment, env::collect({.data_dir = options.storage}));
+void check_noise(results::ResultFile& file) {
   const env::NoiseReport noise = env::noise_check();
   for (const env::Finding& finding : noise.findings) {
     if (finding.severity != env::Severity::info)
       log::info("{}: {}. {}", finding.check, finding.value, finding.advice);
   }
+  file.environment["noise"] = env::to_json(noise);
+}
+
+Result<results::ResultFile> begin_visit(const VisitOptions& options) {
+  SLUICE_TRY(const env::Environment environment, env::collect({.data_dir = options.storage}));
   results::ResultFile file;
   file.tool = {version::kProgram, version::git()};
   file.environment = env::to_json(environment);
-  file.environment["noise"] = env::to_json(noise);
+  if (options.check_noise) check_noise(file);
   SLUICE_TRY(file.machine_profile, profile_of_visit(options));
   file.argv = options.argv;
   file.session_id = fmt::format("{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), getpid());

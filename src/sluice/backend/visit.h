@@ -16,11 +16,15 @@ struct VisitOptions {
   std::filesystem::path storage = ".";  // whose file system is described
   env::ProfileDevice device = env::ProfileDevice::cpu;
   std::vector<std::string> argv;
+  bool check_noise = true;  // false: the caller does it later
 };
 
 /// Program, machine, noise, profile, session and command line; run_config, dataset, timing and rows
 /// are left to the caller. Findings of the noise check are logged.
 Result<results::ResultFile> begin_visit(const VisitOptions& options);
+
+/// Is the machine quiet? Keeps one core busy for under half a second.
+void check_noise(results::ResultFile& file);
 
 /// The profile alone, which names the run folder.
 Result<std::string> profile_of_visit(const VisitOptions& options);

@@ -36,7 +36,7 @@ struct DataloaderFlags {
 Result<DataloaderPlan> plan_of(const DataloaderFlags& flags, const Globals& globals) {
   DataloaderPlan plan;
   SLUICE_TRY(plan.loader, loader_request(flags.loader, usable_cores()));
-  SLUICE_TRY(plan.libraries, parse_loader_libraries(flags.libraries));
+  SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "loader"));
   if (plan.loader.remote && plan.libraries.size() > 1)
     return Error{Errc::usage,
                  fmt::format("--libraries {}: others are measured on local folders; {} is none",

@@ -15,6 +15,7 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_benchmark_dataloader(root, context);
   add_train(root, context);
   add_learn_model(root, context);
+  add_benchmark_training(root, context);
   add_tune(root, context);
   add_flops(root, context);
   add_plan(root, context);

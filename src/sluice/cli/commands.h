@@ -13,6 +13,8 @@ void add_augment(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
 void add_bench_dataloader(CLI::App& bench, Context& context);  // under `bench`
 void add_benchmark_dataloader(CLI::App& root, Context& context);
+void add_bench_training(CLI::App& bench, Context& context);  // under `bench`
+void add_benchmark_training(CLI::App& root, Context& context);
 void add_bench_storage(CLI::App& bench, Context& context);
 void add_bench_transforms(CLI::App& bench, Context& context);
 void add_compare(CLI::App& root, Context& context);

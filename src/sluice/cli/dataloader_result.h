@@ -4,13 +4,9 @@
 #pragma once
 
 #include "sluice/cli/dataloader_run.h"
+#include "sluice/cli/gpu_watch.h"
 
 namespace sluice::cli {
-
-struct WatchedGpu {
-  std::optional<gate::GpuUse> use;
-  std::string reason;  // why there is none
-};
 
 /// Puts `metrics`, `verdict` and `summary` into the file, from its rows alone.
 void conclude(results::ResultFile& file, const DataloaderPlan& plan, const InputFacts& input,

@@ -21,10 +21,10 @@ Error usage(std::string text) {
   return Error{Errc::usage, std::move(text)};
 }
 
-std::vector<std::string> loader_library_names() {
+std::vector<std::string> library_names(const std::string& mode) {
   std::vector<std::string> names;
   for (const peers::Library& library : peers::libraries())
-    if (library.way("loader") != nullptr) names.emplace_back(library.name);
+    if (library.way(mode) != nullptr) names.emplace_back(library.name);
   return names;
 }
 
@@ -71,14 +71,14 @@ std::string case_of_library(const std::string& library) {
   return library == "torch-albumentationsx" ? "loader/rrc224" : "loader/rrc224-antialias";
 }
 
-Result<std::vector<std::string>> parse_loader_libraries(const std::string& text) {
+Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode) {
   std::vector<std::string> names;
   for (const std::string& name : split(text, ',')) {
-    const std::vector<std::string> known = loader_library_names();
+    const std::vector<std::string> known = library_names(mode);
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       const auto near = nearest(name, known);
       return usage(fmt::format(
-          "--libraries {}: no loader '{}'; {}", printable(text), printable(name),
+          "--libraries {}: no {} library '{}'; {}", printable(text), mode, printable(name),
           near ? fmt::format("did you mean '{}'?", *near) : "accepted: " + join(known)));
     }
     if (std::find(names.begin(), names.end(), name) != names.end())

@@ -25,8 +25,9 @@ struct RowMaker {
 /// The case that a library's row belongs to: plain bilinear or antialiased.
 std::string case_of_library(const std::string& library);
 
-/// Names of --libraries, checked: known, measured as loaders, no two alike, ours among them.
-Result<std::vector<std::string>> parse_loader_libraries(const std::string& text);
+/// Names of --libraries, checked: known, measured in `mode` ("loader", "training"), no two alike,
+/// ours among them.
+Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode);
 
 /// "workers=0,1,2" and "prefetch=1,2" into `sweep`.
 Status parse_sweep(Sweep& sweep, const std::string& text);

@@ -13,7 +13,6 @@
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
-#include "sluice/env/gpu_sampler.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
@@ -133,14 +132,10 @@ class DataloaderVisit {
     const std::int64_t items = batches_ * plan_.loader.batch_size;
     for (measure::SubjectSpec& row : rows)
       row.min_items = items;
-    watch_gpu();
+    GpuWatch watch(plan_.loader.gpu_index);
     SLUICE_TRY(const measure::WaveResult wave, measure::run_wave(rows, plan_.policy, runner_));
     put(wave.rows);
-    if (gpu_sampler_) {
-      const env::GpuSamples seen = gpu_sampler_->stop();
-      gpu_.use = gate::GpuUse{seen.mean_utilisation, static_cast<double>(seen.peak_used_bytes),
-                              static_cast<double>(seen.total_bytes)};
-    }
+    gpu_ = watch.stop();
     if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
     if (!plan_.trace.empty()) SLUICE_CHECK(write_trace(maker));
     return ok;
@@ -194,21 +189,6 @@ class DataloaderVisit {
     return ok;
   }
 
-  /// A device that cannot be watched makes its figures n/a, not the run.
-  void watch_gpu() {
-    if (plan_.loader.gpu_index < 0) return;
-    auto nvml = env::load_nvml();
-    auto sampler = nvml ? env::GpuSampler::start(std::move(*nvml),
-                                                 static_cast<unsigned>(plan_.loader.gpu_index))
-                        : Result<std::unique_ptr<env::GpuSampler>>(nvml.error());
-    if (sampler) {
-      gpu_sampler_ = std::move(*sampler);
-      return;
-    }
-    gpu_.reason = sampler.error().message;
-    log::warn("--gpu {}: {}; its figures are n/a", plan_.loader.device, gpu_.reason);
-  }
-
   /// Beside each other library a row of ours of the same case.
   Status add_peers(const RowMaker& maker, std::vector<measure::SubjectSpec>& rows) {
     const FolderGuard scratch(folder_ / "samples");
@@ -249,7 +229,6 @@ class DataloaderVisit {
   std::int64_t batches_ = kFewestBatches;
   fs::path folder_;
   WatchedGpu gpu_{std::nullopt, "no GPU was asked for (--gpu cuda:0)"};
-  std::unique_ptr<env::GpuSampler> gpu_sampler_;
   measure::Interrupt interrupt_;
   measure::SystemClock clock_;
   measure::ProcessLauncher launcher_;

@@ -81,8 +81,16 @@ Status check_place(const LoaderFlags& flags, const std::string& input) {
   return ok;
 }
 
-/// -1: the CPU.
-Result<int> gpu_of(const std::string& text) {
+}  // namespace
+
+bool names_input(const LoaderFlags& flags) {
+  return !flags.input.empty() || !flags.input_dir.empty() || flags.input_s3 || flags.input_gcs ||
+         !flags.bucket.empty() || !flags.prefix.empty() || !flags.endpoint.empty() ||
+         !flags.region.empty() || flags.anonymous || !flags.cache_dir.empty() || flags.bundling ||
+         flags.bundle_size_gb || flags.read_mode;
+}
+
+Result<int> parse_gpu(const std::string& text) {
   if (text.empty() || text == "cpu") return -1;
   if (text == "cuda") return 0;
   int index = -1;
@@ -93,8 +101,6 @@ Result<int> gpu_of(const std::string& text) {
   }
   return usage(fmt::format("--gpu {}: accepted are cpu, cuda and cuda:N", printable(text)));
 }
-
-}  // namespace
 
 void add_loader_flags(CLI::App& command, LoaderFlags& flags) {
   command
@@ -162,7 +168,7 @@ Result<LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores) {
   request.bundling = flags.bundling;
   request.bundle_size_gb = flags.bundle_size_gb.value_or(1.0);
   request.read_mode = flags.read_mode.value_or("buffered");
-  SLUICE_TRY(request.gpu_index, gpu_of(flags.gpu));
+  SLUICE_TRY(request.gpu_index, parse_gpu(flags.gpu));
   if (request.gpu_index >= 0) request.device = fmt::format("cuda:{}", request.gpu_index);
   request.batch_size = flags.batch_size;
   request.workers_given = flags.num_workers.has_value();

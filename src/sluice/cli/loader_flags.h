@@ -65,6 +65,11 @@ struct LoaderRequest {
 /// `cores` is the default number of workers.
 Result<LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores);
 
+/// Whether any flag speaks of an input: then loader_request() has the last word.
+bool names_input(const LoaderFlags& flags);
+/// The device of --gpu: -1 is the CPU ("", "cpu"), else its index ("cuda", "cuda:1").
+Result<int> parse_gpu(const std::string& text);
+
 /// The flags that give the same loader again: "--batch-size 256 --num-workers 2 --prefetch 2".
 std::string loader_flags_text(const LoaderRequest& request);
 

@@ -78,10 +78,12 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags) {
   command.add_option("--threads", flags.threads, "of the CPU engine; 0: every usable core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command.add_option("--grad-accum", flags.grad_accum, "batches of one update")
+  command
+      .add_option("--grad-accum,--gradient-accumulation-steps", flags.grad_accum,
+                  "batches of one update")
       ->check(CLI::Range(1, kMaxSize))
       ->capture_default_str();
-  command.add_flag("--checkpoint-activations", flags.checkpoint_activations,
+  command.add_flag("--checkpoint-activations,--checkpointing", flags.checkpoint_activations,
                    "keep the inputs of blocks only and run them again: less memory, more time");
   add_optimizer_flags(command, flags);
 }

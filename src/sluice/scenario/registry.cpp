@@ -44,6 +44,7 @@ measure::Catalogue catalogue() {
   for (const char* prefix : {"image-rgb/", "image-9ch/", "video-16f/", "video-decode-16f/"})
     catalogue.prefixes[prefix] = missing_yet;
   catalogue.scenarios["loader/raw"] = make_loader;
+  catalogue.prefixes["training/"] = make_training;
   catalogue.scenarios["video-decode-16f/decode/clip"] = make_video_decode;
   add_storage_reads(catalogue);
   return catalogue;

@@ -57,6 +57,10 @@ Scenario empty();
 /// The rows "loader/..." of `bench dataloader`; "loader/raw" are arrays as they are.
 Result<std::unique_ptr<measure::Subject>> make_loader(const measure::SubjectContext& context);
 
+/// The rows "training/<model>" of `bench training`; all about them comes with the spec
+/// (training_spec.h).
+Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectContext& context);
+
 /// The row "video-decode-16f/decode/clip": every clip of data_dir, opened and decoded to the frames
 /// of the case.
 Result<std::unique_ptr<measure::Subject>> make_video_decode(const measure::SubjectContext& context);

@@ -236,19 +236,24 @@ Status Engine::Impl::swap_average() {
   return ok;
 }
 
-Result<std::unique_ptr<Engine>> Engine::make(const EngineConfig& config) {
+Result<Program> plan_engine(const EngineConfig& config) {
   SLUICE_CHECK(check_config(config));
+  const bool falls_back = config.regime != Regime::fp32 && !cpu::has_bf16();
+  const Regime regime = falls_back ? Regime::fp32 : config.regime;
+  SLUICE_TRY(Program program,
+             build_program(config.model, options_of(config, regime, config.batch)));
+  SLUICE_CHECK(check_fits(config, program));
+  return program;
+}
+
+Result<std::unique_ptr<Engine>> Engine::make(const EngineConfig& config) {
   auto impl = std::make_unique<Impl>();
   impl->config = config;
-  Regime regime = config.regime;
+  SLUICE_TRY(impl->program, plan_engine(config));
   std::string note;
-  if (regime != Regime::fp32 && !cpu::has_bf16()) {
-    regime = Regime::fp32;
+  if (impl->program.options.regime != config.regime)
     note = fmt::format("this CPU or its matrix library has no bf16 products: {} runs as fp32",
                        to_string(config.regime));
-  }
-  SLUICE_TRY(impl->program, build_program(config.model, options_of(config, regime, config.batch)));
-  SLUICE_CHECK(check_fits(config, impl->program));
   SLUICE_TRY(impl->backend, cpu::make_backend(impl->program, config));
   if (!note.empty()) log::warn("{}", note);
   impl->backend->set_note(std::move(note));

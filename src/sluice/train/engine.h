@@ -71,6 +71,10 @@ struct EngineInfo {
   Dtype parameter_type = Dtype::f32, activation_type = Dtype::f32, residual_type = Dtype::f32;
 };
 
+/// What make() would run, in the regime that would be in force, and every error it would give;
+/// nothing is allocated.
+Result<Program> plan_engine(const EngineConfig& config);
+
 class Engine {
  public:
   /// Usage errors: a model check_model refuses, a device that is not there ("cuda:0: this build has

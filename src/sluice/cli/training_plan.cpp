@@ -1,0 +1,185 @@
+// sluice/cli/training_plan.cpp - the flags of `sluice bench training`, and what they come to.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/training_plan.h"
+
+#include "sluice/cli/dataloader_rows.h"
+#include "sluice/cli/sampling_flags.h"
+#include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kMaxSteps = 1'000'000;
+constexpr int kMaxBatch = 65'536;
+constexpr int kGptBatch = 8;
+constexpr std::uint64_t kSeed = 42;  // weights and generated numbers
+constexpr int kLongestTurn = 10;     // steps in a row beside other rows
+
+Error usage(std::string text) {
+  return Error{Errc::usage, std::move(text)};
+}
+
+Result<std::vector<train::Regime>> parse_dtypes(const std::string& text) {
+  std::vector<train::Regime> regimes;
+  for (const std::string& word : split(text, ',')) {
+    const auto parsed = train::parse_regime(word);
+    if (!parsed) return usage("--dtype: " + parsed.error().message);
+    const train::Regime regime = *parsed;
+    if (std::find(regimes.begin(), regimes.end(), regime) != regimes.end())
+      return usage(fmt::format("--dtype {}: '{}' twice", printable(text), printable(word)));
+    regimes.push_back(regime);
+  }
+  return regimes;
+}
+
+Result<std::vector<int>> parse_batches(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (text.substr(0, equals) != "batch-size" || equals == std::string::npos)
+    return usage(fmt::format("--sweep {}: expected batch-size=64,256,512", printable(text)));
+  std::vector<int> batches;
+  for (const std::string& word : split(text.substr(equals + 1), ',')) {
+    int value = 0;
+    const char* end = word.data() + word.size();
+    const auto [stop, problem] = std::from_chars(word.data(), end, value);
+    if (problem != std::errc{} || stop != end || value < 1 || value > kMaxBatch)
+      return usage(fmt::format("--sweep {}: '{}' is no number from 1 to {}", printable(text),
+                               printable(word), kMaxBatch));
+    if (std::find(batches.begin(), batches.end(), value) == batches.end()) batches.push_back(value);
+  }
+  if (batches.empty()) return usage(fmt::format("--sweep {}: no value", printable(text)));
+  std::sort(batches.begin(), batches.end());
+  return batches;
+}
+
+Status set_data(TrainingPlan& plan, const BenchTrainingFlags& flags) {
+  plan.synthetic = flags.mode == "synthetic";
+  if (!names_input(flags.loader)) return ok;
+  SLUICE_TRY(LoaderRequest request, loader_request(flags.loader, usable_cores()));
+  if (plan.synthetic)
+    return usage(
+        fmt::format("--mode synthetic: reads nothing, and --input {} is given; --mode e2e "
+                    "trains on it",
+                    printable(request.input)));
+  if (plan.engine.model.family == train::Family::gpt)
+    return usage(
+        fmt::format("--input {}: {} takes token ids and there is no loader of text; leave "
+                    "it out, numbers are generated",
+                    printable(request.input), plan.engine.model.name));
+  if (plan.libraries.size() > 1)
+    return usage(
+        fmt::format("--libraries {}: others are measured without a loader; leave --input "
+                    "{} out",
+                    printable(flags.libraries), printable(request.input)));
+  request.batch_size = *std::max_element(plan.batches.begin(), plan.batches.end());
+  plan.input = std::move(request);
+  return ok;
+}
+
+/// One row takes all its steps in a row; several take turns.
+void set_policy(TrainingPlan& plan, const BenchTrainingFlags& flags, const Globals& globals) {
+  const bool alone = plan.libraries.size() * plan.regimes.size() == 1;
+  measure::Policy& policy = plan.policy;
+  policy.runs = flags.repeat;
+  policy.samples_per_run = plan.measure_steps;
+  policy.samples_per_turn =
+      alone ? plan.measure_steps : std::clamp(plan.measure_steps / 4, 2, kLongestTurn);
+  policy.min_sample_ms = 0.001;  // a sample is one step
+  policy.warmup_ms =
+      alone ? 0 : 0.001;  // one step after a stop; the warm-up itself is the worker's
+  policy.warmup_limit_ms = policy.warmup_ms;
+  policy.slow_item_s = 0;
+  policy.step_timeout_s = flags.timeout_s;
+  policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
+}
+
+}  // namespace
+
+void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
+  add_training_flags(command, flags.training);
+  add_loader_flags(command, flags.loader);
+  const auto option = [&](const char* name, auto& value, const char* text) {
+    return command.add_option(name, value, text);
+  };
+  option("--mode", flags.mode, "synthetic: no input at all; e2e: with the loader of --input")
+      ->check(CLI::IsMember({"synthetic", "e2e"}))
+      ->capture_default_str();
+  option("--warmup-steps,--warmup-batches", flags.warmup_steps, "steps that are thrown away")
+      ->check(CLI::Range(0, kMaxSteps))
+      ->capture_default_str();
+  option("--measure-steps,--max-batches", flags.measure_steps, "steps that are timed")
+      ->check(CLI::Range(1, kMaxSteps))
+      ->capture_default_str();
+  option("--repeat", flags.repeat,
+         "whole runs in fresh processes; the one with the best median counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  option("--mfu-estimator", flags.estimator, "how the FLOP of a step are counted")
+      ->check(CLI::IsMember({"6ND", "transformer_aware", "shapes"}))
+      ->capture_default_str();
+  option("--peak-tflops", flags.peak_tflops, "of the device, for MFU; default: a table of devices")
+      ->check(CLI::Range(0.001, 1e6));
+  option("--sweep", flags.sweep, "measure every batch size: batch-size=64,256,512")
+      ->type_name("batch-size=N,N");
+  option("--profile", flags.profile, "traces of a separate pass, after the measured one")
+      ->check(CLI::IsMember({"off", "trace", "tb"}))
+      ->capture_default_str();
+  option("--libraries", flags.libraries, "engines to measure side by side, ours among them")
+      ->type_name("NAME,NAME")
+      ->capture_default_str();
+  command.add_flag("--print-memory", flags.print_memory,
+                   "print every tensor and its place, and end");
+  add_timeout_flag(command, flags.timeout_s);
+}
+
+Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Globals& globals) {
+  TrainingPlan plan;
+  SLUICE_TRY(plan.gpu_index, parse_gpu(flags.loader.gpu));
+  const std::string device = plan.gpu_index < 0 ? "cpu" : fmt::format("cuda:{}", plan.gpu_index);
+  SLUICE_TRY(plan.regimes,
+             parse_dtypes(flags.training.dtype.value_or(plan.gpu_index < 0 ? "fp32" : "bf16")));
+  SLUICE_TRY(const train::ModelSpec model, model_of(flags.training));
+  const bool gpt = model.family == train::Family::gpt;
+  plan.batches = {gpt && !flags.batch_given ? kGptBatch : flags.loader.batch_size};
+  plan.swept = !flags.sweep.empty();
+  if (plan.swept && flags.batch_given)
+    return usage("--sweep and --batch-size: give one of them, a sweep names its batch sizes");
+  if (plan.swept) {
+    SLUICE_TRY(plan.batches, parse_batches(flags.sweep));
+  }
+  TrainingFlags one = flags.training;
+  one.dtype = to_string(plan.regimes.front());
+  if (one.threads == 0) one.threads = static_cast<int>(usable_cores());
+  SLUICE_TRY(plan.engine, engine_config_of(one, device, plan.batches.front(),
+                                           globals.seed_given ? globals.seed >> 1U : kSeed));
+  SLUICE_TRY(plan.estimator, train::parse_mfu_estimator(flags.estimator));
+  SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training"));
+  plan.profile = flags.profile;
+  plan.warmup_steps = flags.warmup_steps;
+  plan.measure_steps = flags.measure_steps;
+  if (flags.loader.num_batches) {
+    if (flags.steps_given)
+      return usage("--num-batches and --measure-steps: give one of them, both are the timed steps");
+    plan.measure_steps = *flags.loader.num_batches;
+  }
+  plan.peak_tflops = flags.peak_tflops;
+  SLUICE_CHECK(set_data(plan, flags));
+  set_policy(plan, flags, globals);
+  return plan;
+}
+
+train::EngineConfig TrainingPlan::engine_of(train::Regime regime, int batch) const {
+  train::EngineConfig config = engine;
+  config.regime = regime;
+  config.optimizer = regime != train::Regime::bf16;  // regime A is forward and backward alone
+  config.batch = batch;
+  return config;
+}
+
+}  // namespace sluice::cli

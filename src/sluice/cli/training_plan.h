@@ -1,0 +1,55 @@
+// sluice/cli/training_plan.h - what `sluice bench training` is asked to do: flags, checked.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/dataloader_run.h"
+#include "sluice/cli/training_flags.h"
+#include "sluice/train/flops.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::cli {
+
+/// As typed.
+struct BenchTrainingFlags {
+  LoaderFlags loader;
+  TrainingFlags training;
+  bool batch_given = false, steps_given = false;  // found out after the parse
+  std::string mode = "e2e";
+  std::string estimator = "6ND";
+  std::string profile = "off";
+  std::string libraries = "sluice";
+  std::string sweep;
+  int warmup_steps = 200;
+  int measure_steps = 100;
+  int repeat = 1;
+  std::optional<double> peak_tflops;
+  bool print_memory = false;
+  double timeout_s = 3600;
+};
+/// `flags` holds the defaults and must outlive the parse.
+void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags);
+
+struct TrainingPlan {
+  train::EngineConfig engine;          // of the first regime and batch
+  std::vector<train::Regime> regimes;  // measured side by side
+  std::vector<int> batches;            // one, or those of a sweep
+  bool swept = false;
+  bool synthetic = false;
+  std::optional<LoaderRequest> input;  // absent: generated numbers
+  int gpu_index = -1;
+  train::MfuEstimator estimator = train::MfuEstimator::six_nd;
+  std::string profile = "off";
+  std::vector<std::string> libraries{"sluice"};
+  int warmup_steps = 200, measure_steps = 100;
+  std::optional<double> peak_tflops;
+  measure::Policy policy;
+
+  [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch) const;
+};
+/// Contradictions, unknown names and values out of range: one usage error each. Nothing is opened.
+Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Globals& globals);
+
+}  // namespace sluice::cli

@@ -1,0 +1,68 @@
+// sluice/cli/training_profile.cpp - engine, batches and schedule of the profiled pass.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/training_profile.h"
+
+#include "sluice/scenario/training_feed.h"
+#include "sluice/scenario/training_spec.h"
+#include "sluice/train/profile.h"
+
+namespace sluice::cli {
+namespace {
+
+Result<std::unique_ptr<scenario::TrainingFeed>> feed_of(const TrainingPlan& plan) {
+  const LoaderRequest& input = *plan.input;
+  scenario::FeedOptions options;
+  options.loader.input = input.input;
+  options.loader.endpoint = input.endpoint;
+  options.loader.region = input.region;
+  options.loader.anonymous = input.anonymous;
+  options.loader.cache_dir = input.cache_dir;
+  options.loader.read_mode = input.read_mode;
+  options.loader.batch_size = static_cast<std::uint32_t>(plan.engine.batch);
+  options.loader.workers = input.workers;
+  options.loader.prefetch = input.prefetch;
+  options.image = plan.engine.model.image;
+  options.classes = plan.engine.model.classes;
+  options.stand_in_labels = true;
+  return scenario::TrainingFeed::open(options);
+}
+
+}  // namespace
+
+Result<Json> profile_pass(const TrainingPlan& plan, const std::filesystem::path& folder) {
+  SLUICE_TRY(const auto engine, train::Engine::make(plan.engine));
+  const scenario::GeneratedBatch batch =
+      scenario::generate_batch(plan.engine.model, plan.engine.batch, plan.engine.seed);
+  std::unique_ptr<scenario::TrainingFeed> feed;
+  train::BatchSource next;
+  if (plan.input) {
+    SLUICE_TRY(feed, feed_of(plan));
+    std::uint64_t epoch = 0;
+    next = [&feed, epoch]() mutable -> Result<train::BatchView> {
+      SLUICE_TRY(auto taken, feed->next());
+      if (!taken) {
+        SLUICE_CHECK(feed->start_epoch(++epoch));
+        SLUICE_TRY(taken, feed->next());
+      }
+      if (!taken) return Error{Errc::measurement, "the loader gave no batch"};
+      return taken->view;
+    };
+  } else if (plan.synthetic) {  // one step puts the batch where it stays
+    for (int i = 0; i < plan.engine.grad_accum; ++i)
+      SLUICE_CHECK(engine->micro_step(batch.view()));
+    SLUICE_CHECK(engine->update());
+  } else {
+    next = [&batch]() -> Result<train::BatchView> { return batch.view(); };
+  }
+  const train::ProfileOutput output{.chrome = plan.profile == "trace",
+                                    .tensorboard = plan.profile == "tb"};
+  SLUICE_TRY(const train::ProfileFiles files,
+             train::profile_steps(*engine, next, {}, folder, output));
+  Json list = Json::array();
+  if (!files.chrome.empty()) list.push_back(files.chrome.lexically_relative(folder).string());
+  for (const auto& file : files.tensorboard)
+    list.push_back(file.lexically_relative(folder).string());
+  return list;
+}
+
+}  // namespace sluice::cli

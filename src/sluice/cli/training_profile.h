@@ -1,0 +1,15 @@
+// sluice/cli/training_profile.h - the pass with a profiler that may follow a measured one.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/training_plan.h"
+
+#include <filesystem>
+
+namespace sluice::cli {
+
+/// A fresh engine of the plan's first batch and type, its batches from where the measured ones
+/// came; traces under `folder`/profile. Returns the files, relative to `folder`.
+Result<Json> profile_pass(const TrainingPlan& plan, const std::filesystem::path& folder);
+
+}  // namespace sluice::cli

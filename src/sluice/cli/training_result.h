@@ -1,0 +1,22 @@
+// sluice/cli/training_result.h - what the rows of a training run come to: metrics, checks, sweep,
+// advice.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/gpu_watch.h"
+#include "sluice/cli/training_run.h"
+
+namespace sluice::cli {
+
+/// What was seen beside the rows.
+struct TrainingSurroundings {
+  const InputFacts* input = nullptr;  // null: generated numbers
+  WatchedGpu gpu;
+};
+
+/// Puts `metrics` (of our fastest row), `verdict` and `summary` into the file, from its rows alone.
+/// No metrics where none of our rows was measured.
+void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
+                       const TrainingSurroundings& around);
+
+}  // namespace sluice::cli

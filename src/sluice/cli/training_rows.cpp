@@ -1,0 +1,136 @@
+// sluice/cli/training_rows.cpp - specs of rows out of a plan; other libraries get our weights, our
+// numbers and our loss to compare with.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/training_rows.h"
+
+#include "sluice/core/file.h"
+#include "sluice/measure/axes.h"
+#include "sluice/peers/launch.h"
+#include "sluice/scenario/training_spec.h"
+#include "sluice/train/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kThreadPolicy = "micro-threads";  // as many as the engine has
+constexpr double kNoCpuLimit = 1e6;                     // loader and engine share the cores
+constexpr int kPhaseSteps = 20;
+
+scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, train::Regime regime, int batch) {
+  const TrainingPlan& plan = maker.plan;
+  scenario::TrainingSpec spec;
+  spec.engine = plan.engine_of(regime, batch);
+  spec.data = plan.synthetic ? scenario::TrainingData::resident
+              : plan.input   ? scenario::TrainingData::loader
+                             : scenario::TrainingData::generated;
+  spec.warmup_steps = plan.warmup_steps;
+  const int per_turn = plan.policy.samples_per_turn;
+  const int turns = (plan.measure_steps + per_turn - 1) / per_turn;
+  spec.phase_steps = std::max(1, std::min(plan.measure_steps, kPhaseSteps) / turns);
+  spec.loader = maker.loader;
+  if (spec.loader.is_object()) spec.loader["batch_size"] = batch;
+  return spec;
+}
+
+measure::SubjectSpec row_of(const TrainingPlan& plan, train::Regime regime, int batch) {
+  measure::SubjectSpec row;
+  row.case_name = training_case(plan, regime, batch);
+  row.params = {{"batch_size", std::to_string(batch)},
+                {"dtype", to_string(regime)},
+                {"grad_accum", std::to_string(plan.engine.grad_accum)}};
+  row.threads = plan.engine.threads;
+  row.thread_policy = kThreadPolicy;
+  if (plan.input) row.cpu_limit = kNoCpuLimit;
+  row.unit = "samples/s";
+  return row;
+}
+
+Status write_numbers(const fs::path& path, std::span<const std::byte> bytes) {
+  return write_file_atomic(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+/// Weights, numbers and the loss that must come of them.
+Result<Json> reference_of(const train::EngineConfig& config, const fs::path& folder) {
+  SLUICE_CHECK(create_folders(folder));
+  SLUICE_TRY(const auto engine, train::Engine::make(config));
+  const scenario::GeneratedBatch batch =
+      scenario::generate_batch(config.model, config.batch, config.seed);
+  SLUICE_TRY(const auto evaluated, engine->evaluate(batch.view()));
+  SLUICE_CHECK(train::save_checkpoint(folder / "weights.safetensors", *engine, Json::object()));
+  const bool images = !batch.images.empty();
+  const fs::path numbers = folder / (images ? "images.f32" : "ids.i32");
+  SLUICE_CHECK(write_numbers(numbers, images ? std::as_bytes(std::span(batch.images))
+                                             : std::as_bytes(std::span(batch.ids))));
+  SLUICE_CHECK(write_numbers(folder / "labels.i32", std::as_bytes(std::span(batch.labels))));
+  Json json{{"weights", fs::absolute(folder / "weights.safetensors").string()},
+            {"inputs", Json{{images ? "images" : "ids", fs::absolute(numbers).string()},
+                            {"labels", fs::absolute(folder / "labels.i32").string()}}}};
+  const bool same = config.model.drop_path == 0 && config.label_smoothing == 0;
+  json["expected_loss"] = same ? Json(evaluated.loss) : Json(nullptr);
+  return json;
+}
+
+measure::Row refused(const measure::SubjectSpec& spec, const Error& error) {
+  measure::Row row;
+  row.case_name = spec.case_name;
+  row.params = spec.params;
+  row.library = spec.library;
+  row.unit = spec.unit;
+  row.thread_policy.asked = spec.threads;
+  row.thread_policy.name = spec.thread_policy;
+  row.status = error.code == Errc::unsupported ? measure::RowStatus::unsupported
+                                               : measure::RowStatus::failed;
+  row.reason = error.message;
+  return row;
+}
+
+}  // namespace
+
+std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch) {
+  measure::State state;
+  if (plan.swept) state.values["batch_size"] = std::to_string(batch);
+  if (plan.regimes.size() > 1) state.values["dtype"] = to_string(regime);
+  return measure::case_name("training/" + plan.engine.model.name, state);
+}
+
+Result<TrainingRows> TrainingRowMaker::rows(int batch, const fs::path& scratch) const {
+  TrainingRows made;
+  for (const train::Regime regime : plan.regimes) {
+    const Json spec = to_json(spec_of(*this, regime, batch));
+    Json reference;
+    for (const std::string& library : plan.libraries) {
+      measure::SubjectSpec row = row_of(plan, regime, batch);
+      row.library = library;
+      row.spec = spec;
+      row.command = worker;
+      if (library != "sluice") {
+        auto command = peers::worker_command(library, "training", kThreadPolicy);
+        if (!command) {
+          made.refused.push_back(refused(row, command.error()));
+          continue;
+        }
+        row.command = std::move(command->command);
+        row.environment = std::move(command->environment);
+        if (reference.is_null()) {
+          auto written = reference_of(plan.engine_of(regime, batch), scratch / to_string(regime));
+          if (!written) {
+            made.refused.push_back(refused(row, written.error()));
+            continue;
+          }
+          reference = std::move(*written);
+        }
+        row.spec.update(reference);
+      }
+      made.rows.push_back(std::move(row));
+    }
+  }
+  return made;
+}
+
+}  // namespace sluice::cli

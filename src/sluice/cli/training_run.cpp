@@ -1,0 +1,227 @@
+// sluice/cli/training_run.cpp - the life of `sluice bench training`, top to bottom.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/training_run.h"
+
+#include "sluice/backend/visit.h"
+#include "sluice/cli/dataloader_bundles.h"
+#include "sluice/cli/gpu_watch.h"
+#include "sluice/cli/training_profile.h"
+#include "sluice/cli/training_result.h"
+#include "sluice/cli/training_rows.h"
+#include "sluice/config/emit.h"
+#include "sluice/config/from_json.h"
+#include "sluice/core/file.h"
+#include "sluice/core/folder_guard.h"
+#include "sluice/core/log.h"
+#include "sluice/measure/interrupt.h"
+#include "sluice/peers/places.h"
+#include "sluice/report/report.h"
+#include "sluice/results/run_folder.h"
+#include "sluice/scenario/scenario.h"
+#include "sluice/scenario/training_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kResultName = "bench-training.json";
+
+class TrainingVisit {
+ public:
+  TrainingVisit(Context& context, const TrainingPlan& plan) : context_(context), plan_(plan) {}
+
+  Result<TrainingResult> run() {
+    SLUICE_CHECK(look());
+    SLUICE_TRY(const peers::Places places, peers::find_places());
+    const backend::VisitOptions visit{
+        .storage = fs::path(plan_.input && !plan_.input->remote ? plan_.input->input : "."),
+        .device = plan_.gpu_index >= 0 ? env::ProfileDevice::gpu : env::ProfileDevice::cpu,
+        .argv = context_.argv,
+        .check_noise = false};  // after the rows: the first step comes first
+    results::RunFolder::Options where;
+    where.out = context_.globals.out;
+    where.name = "bench-training";
+    SLUICE_TRY(where.profile, backend::profile_of_visit(visit));
+    SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
+    SLUICE_TRY(file_, backend::begin_visit(visit));
+    describe();
+    folder_ = folder.path();
+    SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file_.run_config))));
+    SLUICE_CHECK(create_folders(folder_ / "logs"));
+    runner_.clock = &clock_;
+    runner_.launcher = &launcher_;
+    runner_.progress = context_.progress;
+    runner_.session_id = file_.session_id;
+    runner_.log_dir = folder_ / "logs";
+    runner_.cancel_fd = interrupt_.fd();
+    runner_.interrupted = [this] { return interrupt_.requested(); };
+    runner_.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
+      put(rows);
+      return folder.write_result(kResultName, file_);
+    };
+    worker_ = {places.program.string(), "worker"};
+    const Status measured = measure_all();
+    if (!measured && measured.error().code != Errc::interrupted) return measured.error();
+    backend::check_noise(file_);
+    SLUICE_CHECK(folder.write_environment(file_.environment));
+    if (measured) SLUICE_CHECK(take_canary());
+    conclude_training(file_, plan_, {input_ ? &*input_ : nullptr, gpu_});
+    if (measured && plan_.profile != "off") {
+      SLUICE_TRY(file_.extra["summary"]["profile"], profile_pass(plan_, folder_));
+    }
+    SLUICE_CHECK(folder.write_result(kResultName, file_));
+    if (const auto metrics = file_.extra.find("metrics"); metrics != file_.extra.end())
+      SLUICE_CHECK(write_file_atomic(folder_ / "metrics.json", dump_json(*metrics) + "\n"));
+    const std::vector<results::ResultFile> files{file_};
+    SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
+    return TrainingResult{std::move(file_), folder_, !measured};
+  }
+
+ private:
+  /// Everything that can be refused, before anything is written.
+  Status look() {
+    if (!plan_.swept) {
+      for (const train::Regime regime : plan_.regimes)
+        SLUICE_CHECK(train::plan_engine(plan_.engine_of(regime, plan_.batches.front())));
+    } else {  // the smallest must fit
+      SLUICE_CHECK(
+          train::plan_engine(plan_.engine_of(plan_.regimes.front(), plan_.batches.front())));
+    }
+    if (plan_.input) {
+      SLUICE_TRY(input_, inspect_input(*plan_.input));
+      if (input_->arrays)
+        return Error{Errc::usage, fmt::format("--input {}: holds arrays; training takes images",
+                                              plan_.input->input)};
+    } else if (!plan_.synthetic) {
+      log::warn("--mode e2e without --input: no loader runs, generated numbers are copied in");
+    }
+    return ok;
+  }
+
+  void describe() {
+    Json policy = measure::to_json(plan_.policy);
+    policy.erase("seed");
+    Json regimes = Json::array();
+    for (const train::Regime regime : plan_.regimes)
+      regimes.push_back(to_string(regime));
+    file_.run_config = Json{{"command", "bench-training"},
+                            {"model", scenario::model_json(plan_.engine.model)},
+                            {"mode", plan_.synthetic ? "synthetic" : "e2e"},
+                            {"data", data_source()},
+                            {"device", plan_.engine.device},
+                            {"dtypes", std::move(regimes)},
+                            {"batch_sizes", plan_.batches},
+                            {"grad_accum", plan_.engine.grad_accum},
+                            {"warmup_steps", plan_.warmup_steps},
+                            {"measure_steps", plan_.measure_steps},
+                            {"optimizer", to_string(plan_.engine.update.kind)},
+                            {"compile", to_string(plan_.engine.rung)},
+                            {"checkpoint_activations", plan_.engine.checkpointing},
+                            {"threads", plan_.engine.threads},
+                            {"libraries", plan_.libraries},
+                            {"policy", std::move(policy)}};
+    if (input_) {
+      file_.run_config["num_workers"] = plan_.input->workers;
+      file_.run_config["prefetch"] = plan_.input->prefetch;
+      file_.dataset = {input_->hash, static_cast<std::int64_t>(input_->items),
+                       static_cast<std::int64_t>(input_->bytes)};
+    }
+    file_.timing = {.scope = "training step",
+                    .data_source = !input_               ? "memory"
+                                   : plan_.input->remote ? "bucket"
+                                                         : "file",
+                    .includes_decode = input_.has_value(),
+                    .includes_collate = input_.has_value(),
+                    .includes_transfer = !plan_.synthetic};
+    file_.block_order_seed = plan_.policy.seed;
+  }
+
+  [[nodiscard]] const char* data_source() const {
+    if (plan_.synthetic) return to_string(scenario::TrainingData::resident);
+    return to_string(plan_.input ? scenario::TrainingData::loader
+                                 : scenario::TrainingData::generated);
+  }
+
+  void put(const std::vector<measure::Row>& rows) {
+    file_.rows = done_;
+    file_.rows.insert(file_.rows.end(), rows.begin(), rows.end());
+  }
+
+  /// Batch sizes one after the other, so that each has the memory for itself; libraries and types
+  /// of one batch size in turn.
+  Status measure_all() {
+    const FolderGuard scratch(folder_ / "reference");
+    const FolderGuard bundles(folder_ / "bundles");  // may be gigabytes
+    TrainingRowMaker maker{plan_, input_ ? &*input_ : nullptr, Json(), worker_};
+    if (plan_.input) {
+      DataloaderPlan data;
+      data.loader = *plan_.input;
+      maker.loader = loader_spec_json(data, *input_, plan_.policy.seed);
+      if (plan_.input->bundling) {
+        SLUICE_TRY(
+            file_.run_config["bundles"],
+            pack_input(*plan_.input, bundles.path(), *context_.progress, runner_.interrupted));
+        maker.loader.update(bundled_spec(*plan_.input, bundles.path()));
+      }
+    }
+    GpuWatch watch(plan_.gpu_index);
+    bool interrupted = false;
+    for (const int batch : plan_.batches) {
+      SLUICE_TRY(const TrainingRows made, maker.rows(batch, scratch.path()));
+      done_.insert(done_.end(), made.refused.begin(), made.refused.end());
+      SLUICE_TRY(const measure::WaveResult wave,
+                 measure::run_wave(made.rows, plan_.policy, runner_));
+      done_.insert(done_.end(), wave.rows.begin(), wave.rows.end());
+      put({});
+      interrupted = wave.interrupted;
+      if (interrupted) break;
+    }
+    gpu_ = watch.stop();
+    if (interrupted) return Error{Errc::interrupted, "interrupted"};
+    return ok;
+  }
+
+  /// The yardstick, short: it tells a slower machine from slower code.
+  Status take_canary() {
+    measure::Policy policy = plan_.policy;
+    policy.runs = 1;
+    policy.samples_per_run = 2;
+    policy.samples_per_turn = 1;
+    policy.min_sample_ms = 50;
+    policy.warmup_ms = 20;
+    policy.warmup_limit_ms = 100;
+    measure::RunnerContext context = runner_;
+    context.on_block = nullptr;
+    SLUICE_TRY(measure::WaveResult wave,
+               measure::run_wave(scenario::plan({scenario::Kind::canary}, worker_, {}, 1), policy,
+                                 context));
+    file_.canary = std::move(wave.rows);
+    return ok;
+  }
+
+  Context& context_;
+  const TrainingPlan& plan_;
+  std::optional<InputFacts> input_;
+  results::ResultFile file_;
+  std::vector<measure::Row> done_;
+  fs::path folder_;
+  WatchedGpu gpu_;
+  std::vector<std::string> worker_;
+  measure::Interrupt interrupt_;
+  measure::SystemClock clock_;
+  measure::ProcessLauncher launcher_;
+  measure::RunnerContext runner_;
+};
+
+}  // namespace
+
+Result<TrainingResult> run_training(Context& context, const TrainingPlan& plan) {
+  return TrainingVisit(context, plan).run();
+}
+
+}  // namespace sluice::cli

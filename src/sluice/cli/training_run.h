@@ -1,0 +1,26 @@
+// sluice/cli/training_run.h - one visit of `sluice bench training`: what is measured, in which
+// order, and what it leaves.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/training_plan.h"
+#include "sluice/results/result_file.h"
+
+#include <filesystem>
+
+namespace sluice::cli {
+
+struct TrainingResult {
+  results::ResultFile file;
+  std::filesystem::path folder;
+  bool interrupted = false;
+};
+
+/// Errors before anything is written: a device that is not there, a batch that does not fit, input
+/// that cannot be read. In a sweep a batch that does not fit costs its row only.
+Result<TrainingResult> run_training(Context& context, const TrainingPlan& plan);
+
+/// "training/vit5-tiny", with the batch and the type where several are measured.
+std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch);
+
+}  // namespace sluice::cli

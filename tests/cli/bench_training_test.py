@@ -1,0 +1,149 @@
+# tests/cli/bench_training_test.py - `sluice bench training` as a user meets it, on a model of milliseconds.
+# SPDX-License-Identifier: Apache-2.0
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+FLAGS = {"--dim": 32, "--heads": 2, "--layers": 2, "--image-size": 32, "--classes": 10, "--batch-size": 4,
+         "--warmup-steps": 1, "--measure-steps": 5, "--seed": 3}
+
+
+def tiny(over=(), leave=()):
+    """The words of a model of milliseconds; `over` replaces flags."""
+    flags = {**FLAGS, **dict(over)}
+    return ["--quiet", *(word for flag, value in flags.items() if flag not in leave for word in (flag, value))]
+
+
+E2E = tiny()
+SYNTHETIC = [*E2E, "--mode", "synthetic"]
+
+
+def sluice(*arguments, folder):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=300)
+
+
+class TrainingTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp())
+        made = sluice("data", "make", "--kind", "rgb", "--count", 12, "--out", "D", "--quiet", folder=cls.folder)
+        assert made.returncode == 0, made.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def bench(self, *arguments, command=("bench", "training")):
+        return sluice(*command, *arguments, folder=self.folder)
+
+    def result(self, *arguments, **named):
+        done = self.bench(*arguments, "--json", **named)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_json_is_a_result_file_with_metrics(self):
+        document = self.result(*SYNTHETIC, "--grad-accum", 2, "--out", "run-a")
+        metrics = document["metrics"]
+        self.assertEqual(metrics, json.loads((self.folder / "run-a/metrics.json").read_text()))
+        self.assertEqual(metrics["schema_version"], "1.0")
+        self.assertEqual(metrics["run_config"]["mode"], "synthetic")
+        self.assertEqual(metrics["run_config"]["global_batch_size"], 8)
+        self.assertEqual(metrics["throughput"]["tokens_per_step"], 4 * 2 * 9)  # 4 patches, class token, 4 registers
+        self.assertEqual(len(metrics["loss"]["loss_values"]), 5)
+        self.assertIsNone(metrics["mfu"]["mfu_p50"])
+        self.assertIn("--peak-tflops", metrics["mfu"]["mfu_p50_reason"])
+        self.assertIsNone(metrics["utilization"]["compute"])
+        self.assertGreater(metrics["memory"]["peak_allocated_bytes"], 0)
+        phases = metrics["phases"]["per_step"]
+        self.assertEqual(list(phases), [f"{name}_s" for name in (
+            "data", "transfer", "forward", "loss", "backward", "grad_sync", "optimizer_step")])
+        self.assertEqual((phases["data_s"], phases["transfer_s"], phases["grad_sync_s"]), (0, 0, 0))
+        self.assertAlmostEqual(metrics["phases"]["residual_s"],
+                               metrics["phases"]["natural_step_s"] - sum(phases.values()), places=9)
+        row, = document["rows"]
+        self.assertEqual((row["case"], row["library"], row["unit"]), ("training/vit5-tiny", "sluice", "samples/s"))
+        self.assertEqual((row["items_per_sample"], len(row["runs"][0]["samples_ns"])), (8, 5))
+        self.assertTrue(document["canary"])
+        self.assertIn("noise", document["environment"])
+
+    def test_the_old_name_prints_the_block_of_the_seed(self):
+        done = self.bench(*SYNTHETIC, "--peak-tflops", 1, "--repeat", 2, command=("benchmark-training",))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for line in ("Training Benchmark Results:", "Forward Pass: ", "Backward Pass: ", "Total: ",
+                     "Mixed Precision: Disabled", "Gradient Norm: ", "best median", "MFU p50", "residual",
+                     "Forward and backward > 100 samples/s", "Recommendations"):
+            self.assertIn(line, done.stdout)
+
+    def test_batches_of_a_loader(self):
+        document = self.result(*E2E, "--input", "D", "--num-workers", 1)
+        metrics = document["metrics"]
+        self.assertEqual(metrics["data"]["source"], "loader")
+        self.assertGreater(metrics["phases"]["per_step"]["data_s"], 0)
+        self.assertGreater(metrics["phases"]["per_step"]["transfer_s"], 0)
+        self.assertGreater(metrics["phases"]["natural_data_wait_s"], 0)
+        self.assertEqual(document["summary"]["epoch"]["samples"], 12)
+
+    def test_e2e_without_input_says_what_it_does(self):
+        done = self.bench(*E2E)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("no loader runs", done.stderr)
+
+    def test_a_sweep_survives_what_does_not_fit(self):
+        words = tiny({"--layers": 12, "--image-size": 512}, leave=["--batch-size"])
+        document = self.result(*words, "--mode", "synthetic", "--sweep", "batch-size=1,2,60000")
+        sweep = document["summary"]["sweep"]
+        self.assertEqual([one["batch_size"] for one in sweep], [1, 2, 60000])
+        self.assertGreater(sweep[1]["samples_per_sec"], 0)
+        self.assertIsNone(sweep[2]["samples_per_sec"])
+        self.assertIn("fits", sweep[2]["samples_per_sec_reason"])
+        self.assertEqual(document["summary"]["oom_batch_sizes"], [60000])
+        self.assertGreaterEqual(document["summary"]["max_batch"]["batch_size"], 1)
+        self.assertGreaterEqual(document["summary"]["critical_batch"]["batch_size"], 1)
+        self.assertEqual(document["rows"][2]["status"], "unsupported")
+
+    def test_two_types_of_numbers(self):
+        document = self.result(*SYNTHETIC, "--dtype", "fp32,bf16")
+        self.assertEqual({row["case"] for row in document["rows"]},
+                         {"training/vit5-tiny/dtype=fp32", "training/vit5-tiny/dtype=bf16"})
+        amp = document["metrics"]["amp"]
+        self.assertGreater(amp["speedup"], 0)
+        self.assertLess(abs(amp["loss_difference"]), 0.5)
+
+    def test_refusals_write_nothing(self):
+        for words, said in (({"--gpu": "cuda:0"}, "cuda"), ({"--batch-size": 60000, "--image-size": 2048}, "fits"),
+                            ({"--input": "nowhere"}, "nowhere"), ({"--heads": 5}, "heads")):
+            done = self.bench(*tiny(words), "--out", "refused")
+            self.assertEqual(done.returncode, 2, (words, done.stderr))
+            self.assertIn(said, done.stderr)
+            self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
+            self.assertFalse((self.folder / "refused").exists(), words)
+
+    def test_a_loss_that_is_no_number_ends_with_5(self):
+        done = self.bench(*tiny({"--measure-steps": 400}), "--mode", "synthetic", "--optimizer", "adamw", "--lr", 1000,
+                          "--clip", 0)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertRegex(done.stderr, r"step \d+")
+
+    def test_the_memory_plan(self):
+        done = self.bench(*SYNTHETIC, "--print-memory")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("blocks.1.attn.qkv.weight", done.stdout)
+        document = self.result(*SYNTHETIC, "--print-memory")
+        self.assertGreater(document["bytes"], sum(t["bytes"] for t in document["tensors"] if t["arena"] == "parameters"))
+
+    def test_traces_come_from_a_pass_of_their_own(self):
+        document = self.result(*SYNTHETIC, "--profile", "trace", "--out", "traced")
+        self.assertEqual(document["summary"]["profile"], ["profile/chrome/trace.json"])
+        names = {event.get("name") for event in
+                 json.loads((self.folder / "traced/profile/chrome/trace.json").read_text())["traceEvents"]}
+        self.assertTrue({"forward", "loss", "backward", "optimizer_step"} <= names, names)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,124 @@
+// tests/cli/training_plan_test.cpp - flags of `bench training` into a plan, and what is refused.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/training_plan.h"
+
+#include "sluice/cli/training_run.h"
+#include "sluice/core/text.h"
+
+#include <gmock/gmock.h>
+
+namespace sluice::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// As the command does it.
+Result<TrainingPlan> plan_of(const std::string& words) {
+  CLI::App app;
+  BenchTrainingFlags flags;
+  add_bench_training_flags(app, flags);
+  std::vector<std::string> arguments =
+      words.empty() ? std::vector<std::string>{} : split(words, ' ');
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& problem) {
+    return Error{Errc::usage, problem.what()};
+  }
+  flags.batch_given = app.count("--batch-size") > 0;
+  flags.steps_given = app.count("--measure-steps") > 0;
+  return training_plan(flags, Globals{});
+}
+
+TEST(TrainingPlanTest, DefaultsAreThoseOfTheSeed) {
+  const auto plan = plan_of("");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_FALSE(plan->synthetic) << "e2e";
+  EXPECT_FALSE(plan->input);
+  EXPECT_THAT(plan->batches, ElementsAre(256));
+  EXPECT_EQ(plan->warmup_steps, 200);
+  EXPECT_EQ(plan->measure_steps, 100);
+  EXPECT_EQ(plan->policy.runs, 1);
+  EXPECT_EQ(plan->policy.samples_per_run, 100);
+  EXPECT_EQ(plan->policy.samples_per_turn, 100) << "alone: all in a row";
+  EXPECT_EQ(plan->policy.warmup_limit_ms, 0);
+  EXPECT_THAT(plan->regimes, ElementsAre(train::Regime::fp32));
+  EXPECT_EQ(plan->profile, "off");
+  EXPECT_EQ(plan->engine.device, "cpu");
+  EXPECT_THAT(plan->libraries, ElementsAre("sluice"));
+}
+
+TEST(TrainingPlanTest, DefaultsThatDepend) {
+  EXPECT_THAT(plan_of("--model gpt-tiny")->batches, ElementsAre(8));
+  EXPECT_THAT(plan_of("--model gpt-tiny --batch-size 256")->batches, ElementsAre(256));
+  EXPECT_EQ(plan_of("--model gpt-tiny --seq-len 64")->engine.model.sequence, 64);
+  EXPECT_THAT(plan_of("--gpu cuda:1")->regimes, ElementsAre(train::Regime::mixed));
+  EXPECT_EQ(plan_of("--gpu cuda:1")->engine.device, "cuda:1");
+  EXPECT_EQ(plan_of("--num-batches 7")->measure_steps, 7);
+  EXPECT_EQ(plan_of("--max-batches 7 --warmup-batches 0")->measure_steps, 7);
+  const auto two = plan_of("--dtype fp32,bf16 --measure-steps 20");
+  EXPECT_THAT(two->regimes, ElementsAre(train::Regime::fp32, train::Regime::mixed));
+  EXPECT_EQ(two->policy.samples_per_turn, 5) << "in turns";
+  EXPECT_THAT(plan_of("--sweep batch-size=64,8,64")->batches, ElementsAre(8, 64));
+  EXPECT_TRUE(plan_of("--sweep batch-size=8")->swept);
+  EXPECT_FALSE(plan_of("--dtype bf16-weights")->engine.optimizer);
+  EXPECT_TRUE(plan_of("--dtype bf16-weights,fp32")->engine_of(train::Regime::fp32, 2).optimizer);
+}
+
+TEST(TrainingPlanTest, CasesNameWhatDiffers) {
+  EXPECT_EQ(training_case(*plan_of(""), train::Regime::fp32, 256), "training/vit5-tiny");
+  EXPECT_EQ(training_case(*plan_of("--sweep batch-size=8,16"), train::Regime::fp32, 8),
+            "training/vit5-tiny/batch_size=8");
+  EXPECT_EQ(
+      training_case(*plan_of("--sweep batch-size=8 --dtype fp32,bf16"), train::Regime::mixed, 8),
+      "training/vit5-tiny/batch_size=8/dtype=bf16");
+}
+
+TEST(TrainingPlanTest, Refusals) {
+  struct Case {
+    const char* words;
+    const char* error;
+  };
+  const std::vector<Case> cases{
+      {"--model vit6", "vit6"},
+      {"--mode real", "--mode"},
+      {"--gpu tpu:0", "accepted are cpu"},
+      {"--dtype fp16", "fp16"},
+      {"--dtype fp32,fp32", "twice"},
+      {"--batch-size 0", "--batch-size"},
+      {"--warmup-steps -1", "--warmup-steps"},
+      {"--measure-steps 0", "--measure-steps"},
+      {"--repeat 0", "--repeat"},
+      {"--grad-accum 0", "--grad-accum"},
+      {"--seq-len 64", "gpt"},
+      {"--compile fast", "--compile"},
+      {"--optimizer sgd", "--optimizer"},
+      {"--mfu-estimator 7ND", "--mfu-estimator"},
+      {"--peak-tflops 0", "--peak-tflops"},
+      {"--profile all", "--profile"},
+      {"--sweep workers=1", "batch-size=64,256,512"},
+      {"--sweep batch-size=", "--sweep"},
+      {"--sweep batch-size=8,x", "'x' is no number"},
+      {"--sweep batch-size=8 --batch-size 8", "give one of them"},
+      {"--num-batches 3 --measure-steps 3", "give one of them"},
+      {"--libraries torch-eager", "'sluice' is missing"},
+      {"--libraries sluice,torch-eage", "torch-eager"},
+      {"--libraries sluice,torch-tensor", "torch-tensor"},
+      {"--mode synthetic --input photos", "--mode e2e"},
+      {"--model gpt-tiny --input photos", "token ids"},
+      {"--libraries sluice,torch-eager --input photos", "without a loader"},
+      {"--cache-dir x", "an input is missing"},
+      {"--heads 5", "heads"},
+      {"--sample-ratio 0", "--sample-ratio"},
+  };
+  for (const Case& one : cases) {
+    const auto plan = plan_of(one.words);
+    ASSERT_FALSE(plan) << one.words;
+    EXPECT_EQ(plan.error().code, Errc::usage) << one.words;
+    EXPECT_THAT(plan.error().message, HasSubstr(one.error)) << one.words;
+  }
+}
+
+}  // namespace
+}  // namespace sluice::cli

@@ -50,7 +50,12 @@ void check_gelu(std::uint64_t seed) {
   gelu_backward(dx.data(), dy.data(), x.data(), part);
   gelu_backward(in_place.data(), in_place.data(), x.data(), part);
   expect_close(slice(y, part.begin, part.end), slice(want_y, part.begin, part.end), "y", 5e-7);
-  expect_close(slice(dx, part.begin, part.end), slice(want_dx, part.begin, part.end), "dx", 5e-7);
+  if constexpr (std::same_as<Act, Bf16>)  // the slope has a zero: there the fit's own error is seen
+    EXPECT_EQ(
+        beyond_bf16(slice(dx, part.begin, part.end), slice(want_dx, part.begin, part.end), 1, 6e-6),
+        "");
+  else
+    expect_close(slice(dx, part.begin, part.end), slice(want_dx, part.begin, part.end), "dx", 5e-7);
   EXPECT_TRUE(poisoned_outside(y, part.begin, part.end));
   EXPECT_TRUE(poisoned_outside(dx, part.begin, part.end));
   EXPECT_EQ(slice(in_place, part.begin, part.end), slice(dx, part.begin, part.end));
@@ -107,21 +112,22 @@ TEST(Gelu, HugeValuesAreThemselvesOrNothing) {
 
 TEST(Gelu, WhatIsNotFiniteIsNotHidden) {
   const float inf = HUGE_VALF, nan = std::nanf("");
-  const std::vector<float> x = {nan, inf, 1, -nan, 2};
+  const std::vector<float> x = {nan, inf, 1, -nan, 2, -inf};
   on_every_target([&] {
-    auto y = std::vector<float>(5, 0.0F), dx = y;
-    gelu_forward(y.data(), x.data(), {0, 5});
-    gelu_backward(dx.data(), std::vector<float>(5, 1).data(), x.data(), {0, 5});
+    auto y = std::vector<float>(6, 0.0F), dx = y;
+    gelu_forward(y.data(), x.data(), {0, 6});
+    gelu_backward(dx.data(), std::vector<float>(6, 1).data(), x.data(), {0, 6});
     EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[3]));
     EXPECT_EQ(y[1], inf);
+    EXPECT_EQ(y[5], 0);  // the limit
     EXPECT_TRUE(std::isfinite(y[2]) && std::isfinite(y[4]));
     EXPECT_TRUE(std::isnan(dx[0]) && std::isnan(dx[3]));
-    gelu_backward(dx.data(), x.data(), std::vector<float>(5, 0.5F).data(), {0, 5});
+    gelu_backward(dx.data(), x.data(), std::vector<float>(6, 0.5F).data(), {0, 6});
     EXPECT_TRUE(std::isnan(dx[0]) && std::isnan(dx[3]));
     EXPECT_EQ(dx[1], inf);
     const auto narrow = converted<Bf16>(x);
-    auto z = std::vector<Bf16>(5);
-    gelu_forward(z.data(), narrow.data(), {0, 5});
+    auto z = std::vector<Bf16>(6);
+    gelu_forward(z.data(), narrow.data(), {0, 6});
     EXPECT_TRUE(std::isnan(to_float(z[0])) && std::isnan(to_float(z[3])));
     EXPECT_EQ(to_float(z[1]), inf);
   });

@@ -98,8 +98,8 @@ void check_norm(std::uint64_t seed) {
   const auto before = draws.normals<Res>(count);
   const auto gamma_before = draws.normals<float>(s.dim);
 
-  Doubles want_y(x.size()), want_rstd(s.all), want_dx = converted<double>(before),
-                                              want_d_gamma = converted<double>(gamma_before);
+  Doubles want_y(x.size()), want_rstd(static_cast<std::size_t>(s.all)),
+      want_dx = converted<double>(before), want_d_gamma = converted<double>(gamma_before);
   const Doubles wide_x = converted<double>(x), wide_gamma = converted<double>(gamma);
   reference::rms_norm_forward(want_y.data(), want_rstd.data(), wide_x.data(), wide_gamma.data(),
                               s.rows, s.dim, static_cast<double>(1e-6F));

@@ -129,25 +129,29 @@ HWY_INLINE float sum_over(std::int64_t count, const Step& step) {
   return sum_of(hn::Add(hn::Add(a, b), hn::Add(c, e)));
 }
 
+/// In the low bits of x + kRounder is the integer next to x, plus the bias of an exponent.
+constexpr float kRounder = 12582912.0F + 127.0F;  // 1.5 · 2²³
+HWY_INLINE V power_of_two(V rounded) {
+  const hn::RebindToSigned<F> i32;
+  return hn::BitCast(F(), hn::ShiftLeft<23>(hn::BitCast(i32, rounded)));
+}
+
 /// 2ⁿ for x·log2(e) = n + r, times a polynomial of r: within 2 units in the last place for x in
 /// [-87, 88]; 0 below, NaN for NaN, not for use above.
 HWY_INLINE V exp_of(V x) {
   const F f;
-  const hn::RebindToSigned<F> i32;
-  const V magic = hn::Set(f, 12582912.0F + 127.0F);  // 1.5 · 2²³: its sum holds n + 127 in low bits
-  const V shifted = hn::MulAdd(x, hn::Set(f, 1.44269504F), magic);
-  const V n = hn::Sub(shifted, magic);
+  const V rounded = hn::MulAdd(x, hn::Set(f, 1.44269504F), hn::Set(f, kRounder));
+  const V n = hn::Sub(rounded, hn::Set(f, kRounder));
   V r = hn::NegMulAdd(n, hn::Set(f, 0.693359375F), x);
   r = hn::NegMulAdd(n, hn::Set(f, -2.12194440e-4F), r);
-  V p = hn::Set(f, 1.9875691500e-4F);
-  p = hn::MulAdd(p, r, hn::Set(f, 1.3981999507e-3F));
-  p = hn::MulAdd(p, r, hn::Set(f, 8.3334519073e-3F));
-  p = hn::MulAdd(p, r, hn::Set(f, 4.1665795894e-2F));
-  p = hn::MulAdd(p, r, hn::Set(f, 1.6666665459e-1F));
-  p = hn::MulAdd(p, r, hn::Set(f, 5.0000001201e-1F));
-  p = hn::MulAdd(p, hn::Mul(r, r), hn::Add(r, hn::Set(f, 1.0F)));
-  const V scale = hn::BitCast(f, hn::ShiftLeft<23>(hn::BitCast(i32, shifted)));
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, -87.0F)), hn::Mul(p, scale));
+  V p = hn::Set(f, 0.001384164963F);
+  p = hn::MulAdd(p, r, hn::Set(f, 0.008374142391F));
+  p = hn::MulAdd(p, r, hn::Set(f, 0.04166803429F));
+  p = hn::MulAdd(p, r, hn::Set(f, 0.1666643144F));
+  p = hn::MulAdd(p, r, hn::Set(f, 0.4999999412F));
+  p = hn::MulAdd(p, r, hn::Set(f, 1.000000032F));
+  p = hn::MulAdd(p, r, hn::Set(f, 1.0F));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, -87.0F)), hn::Mul(p, power_of_two(rounded)));
 }
 
 }  // namespace sluice::train::cpu::HWY_NAMESPACE

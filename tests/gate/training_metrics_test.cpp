@@ -184,12 +184,23 @@ TEST(TrainingMetrics, MfuOfEveryStep) {
   EXPECT_DOUBLE_EQ(metrics.at("mfu").at("mfu_mean").get<double>(), 0.5);
 }
 
-TEST(TrainingMetrics, PhasesAreMediansAndTheRestIsShown) {
+TEST(TrainingMetrics, PhasesAreThoseOfATypicalStepAndTheRestIsShown) {
   const Json fitting = training_metrics_json(facts_of({1.2, 1.2})).at("phases");
   EXPECT_DOUBLE_EQ(fitting.at("per_step").at("forward_s").get<double>(), 0.35);
   EXPECT_NEAR(fitting.at("sum_s").get<double>(), 1.2, 1e-12);
   EXPECT_EQ(fitting.at("steps"), 4);
   EXPECT_EQ(fitting.at("reconciled"), true);
+  measure::Row row;
+  row.runs = {run_of({1.0, 1.0})};
+  Json& turn = row.runs[0].details[0];
+  row.runs[0].details.erase(1);
+  turn["phased_step_ns"] = {5'000'000'000, 1'000'000'000, 3'000'000'000};
+  turn["phases_ns"] = Json{{"forward", {4'000'000'000, 900'000'000, 1'000'000'000}},
+                           {"backward", {1'000'000'000, 100'000'000, 2'000'000'000}}};
+  const auto use = training_use(row);
+  ASSERT_EQ(use->phases.size(), 2u);
+  EXPECT_DOUBLE_EQ(use->phases[0].seconds, 1) << "of the step of 3 s, neither first nor median";
+  EXPECT_DOUBLE_EQ(use->phases[1].seconds, 2);
   const Json off = training_metrics_json(facts_of({1.3, 1.3})).at("phases");
   EXPECT_NEAR(off.at("residual_s").get<double>(), 0.1, 1e-9);
   EXPECT_NEAR(off.at("residual_share").get<double>(), 0.1 / 1.3, 1e-9);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace sluice::gate {
 namespace {
@@ -40,6 +41,17 @@ std::vector<double> seconds_of(const std::vector<std::int64_t>& samples_ns) {
   return seconds;
 }
 
+/// Indices of the values in the middle third by size; one at least, unless there are none.
+std::vector<std::size_t> middle_third(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  const std::size_t cut = order.size() / 3;
+  return {order.begin() + static_cast<std::ptrdiff_t>(cut),
+          order.end() - static_cast<std::ptrdiff_t>(cut)};
+}
+
 /// Phases of all turns of a run, step after step.
 void read_phases(TrainingUse& use, const Json& details) {
   std::vector<std::pair<std::string, std::vector<double>>> all;
@@ -57,8 +69,14 @@ void read_phases(TrainingUse& use, const Json& details) {
       append_numbers(values, list, 1e-9);
     }
   }
-  for (const auto& [name, values] : all)
-    if (!values.empty()) use.phases.push_back({name, *stats::median(values)});
+  const std::vector<std::size_t> typical = middle_third(steps);
+  for (const auto& [name, values] : all) {
+    if (values.size() != steps.size() || steps.empty()) continue;
+    double sum = 0;
+    for (const std::size_t i : typical)
+      sum += values[i];
+    use.phases.push_back({name, sum / static_cast<double>(typical.size())});
+  }
   use.phase_steps = static_cast<std::int64_t>(steps.size());
   if (!steps.empty()) use.instrumented_s = *stats::median(steps);
 }

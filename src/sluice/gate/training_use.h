@@ -14,7 +14,7 @@ namespace sluice::gate {
 
 struct PhaseUse {
   std::string name;    // data, transfer, forward, ...
-  double seconds = 0;  // median over the steps of the instrumented pass
+  double seconds = 0;  // mean over the middle third of the instrumented steps
 };
 
 /// Of the run whose median step is the shortest; the others are counted in `medians_s` alone.

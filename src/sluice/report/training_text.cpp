@@ -71,8 +71,8 @@ std::string further(const Json& metrics) {
                           cell(timing, "step_time_p90_s", "{:.2f}", 1e3)));
   const Json& medians = at(timing, "run_p50_s");
   if (medians.is_array() && medians.size() > 1)
-    out += line("", fmt::format("of run {} of {}, the one with the best median",
-                                cell(timing, "kept_run", "{:.0f}"), medians.size()));
+    out += line("", fmt::format("of run {:.0f} of {}, the one with the best median",
+                                number_at(timing, "kept_run") + 1, medians.size()));
   out += line("tokens mean / p50 / p10",
               fmt::format("{} / {} / {} per s", cell(rate, "tokens_per_sec_mean", "{:.0f}"),
                           cell(rate, "tokens_per_sec_p50", "{:.0f}"),

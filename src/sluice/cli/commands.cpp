@@ -17,6 +17,8 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_learn_model(root, context);
   add_benchmark_training(root, context);
   add_tune(root, context);
+  add_profile(root, context);
+  add_diagnose(root, context);
   add_flops(root, context);
   add_plan(root, context);
   add_run(root, context);

@@ -23,6 +23,7 @@ void add_completion(CLI::App& root, Context& context);
 void add_data(CLI::App& root, Context& context);
 void add_data_bundle(CLI::App& data, Context& context);  // under `data`
 void add_data_stage(CLI::App& data, Context& context);   // under `data`
+void add_diagnose(CLI::App& root, Context& context);
 void add_docs(CLI::App& root, Context& context);
 void add_doctor(CLI::App& root, Context& context);
 void add_env(CLI::App& root, Context& context);
@@ -32,6 +33,7 @@ void add_peers(CLI::App& root, Context& context);
 void add_report(CLI::App& root, Context& context);
 void add_ratio(CLI::App& root, Context& context);
 void add_run(CLI::App& root, Context& context);
+void add_profile(CLI::App& root, Context& context);
 void add_publish(CLI::App& root, Context& context);
 void add_quick(CLI::App& root, Context& context);
 void add_train(CLI::App& root, Context& context);

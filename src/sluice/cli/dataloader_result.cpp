@@ -66,32 +66,6 @@ gate::LoaderSetting setting_of(const DataloaderPlan& plan, const InputFacts& inp
   return setting;
 }
 
-/// One line per stage, and what the workers did besides.
-Json stages_json(const gate::LoaderUse& use) {
-  Json json = Json::array();
-  const double capacity_s = use.workers * use.wall_s;
-  if (capacity_s <= 0 || use.samples == 0) return json;
-  const auto samples = static_cast<double>(use.samples);
-  for (const gate::StageUse& stage : use.stages) {
-    Json line{{"stage", stage.name},
-              {"share_of_worker_time", stage.busy_s / capacity_s},
-              {"us_per_sample", stage.busy_s * 1e6 / samples}};
-    if (stage.busy_s > 0) {
-      line["ceiling_samples_per_sec"] = use.workers * samples / stage.busy_s;
-      if (stage.bytes > 0) line["mb_per_s"] = stage.bytes / 1e6 / use.wall_s;
-    }
-    json.push_back(std::move(line));
-  }
-  const double rest_s = capacity_s - use.worker_busy_s - use.worker_wait_s - use.worker_other_s;
-  for (const auto& [name, seconds] :
-       {std::pair{"wait for room", use.worker_wait_s}, std::pair{"hand over", use.worker_other_s},
-        std::pair{"unaccounted", rest_s}})
-    json.push_back(Json{{"stage", name},
-                        {"share_of_worker_time", seconds / capacity_s},
-                        {"us_per_sample", seconds * 1e6 / samples}});
-  return json;
-}
-
 std::optional<gate::Attribution> step_of(const results::ResultFile& file,
                                          const DataloaderPlan& plan, const InputFacts& input,
                                          const gate::LoaderFacts& facts) {
@@ -225,7 +199,7 @@ void conclude(results::ResultFile& file, const DataloaderPlan& plan, const Input
   summary["targets"] = list_of(gate::loader_targets(facts));
   summary["indicators"] = list_of(gate::loader_indicators(
       facts, base != nullptr && base->summary->n_runs > 1 ? base->summary->cv : 0));
-  if (facts.steady) summary["stages"] = stages_json(*facts.steady);
+  if (facts.steady) summary["stages"] = gate::stages_json(*facts.steady);
   summary["diagnosis"] = list_of(findings);
   if (step) summary["step"] = gate::to_json(*step);
   const auto swept = swept_rows(file);

@@ -16,6 +16,7 @@
 #include "sluice/measure/interrupt.h"
 #include "sluice/measure/runner.h"
 #include "sluice/peers/places.h"
+#include "sluice/report/diagnose_text.h"
 #include "sluice/report/report.h"
 #include "sluice/results/resume.h"
 #include "sluice/results/run_folder.h"
@@ -216,6 +217,7 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
              measure::run_wave(subjects, plan.policy, runner, std::move(so_far)));
   put_rows(file, wave.rows);
   put_summary(file);
+  if (plan.afterwards && !wave.interrupted) SLUICE_CHECK(plan.afterwards(file, data_dir, runner));
   SLUICE_CHECK(folder.write_result(result_name, file));
   SLUICE_CHECK(write_reports(folder, file));
   return SessionResult{std::move(file), folder.path(), wave.interrupted};
@@ -232,6 +234,8 @@ Result<ExitCode> show_session(const Context& context, const SessionResult& sessi
                  ratio.case_name, ratio.library, ratio.ratio.point, ratio.peer, ratio.ratio.low,
                  ratio.ratio.high, ratio.pairs);
     }
+    if (const std::string text = report::diagnose_text(session.file); !text.empty())
+      fmt::print("{}\n", text);
     fmt::print("report: {}\n", (session.folder / "report.html").string());
   }
   if (session.interrupted) {

@@ -5,11 +5,13 @@
 #include "sluice/cli/command.h"
 #include "sluice/cli/sampling_flags.h"
 #include "sluice/measure/policy.h"
+#include "sluice/measure/runner.h"
 #include "sluice/results/result_file.h"
 #include "sluice/scenario/scenario.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +36,11 @@ struct SessionPlan {
   std::optional<std::uint64_t> order_seed;  // empty: another order and layout each time
   bool resume = false;
   measure::Policy policy;
+  /// Called after the last block, unless interrupted, with the folder of the images; may add to
+  /// what the file says beside its rows.
+  std::function<Status(results::ResultFile& file, const std::filesystem::path& data_dir,
+                       measure::RunnerContext runner)>
+      afterwards;
 };
 
 struct SessionResult {

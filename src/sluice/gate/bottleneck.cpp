@@ -89,7 +89,8 @@ std::vector<std::string> solutions_of(const Attribution& found) {
   std::vector<std::string> list;
   switch (found.verdict) {
     case Bottleneck::input:
-      list = {"increase --num-workers", "enable bundling (--enable-bundling)",
+      list = {"increase --num-workers",
+              "fewer, larger files: --enable-bundling, or `sluice data bundle`",
               "use a local cache for data in a bucket (--cache-dir)", "cheaper preprocessing"};
       break;
     case Bottleneck::compute:

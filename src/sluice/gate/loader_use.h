@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/json.h"
 #include "sluice/measure/record.h"
 
 #include <cstdint>
@@ -48,5 +49,8 @@ struct LoaderUse {
 
 /// Nothing when the row has no details: its library does not tell.
 std::optional<LoaderUse> loader_use(const measure::Row& row);
+
+/// One line per stage, and what the workers did besides; the shares add up to 1.
+Json stages_json(const LoaderUse& use);
 
 }  // namespace sluice::gate

@@ -1,6 +1,7 @@
 // sluice/report/html.cpp - report.html: one page that needs nothing but itself.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
+#include "sluice/report/diagnose_text.h"
 #include "sluice/report/facts.h"
 #include "sluice/report/html_parts.h"
 #include "sluice/report/loader_text.h"
@@ -146,6 +147,10 @@ std::string section_html(const Section& section, const std::string& suffix) {
     if (is_training_file(*file))
       out += fmt::format("<h2 id=\"Training{}\">Phases, targets and advice</h2>\n<pre>{}</pre>\n",
                          suffix, escape_html(training_text(*file)));
+  for (const results::ResultFile* file : section.files)
+    if (const std::string text = diagnose_text(*file); !text.empty())
+      out += fmt::format("<h2 id=\"Diagnosis{}\">What limits a training step</h2>\n<pre>{}</pre>\n",
+                         suffix, escape_html(text));
   out += distributions_html(section, suffix);
   return out + section_end(section, suffix, Method::whole) + "</section>\n";
 }

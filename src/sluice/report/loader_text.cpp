@@ -4,6 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/report/figures.h"
+#include "sluice/report/findings.h"
 #include "sluice/report/markdown_parts.h"
 #include "sluice/report/text_parts.h"
 
@@ -62,37 +63,6 @@ std::string further(const Json& metrics, const Json& summary) {
         value += " (page cache " + state + ")";
     }
     out += fmt::format("  {} {}\n", padded(line.title, 30, false), value);
-  }
-  return out;
-}
-
-std::string stages(const Json& summary) {
-  const Json& list = at(summary, "stages");
-  if (!list.is_array() || list.empty()) return "";
-  std::string out = fmt::format("\n{:<16} {:>10} {:>12} {:>16} {:>10}\n", "stage", "of workers",
-                                "us/sample", "ceiling /s", "MB/s");
-  for (const Json& line : list) {
-    const auto cell = [&](const char* key, const char* format) {
-      const double value = number_at(line, key);
-      return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : std::string("-");
-    };
-    out +=
-        fmt::format("{:<16} {:>8.1f} % {:>12} {:>16} {:>10}\n", text_at(line, "stage"),
-                    number_at(line, "share_of_worker_time") * 100, cell("us_per_sample", "{:.1f}"),
-                    cell("ceiling_samples_per_sec", "{:.0f}"), cell("mb_per_s", "{:.1f}"));
-  }
-  return out;
-}
-
-std::string diagnosis(const Json& list) {
-  if (!list.is_array() || list.empty()) return "";
-  std::string out = "\nDiagnosis\n";
-  for (const Json& finding : list) {
-    out += "  " + text_at(finding, "diagnosis") + "\n";
-    out += wrapped(text_at(finding, "evidence"), 100, 4);
-    if (!out.ends_with('\n')) out += '\n';
-    for (const Json& solution : at(finding, "solutions"))
-      if (solution.is_string()) out += "    - " + printable(solution.get<std::string>()) + "\n";
   }
   return out;
 }
@@ -165,10 +135,10 @@ std::string loader_text(const results::ResultFile& file) {
   const Json& summary = at(file.extra, "summary");
   std::string out = block(metrics) + "\n" + further(metrics, summary);
   out += libraries(file, summary);
-  out += stages(summary);
+  out += stages_text(at(summary, "stages"));
   out += checks(at(summary, "targets"), "Targets");
   out += checks(at(summary, "indicators"), "Indicators");
-  out += diagnosis(at(summary, "diagnosis"));
+  out += findings_text(at(summary, "diagnosis"));
   out += bundling(at(summary, "bundling"));
   out += sweep(at(summary, "sweep"));
   const Json& recommended = at(summary, "recommended");

@@ -1,6 +1,7 @@
 // sluice/report/markdown.cpp - the report for repositories and pull requests.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
+#include "sluice/report/diagnose_text.h"
 #include "sluice/report/facts.h"
 #include "sluice/report/format.h"
 #include "sluice/report/loader_text.h"
@@ -138,6 +139,9 @@ std::string markdown(const std::vector<results::ResultFile>& files) {
              : is_training_file(*file) ? training_markdown(*file)
                                        : "";
     out += section_text(section);
+    for (const results::ResultFile* file : section.files)
+      if (const std::string text = diagnose_text(*file); !text.empty())
+        out += "\n## What limits a training step\n\n```\n" + text + "```\n";
   }
   return out.empty() ? "# sluice\n\nNo result file was given.\n" : out;
 }

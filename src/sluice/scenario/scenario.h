@@ -61,6 +61,10 @@ Result<std::unique_ptr<measure::Subject>> make_loader(const measure::SubjectCont
 /// (training_spec.h).
 Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectContext& context);
 
+/// The rows "diagnose/..." of `sluice diagnose`: loader, model, transfer, together. Their spec is
+/// that of a training row (training_spec.h), and `model_time_ms` for an emulated accelerator.
+Result<std::unique_ptr<measure::Subject>> make_diagnose(const measure::SubjectContext& context);
+
 /// The row "video-decode-16f/decode/clip": every clip of data_dir, opened and decoded to the frames
 /// of the case.
 Result<std::unique_ptr<measure::Subject>> make_video_decode(const measure::SubjectContext& context);

@@ -161,4 +161,21 @@ Result<std::optional<FeedBatch>> TrainingFeed::next() {
   return std::optional<FeedBatch>(batch);
 }
 
+Result<FeedBatch> TrainingFeed::next_of_any_epoch() {
+  const std::int64_t start_ns = now_ns();
+  std::optional<FeedBatch> batch;
+  if (epoch_) {
+    SLUICE_TRY(batch, next());
+  }
+  if (!batch) {
+    epoch_ = epoch_ ? *epoch_ + 1 : 0;
+    SLUICE_CHECK(start_epoch(*epoch_));
+    SLUICE_TRY(batch, next());
+  }
+  if (!batch)
+    return Error{Errc::invalid_input, "the loader gave no batch at the start of an epoch"};
+  batch->wait_ns = now_ns() - start_ns;
+  return *batch;
+}
+
 }  // namespace sluice::scenario

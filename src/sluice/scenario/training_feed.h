@@ -61,6 +61,9 @@ class TrainingFeed {
   /// it), its labels. What the engine does with a batch is not in it; so the share of a step that
   /// was spent waiting is wait_ns over the time from one return of next() to the following one.
   Result<std::optional<FeedBatch>> next();
+  /// For timing: epoch after epoch, from 0 on; not to be mixed with start_epoch(). wait_ns holds
+  /// what the change of epochs takes.
+  Result<FeedBatch> next_of_any_epoch();
 
   [[nodiscard]] std::uint64_t size() const { return dataset_->size(); }  // samples
   [[nodiscard]] std::uint64_t steps() const;                             // batches of a whole epoch
@@ -78,7 +81,8 @@ class TrainingFeed {
   std::shared_ptr<const loader::Dataset> dataset_;
   std::shared_ptr<const loader::Recipe> recipe_;
   std::unique_ptr<loader::Loader> loader_;
-  loader::Batch batch_;  // the one in use
+  loader::Batch batch_;                 // the one in use
+  std::optional<std::uint64_t> epoch_;  // of next_of_any_epoch(); nothing: none began
   std::vector<std::int32_t> labels_;
   std::vector<float> filled_;  // a short batch with what fills it up
 };

@@ -101,4 +101,32 @@ ProfileSummary summarise(const StepProfile& profile) {
   return summary;
 }
 
+Json to_json(const ProfileSummary& summary, std::size_t top) {
+  const auto list_of = [](const std::vector<CategoryTotal>& totals, const char* name) {
+    Json list = Json::array();
+    for (const CategoryTotal& one : totals)
+      list.push_back(Json{{name, one.category},
+                          {"calls", one.calls},
+                          {"total_ms", one.total_ms},
+                          {"share", one.share}});
+    return list;
+  };
+  Json ops = Json::array();
+  for (std::size_t i = 0; i < std::min(top, summary.ops.size()); ++i) {
+    const OpTotal& op = summary.ops[i];
+    ops.push_back(Json{{"name", op.name},
+                       {"category", op.category},
+                       {"calls", op.calls},
+                       {"total_ms", op.total_ms},
+                       {"share", op.share}});
+  }
+  return Json{
+      {"steps", summary.steps},
+      {"observed_step_ms", summary.step_ms},
+      {"phases", list_of(summary.phases, "phase")},
+      {"categories", list_of(summary.categories, "category")},
+      {"top_ops", std::move(ops)},
+      {"coverage", Json{{"regions", summary.region_coverage}, {"ops", summary.op_coverage}}}};
+}
+
 }  // namespace sluice::train

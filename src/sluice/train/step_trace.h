@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/json.h"
 #include "sluice/train/phase.h"
 
 #include <cstdint>
@@ -71,6 +72,8 @@ struct ProfileSummary {
   double op_coverage = 0;                 // in an op
 };
 ProfileSummary summarise(const StepProfile& profile);
+/// step_ms, phases, categories, top_ops (the `top` longest), coverage.
+Json to_json(const ProfileSummary& summary, std::size_t top);
 
 /// "block3.qkv" -> "block*.qkv".
 std::string without_block(const std::string& name);

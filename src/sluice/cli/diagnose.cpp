@@ -1,0 +1,115 @@
+// sluice/cli/diagnose.cpp - `sluice diagnose`: is it the loader, the model, or both at once?
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/cli/diagnose_run.h"
+#include "sluice/cli/sampling_flags.h"
+#include "sluice/cli/training_flags.h"
+#include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
+#include "sluice/report/diagnose_text.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <random>
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kBatch = 32;
+constexpr std::uint64_t kSeed = 42;
+
+struct DiagnoseFlags {
+  LoaderFlags loader;
+  TrainingFlags training;
+  double model_time_ms = 0;
+  bool skip_errors = false;
+  int images = 256;
+  int runs = 5;
+  int samples = 2;
+  double sample_ms = 500;
+  double warmup_ms = 50;
+  double timeout_s = 300;
+};
+
+Result<LoaderRequest> request_of(const DiagnoseFlags& flags) {
+  if (names_input(flags.loader)) return loader_request(flags.loader, usable_cores());
+  LoaderFlags later = flags.loader;  // all but the input, which is made later
+  later.input = ".";
+  SLUICE_TRY(LoaderRequest request, loader_request(later, usable_cores()));
+  request.input.clear();
+  return request;
+}
+
+Result<DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& globals) {
+  DiagnosePlan plan;
+  SLUICE_TRY(plan.loader, request_of(flags));
+  if (plan.loader.bundling)
+    return Error{Errc::usage,
+                 "--enable-bundling: the input is read as it is; `sluice data bundle` packs it"};
+  SLUICE_TRY(plan.engine,
+             engine_config_of(flags.training, plan.loader.device, plan.loader.batch_size,
+                              globals.seed_given ? globals.seed >> 1U : kSeed));
+  if (plan.engine.model.family == train::Family::gpt)
+    return Error{Errc::usage,
+                 fmt::format("--model {}: takes token ids and there is no loader of text; models "
+                             "of images are accepted",
+                             plan.engine.model.name)};
+  plan.model_time_ms = flags.model_time_ms;
+  plan.skip_errors = flags.skip_errors;
+  plan.images = flags.images;
+  plan.policy.runs = flags.runs;
+  plan.policy.samples_per_run = flags.samples;
+  plan.policy.min_sample_ms = flags.sample_ms;
+  plan.policy.warmup_ms = flags.warmup_ms;
+  plan.policy.slow_item_s = 0;
+  plan.policy.step_timeout_s = flags.timeout_s;
+  plan.policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
+  return plan;
+}
+
+Result<ExitCode> run_command(Context& context, const DiagnoseFlags& flags) {
+  SLUICE_TRY(const DiagnosePlan plan, plan_of(flags, context.globals));
+  SLUICE_TRY(const DiagnoseResult result, run_diagnose(context, plan));
+  if (context.globals.json)
+    fmt::print("{}", results::to_text(results::to_json(result.file)));
+  else
+    fmt::print("{}report: {}\n", report::diagnose_text(result.file),
+               (result.folder / "report.html").string());
+  if (result.interrupted)
+    return Error{Errc::interrupted,
+                 fmt::format("interrupted; what was measured is in {}", result.folder.string())};
+  return exit_code_of(result.file);
+}
+
+}  // namespace
+
+void add_diagnose(CLI::App& root, Context& context) {
+  auto flags = std::make_shared<DiagnoseFlags>();
+  flags->loader.batch_size = kBatch;
+  CLI::App* command =
+      add_command(root, context, "diagnose", "Is it the loader, the model, or both at once?",
+                  [flags, &context] { return run_command(context, *flags); });
+  add_training_flags(*command, flags->training);
+  add_loader_flags(*command, flags->loader);
+  command
+      ->add_option("--model-time-ms", flags->model_time_ms,
+                   "emulate an accelerator whose step takes this long; no model is run")
+      ->check(CLI::Range(0.001, 3'600'000.0));
+  command->add_option("--images", flags->images, "photographs to generate without --input")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->add_flag("--skip-errors", flags->skip_errors, "leave out damaged samples");
+  add_runs_flag(*command, flags->runs);
+  add_samples_flag(*command, flags->samples);
+  command->add_option("--sample-ms", flags->sample_ms, "shortest timed sample")
+      ->check(CLI::Range(0.001, 600'000.0))
+      ->capture_default_str();
+  add_warmup_flag(*command, flags->warmup_ms);
+  add_timeout_flag(*command, flags->timeout_s);
+  add_examples(*command, {"sluice diagnose --input photos --model vit5-tiny --batch-size 8",
+                          "sluice diagnose --input photos --batch-size 256 --model-time-ms 32",
+                          "sluice diagnose --model-time-ms 20 --json"});
+}
+
+}  // namespace sluice::cli

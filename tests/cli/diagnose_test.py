@@ -1,0 +1,109 @@
+# tests/cli/diagnose_test.py - `sluice diagnose` as a user meets it: rows, verdict, report, errors.
+# SPDX-License-Identifier: Apache-2.0
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = sys.argv.pop(1)
+SHORT = ["--runs", 2, "--samples", 1, "--sample-ms", 20, "--warmup-ms", 1, "--num-workers", 1]
+VERDICTS = ("INPUT", "COMPUTE", "INTERFERENCE", "MIXED")
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run([PROGRAM, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300,
+                          check=False)
+
+
+class DiagnoseTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.data = Path(cls.scratch.name) / "photos"
+        made = run("data", "make", "--kind", "rgb", "--count", 24, "--out", cls.data)
+        assert made.returncode == 0, made.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def diagnose(self, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            result = run("diagnose", "--input", self.data, "--batch-size", 4, *SHORT, *arguments, "--out",
+                         Path(folder) / "D", "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            document = json.loads(result.stdout)
+            stored = json.loads((Path(folder) / "D" / "results" / "diagnose.json").read_text(encoding="utf-8"))
+            self.assertEqual(document, stored)
+            page = (Path(folder) / "D" / "report.html").read_text(encoding="utf-8")
+            self.assertIn("What limits a training step", page)
+            return document
+
+    def check_identities(self, found):
+        loader, step, together = (found[f"{name}_ms_per_batch"] for name in ("loader", "step", "together"))
+        self.assertAlmostEqual(found["ideal_ms_per_batch"], max(loader, step), places=9)
+        self.assertAlmostEqual(found["residual_ms_per_batch"], together - max(loader, step), places=9)
+        self.assertAlmostEqual(found["overlap"], (loader + step - together) / min(loader, step), places=9)
+        self.assertAlmostEqual(found["headspace"], 1 - step / together, places=9)
+        self.assertAlmostEqual(found["accelerator_use"], 1 - found["wait_share"], places=9)
+        self.assertIn(found["verdict"], VERDICTS)
+        self.assertTrue(found["statement"].startswith(found["verdict"] + ":"))
+        for name in ("loader", "step", "together"):
+            interval = found[f"{name}_ms_per_batch_ci95"]
+            self.assertLessEqual(interval["low"], found[f"{name}_ms_per_batch"])
+
+    def test_an_emulated_accelerator_that_is_slow_hides_the_loader(self):
+        document = self.diagnose("--model-time-ms", 400)
+        self.assertEqual([row["case"] for row in document["rows"]],
+                         ["diagnose/loader", "diagnose/model", "diagnose/together"])
+        found = document["summary"]["attribution"]
+        self.check_identities(found)
+        self.assertGreaterEqual(found["step_ms_per_batch"], 400)
+        self.assertGreaterEqual(found["together_ms_per_batch"], 400)
+        self.assertIsNone(found["transfer_ms_per_batch"])
+        self.assertIn("emulated", found["transfer_ms_per_batch_reason"])
+        self.assertEqual(document["verdict"]["bottleneck"], found["verdict"])
+
+    def test_a_fast_one_waits_for_the_loader(self):
+        document = self.diagnose("--model-time-ms", 0.01)
+        found = document["summary"]["attribution"]
+        self.check_identities(found)
+        self.assertEqual(found["verdict"], "INPUT")
+        self.assertGreater(found["wait_share"], 0.5)
+        advice = [line for finding in document["summary"]["diagnosis"] for line in finding["solutions"]]
+        self.assertTrue(any("--num-workers" in line for line in advice))
+        self.assertIn("decode", [stage["stage"] for stage in document["summary"]["stages"]])
+
+    def test_our_own_model_has_a_transfer(self):
+        document = self.diagnose("--model", "vit5-tiny", "--layers", 1)
+        self.assertEqual([row["case"] for row in document["rows"]],
+                         ["diagnose/loader", "diagnose/model", "diagnose/transfer", "diagnose/together"])
+        found = document["summary"]["attribution"]
+        self.check_identities(found)
+        self.assertGreater(found["transfer_ms_per_batch"], 0)
+        self.assertGreater(found["step_slowdown"], 0)
+        self.assertGreater(found["loader_slowdown"], 0)
+
+    def test_without_input_photographs_are_made(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = run("diagnose", "--images", 8, "--batch-size", 4, *SHORT, "--model-time-ms", 1, "--out",
+                         Path(folder) / "D")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("Verdict: ", result.stdout)
+            self.assertFalse((Path(folder) / "D" / "data").exists())
+
+    def test_what_cannot_be_is_refused_before_anything_is_written(self):
+        for arguments, text in ((["--model", "gpt-tiny"], "gpt-tiny"), (["--batch-size", 25], "25"),
+                                (["--model-time-ms", -1], "--model-time-ms"), (["--gpu", "cuda:0"], "cuda:0")):
+            with self.subTest(arguments=arguments), tempfile.TemporaryDirectory() as folder:
+                result = run("diagnose", "--input", self.data, *(["--batch-size", 4] if "--batch-size" not in arguments else []),
+                             *arguments, "--out", Path(folder) / "D")
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(text, result.stderr)
+                self.assertFalse((Path(folder) / "D").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -236,10 +236,11 @@ struct Slot {
 
 /// Only with force: files of another set that the new one does not replace.
 void remove_earlier(const PhotoDatasetOptions& options, const Earlier& earlier) {
-  const bool same = earlier.kind == options.kind && earlier.classes == options.classes;
-  for (int i = same ? options.count : 0; i < earlier.count; ++i) {
+  for (int i = 0; i < earlier.count; ++i) {
+    const std::string name = made_name(earlier.kind, i, earlier.classes);
+    if (i < options.count && name == made_name(options.kind, i, options.classes)) continue;
     std::error_code code;
-    fs::remove(options.folder / made_name(earlier.kind, i, earlier.classes), code);
+    fs::remove(options.folder / name, code);
   }
 }
 

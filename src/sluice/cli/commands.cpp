@@ -13,9 +13,9 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_peers(root, context);
   add_bench(root, context);
   add_benchmark_dataloader(root, context);
+  add_benchmark_training(root, context);
   add_train(root, context);
   add_learn_model(root, context);
-  add_benchmark_training(root, context);
   add_tune(root, context);
   add_profile(root, context);
   add_diagnose(root, context);

@@ -46,9 +46,9 @@ Status look_at_loader(results::ResultFile& file, const std::filesystem::path& da
   plan.engine.batch = plan.loader.batch_size;
   plan.model_time_ms = kAcceleratorMsPerImage * plan.loader.batch_size;
   plan.policy = session;
-  plan.policy.runs = 3;
+  plan.policy.runs = std::min(3, session.runs);
   plan.policy.samples_per_run = 1;
-  plan.policy.min_sample_ms = 250;
+  plan.policy.min_sample_ms = 2.5 * session.min_sample_ms;  // a batch takes longer than an image
   plan.policy.slow_item_s = 0;
   plan.policy.stop = measure::StopKind::count;
   runner.on_block = {};

@@ -110,7 +110,8 @@ TEST(TrainingFlags, TrainAndItsBenchmarkHaveThemAll) {
   add_training_flags(table, flags);
   Context context;
   const auto app = make_app(context);
-  const std::vector<std::vector<std::string>> commands{{"train"}, {"learn-model"}};
+  const std::vector<std::vector<std::string>> commands{
+      {"train"}, {"learn-model"}, {"bench", "training"}, {"benchmark-training"}};
   for (const auto& path : commands) {
     const CLI::App* command = app.get();
     for (const std::string& name : path)

@@ -39,10 +39,10 @@ Json throughput_json(const TrainingFacts& facts) {
   return Json{{"tokens_per_sec_mean", *stats::mean(tokens)},
               {"tokens_per_sec_p50", *stats::median(tokens)},
               {"tokens_per_sec_p10", *stats::percentile(tokens, 10)},
-              {"tokens_per_step", facts.tokens_per_step},
+              {"tokens_per_step", static_cast<std::int64_t>(facts.tokens_per_step)},
               {"samples_per_sec_mean", *stats::mean(samples)},
               {"samples_per_sec_p50", *stats::median(samples)},
-              {"samples_per_step", facts.samples_per_step}};
+              {"samples_per_step", static_cast<std::int64_t>(facts.samples_per_step)}};
 }
 
 Json timing_json(const TrainingUse& use) {

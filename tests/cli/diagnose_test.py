@@ -39,6 +39,10 @@ class DiagnoseTest(unittest.TestCase):
             self.assertEqual(document, stored)
             page = (Path(folder) / "D" / "report.html").read_text(encoding="utf-8")
             self.assertIn("What limits a training step", page)
+            for row in document["rows"]:
+                for one in row["runs"]:
+                    batches = [sample.get("batches", row["items_per_sample"] / 4) for sample in one["details"]]
+                    self.assertEqual(set(batches), {row["items_per_sample"] / 4}, row["case"])  # what is timed is counted
             return document
 
     def check_identities(self, found):

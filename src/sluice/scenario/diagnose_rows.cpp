@@ -16,6 +16,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace sluice::scenario {
 namespace {
@@ -141,7 +142,7 @@ class DiagnoseSubject final : public measure::Subject {
   void run_pass() override {
     // The preflight sizes samples by the first passes: batches that were made ahead would make them
     // look as if they cost nothing.
-    if (feed_ && ++passes_ <= kFirstPasses) drain();
+    if (feed_ && !sized_ && ++passes_ <= kFirstPasses) drain();
     switch (part_) {
       case Part::loader:
         return look_at(take());
@@ -161,11 +162,11 @@ class DiagnoseSubject final : public measure::Subject {
   /// What was made ahead before the sample would flatter the loader; together the queue is to be as
   /// full before the sample as after it.
   void begin_sample() override {
+    const bool first = !std::exchange(sized_, true);
     if (part_ == Part::loader) drain();
-    if (part_ == Part::together && !steady_)
+    if (part_ == Part::together && first)
       for (int i = 0; i <= loader_.prefetch; ++i)
         run_pass();
-    steady_ = true;
     wait_ns_ = model_ns_ = 0;
     batch_ns_.clear();
     if (feed_) before_ = {clock_.now_ns(), feed_->stats(), {}};
@@ -233,7 +234,7 @@ class DiagnoseSubject final : public measure::Subject {
   measure::SystemClock clock_;
   LoaderMoment before_;
   std::int64_t wait_ns_ = 0, model_ns_ = 0, last_ns_ = 0, passes_ = 0;
-  bool steady_ = false;
+  bool sized_ = false;  // the first sample has begun
   std::vector<std::int64_t> batch_ns_ = room_for_times();
 };
 

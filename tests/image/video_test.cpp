@@ -163,7 +163,9 @@ TEST_F(VideoTest, OddWidthsOfRowsAreWrittenExactly) {
 
 TEST_F(VideoTest, EncodesTheSameBytesAgain) {
   const VideoClip clip = make_clip(20);
-  EXPECT_EQ(encode(clip), encode(clip));
+  const auto first = encode(clip);
+  for (int i = 0; i < 6; ++i)  // x264's vector code on x86-64 differed every other time
+    ASSERT_EQ(first, encode(clip));
 }
 
 TEST_F(VideoTest, RefusesWhatCannotBeEncoded) {

@@ -97,6 +97,8 @@ class Encoder {
     codec_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_BITEXACT;
     if (encoding_.gop > 0) codec_->gop_size = encoding_.gop;
     check(av_opt_set(codec_->priv_data, "preset", "veryfast", 0), "x264 preset");
+    // On x86-64 x264 gives other bytes now and then, unless without its vector code.
+    check(av_opt_set(codec_->priv_data, "x264-params", "asm=0", 0), "x264 asm");
     check(av_opt_set_double(codec_->priv_data, "crf", encoding_.crf, 0), "x264 crf");
     require(avcodec_open2(codec_.get(), x264, nullptr), "libx264 does not start",
             kSluiceVideoUnsupported);

@@ -45,13 +45,17 @@ template <class T>
 Distance distance(ImageView<T> a, ImageView<T> b, double limit) {
   Distance found;
   double count = 0;
-  for (int y = 0; y < a.height(); ++y)
-    for (std::size_t i = 0; i < a.row_samples(); ++i) {
-      double off = std::abs(static_cast<double>(a.row(y)[i]) - static_cast<double>(b.row(y)[i]));
+  for (int y = 0; y < a.height(); ++y) {
+    const T *one = a.row(y), *other = b.row(y);
+    // Whole rows first: a sanitizer makes the walk over samples the longest part of a test.
+    if (!std::same_as<T, float> && std::memcmp(one, other, a.row_bytes()) == 0) continue;
+    for (std::size_t i = 0, samples = a.row_samples(); i < samples; ++i) {
+      double off = std::abs(static_cast<double>(one[i]) - static_cast<double>(other[i]));
       if (!(off >= 0)) off = 1e9;  // not a number counts as far off
       found.worst = std::max(found.worst, off);
       count += off > limit ? 1 : 0;
     }
+  }
   found.beyond = count / static_cast<double>(a.samples());
   return found;
 }

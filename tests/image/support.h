@@ -91,8 +91,11 @@ bool padding_intact(const Image& image) {
   const ImageView<T> view = image.view<T>();
   for (int y = 0; y < view.height(); ++y) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(view.row(y));
-    for (std::size_t i = view.row_bytes(); i < view.pitch_bytes(); ++i)
-      if (bytes[i] != kPoison) return false;
+    const std::size_t padding = view.pitch_bytes() - view.row_bytes();
+    if (padding == 0) continue;
+    const std::uint8_t* first = bytes + view.row_bytes();
+    // One compare per row (each byte with the next): quick under a sanitizer too.
+    if (*first != kPoison || std::memcmp(first, first + 1, padding - 1) != 0) return false;
   }
   return true;
 }

@@ -342,6 +342,20 @@ TEST(Engine, Bf16StaysNearFp32OrSaysThatItRunsAsFp32) {
   }
 }
 
+TEST(Engine, ARefusedBatchDoesNotReachTheEngine) {
+  EngineConfig config = config_of(toy_gpt(), 2);
+  config.optimizer = false;
+  const auto engine = made(config);
+  const Held good = draw(config.model, 2, 1);
+  ASSERT_TRUE(engine->micro_step(good.view()));
+  const float loss = engine->update().value().loss;
+  Held bad = good;
+  bad.ids[3] = 1'000'000;
+  EXPECT_THAT(engine->micro_step(bad.view()).error().message, HasSubstr("token id 1000000; 0 to"));
+  ASSERT_TRUE(engine->micro_step_again());
+  EXPECT_EQ(engine->update().value().loss, loss);
+}
+
 TEST(Engine, WhatItCannotDoIsRefused) {
   EngineConfig config = config_of(toy_vit(), 2);
   config.device = "cuda:0";

@@ -68,22 +68,10 @@ Result<measure::Row> measure_once(const measure::SubjectSpec& spec, std::int64_t
                                   const measure::RunnerContext& context, double timeout_s,
                                   std::uint64_t seed) {
   measure::Row row;
-  row.case_name = spec.case_name;
-  row.params = spec.params;
-  row.library = spec.library;
-  row.unit = spec.unit;
-  row.better = spec.better;
-  row.thread_policy.asked = spec.threads;
-  row.thread_policy.name = spec.thread_policy;
+  measure::put_spec(row, spec);
   const Status taken = take(row, spec, passes, context, timeout_s, seed);
   if (!taken && taken.error().code == Errc::interrupted) return taken.error();
-  if (!taken) {
-    row.status = taken.error().code == Errc::unsupported ? measure::RowStatus::unsupported
-                                                         : measure::RowStatus::failed;
-    row.reason = taken.error().message;
-    row.runs.clear();
-    return row;
-  }
+  if (!taken) return measure::refused_row(spec, taken.error());
   measure::summarise(row, 1);
   return row;
 }

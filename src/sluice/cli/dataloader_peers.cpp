@@ -73,7 +73,7 @@ class Chooser {
       const Status chosen = choose(row, set_up);
       if (!chosen && chosen.error().code == Errc::interrupted) return chosen.error();
       if (!chosen) {
-        result.refused.push_back(refused(row, chosen.error()));
+        result.refused.push_back(measure::refused_row(row, chosen.error()));
         set_up["reason"] = chosen.error().message;
       } else {
         result.rows.push_back(std::move(row));
@@ -101,19 +101,6 @@ class Chooser {
     return Json{{"batch_size", ours["batch_size"]},   {"workers", set_up.workers},
                 {"prefetch", set_up.prefetch},        {"seed", ours["seed"]},
                 {"epoch_items", ours["epoch_items"]}, {"step_ms", 0}};
-  }
-
-  static measure::Row refused(const measure::SubjectSpec& spec, const Error& error) {
-    measure::Row row;
-    row.case_name = spec.case_name;
-    row.library = spec.library;
-    row.unit = spec.unit;
-    row.thread_policy.asked = spec.threads;
-    row.thread_policy.name = spec.thread_policy;
-    row.status = error.code == Errc::unsupported ? measure::RowStatus::unsupported
-                                                 : measure::RowStatus::failed;
-    row.reason = error.message;
-    return row;
   }
 
   Status start(peers::Seat& seat, const measure::SubjectSpec& row) const {

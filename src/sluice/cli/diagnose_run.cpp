@@ -108,7 +108,7 @@ Json run_config_of(const DiagnosePlan& plan, bool generated) {
   if (emulated(plan))
     config["model_time_ms"] = plan.model_time_ms;
   else
-    config["model"] = scenario::model_json(plan.engine.model);
+    config["model"] = train::to_json(plan.engine.model);
   config["dtype"] = to_string(plan.engine.regime);
   config["device"] = plan.engine.device;
   return config;
@@ -151,7 +151,7 @@ Result<DiagnoseResult> run_diagnose(Context& context, const DiagnosePlan& asked)
     SLUICE_TRY([[maybe_unused]] const InputFacts input, inspect_input(plan.loader));
   }
   if (!emulated(plan)) {  // a model that does not fit, a device that is not there
-    SLUICE_TRY([[maybe_unused]] const auto engine, train::Engine::make(plan.engine));
+    SLUICE_TRY([[maybe_unused]] const auto planned, train::plan_engine(plan.engine));
   }
   const fs::path storage = generated ? context.globals.out : fs::path(plan.loader.input);
   const backend::VisitOptions visit{plan.loader.remote || storage.empty() ? fs::path(".") : storage,

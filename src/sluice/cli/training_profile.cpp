@@ -37,15 +37,9 @@ Result<Json> profile_pass(const TrainingPlan& plan, const std::filesystem::path&
   train::BatchSource next;
   if (plan.input) {
     SLUICE_TRY(feed, feed_of(plan));
-    std::uint64_t epoch = 0;
-    next = [&feed, epoch]() mutable -> Result<train::BatchView> {
-      SLUICE_TRY(auto taken, feed->next());
-      if (!taken) {
-        SLUICE_CHECK(feed->start_epoch(++epoch));
-        SLUICE_TRY(taken, feed->next());
-      }
-      if (!taken) return Error{Errc::measurement, "the loader gave no batch"};
-      return taken->view;
+    next = [&feed]() -> Result<train::BatchView> {
+      SLUICE_TRY(const scenario::FeedBatch loaded, feed->next_of_any_epoch());
+      return loaded.view;
     };
   } else if (plan.synthetic) {  // one step puts the batch where it stays
     for (int i = 0; i < plan.engine.grad_accum; ++i)

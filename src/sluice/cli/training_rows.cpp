@@ -76,20 +76,6 @@ Result<Json> reference_of(const train::EngineConfig& config, const fs::path& fol
   return json;
 }
 
-measure::Row refused(const measure::SubjectSpec& spec, const Error& error) {
-  measure::Row row;
-  row.case_name = spec.case_name;
-  row.params = spec.params;
-  row.library = spec.library;
-  row.unit = spec.unit;
-  row.thread_policy.asked = spec.threads;
-  row.thread_policy.name = spec.thread_policy;
-  row.status = error.code == Errc::unsupported ? measure::RowStatus::unsupported
-                                               : measure::RowStatus::failed;
-  row.reason = error.message;
-  return row;
-}
-
 }  // namespace
 
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch) {
@@ -112,7 +98,7 @@ Result<TrainingRows> TrainingRowMaker::rows(int batch, const fs::path& scratch) 
       if (library != "sluice") {
         auto command = peers::worker_command(library, "training", kThreadPolicy);
         if (!command) {
-          made.refused.push_back(refused(row, command.error()));
+          made.refused.push_back(measure::refused_row(row, command.error()));
           continue;
         }
         row.command = std::move(command->command);
@@ -120,7 +106,7 @@ Result<TrainingRows> TrainingRowMaker::rows(int batch, const fs::path& scratch) 
         if (reference.is_null()) {
           auto written = reference_of(plan.engine_of(regime, batch), scratch / to_string(regime));
           if (!written) {
-            made.refused.push_back(refused(row, written.error()));
+            made.refused.push_back(measure::refused_row(row, written.error()));
             continue;
           }
           reference = std::move(*written);

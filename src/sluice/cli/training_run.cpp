@@ -110,7 +110,7 @@ class TrainingVisit {
     for (const train::Regime regime : plan_.regimes)
       regimes.push_back(to_string(regime));
     file_.run_config = Json{{"command", "bench-training"},
-                            {"model", scenario::model_json(plan_.engine.model)},
+                            {"model", train::to_json(plan_.engine.model)},
                             {"mode", plan_.synthetic ? "synthetic" : "e2e"},
                             {"data", data_source()},
                             {"device", plan_.engine.device},

@@ -18,6 +18,25 @@
 #include <set>
 
 namespace sluice::measure {
+
+void put_spec(Row& row, const SubjectSpec& spec) {
+  row.case_name = spec.case_name;
+  row.params = spec.params;
+  row.library = spec.library;
+  row.thread_policy.asked = spec.threads;
+  row.thread_policy.name = spec.thread_policy;
+  row.unit = spec.unit;
+  row.better = spec.better;
+}
+
+Row refused_row(const SubjectSpec& spec, const Error& error) {
+  Row row;
+  put_spec(row, spec);
+  row.status = error.code == Errc::unsupported ? RowStatus::unsupported : RowStatus::failed;
+  row.reason = error.message;
+  return row;
+}
+
 namespace {
 
 constexpr std::size_t kMaxPaddingBytes = 4096;
@@ -114,17 +133,8 @@ class Wave {
 
  private:
   static void describe(Row& row, const SubjectSpec& spec) {
-    if (terminal(row)) {  // measured again from the start
-      Row fresh;
-      row = std::move(fresh);
-    }
-    row.case_name = spec.case_name;
-    row.params = spec.params;
-    row.library = spec.library;
-    row.thread_policy.asked = spec.threads;
-    row.thread_policy.name = spec.thread_policy;
-    row.unit = spec.unit;
-    row.better = spec.better;
+    if (terminal(row)) row = Row{};  // measured again from the start
+    put_spec(row, spec);
     row.status = RowStatus::skipped;
     row.reason = "not measured yet";
   }

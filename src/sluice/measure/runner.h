@@ -37,6 +37,11 @@ struct SubjectSpec {
   std::int64_t min_items = 0;         // per sample, however short its passes are
 };
 
+/// What a row takes over from its spec.
+void put_spec(Row& row, const SubjectSpec& spec);
+/// The row of a spec that cannot be measured: unsupported, or failed for any other reason.
+Row refused_row(const SubjectSpec& spec, const Error& error);
+
 /// What the runner needs from outside.
 struct RunnerContext {
   Clock* clock = nullptr;

@@ -247,14 +247,7 @@ Result<std::unique_ptr<measure::Subject>> make_diagnose(const measure::SubjectCo
   SLUICE_TRY(const double model_ms, fields.number("model_time_ms", 0));
   if (!(model_ms >= 0 && model_ms <= kMaxModelMs))
     return fields.wrong("model_time_ms", "0 (none) to an hour");
-  measure::SubjectContext loader_context = context;
-  loader_context.spec = spec.loader;
-  FeedOptions options;
-  SLUICE_TRY(options.loader, read_loader_spec(loader_context));
-  options.loader.batch_size = static_cast<std::uint32_t>(spec.engine.batch);
-  options.image = spec.engine.model.image;
-  options.classes = spec.engine.model.classes;
-  options.stand_in_labels = true;
+  SLUICE_TRY(const FeedOptions options, feed_options(spec, context));
   std::unique_ptr<TrainingFeed> feed;
   if (part == Part::loader || part == Part::together) {
     SLUICE_TRY(feed, TrainingFeed::open(options));

@@ -113,6 +113,17 @@ Result<std::unique_ptr<TrainingFeed>> TrainingFeed::make(
   return feed;
 }
 
+Result<FeedOptions> feed_options(const TrainingSpec& spec, measure::SubjectContext context) {
+  FeedOptions options;
+  context.spec = spec.loader;
+  SLUICE_TRY(options.loader, read_loader_spec(context));
+  options.loader.batch_size = static_cast<std::uint32_t>(spec.engine.batch);
+  options.image = spec.engine.model.image;
+  options.classes = spec.engine.model.classes;
+  options.stand_in_labels = true;
+  return options;
+}
+
 Result<std::unique_ptr<TrainingFeed>> TrainingFeed::open(const FeedOptions& options) {
   SLUICE_TRY(LoaderInput input, open_loader_input(options.loader));
   return make(std::move(input.dataset), options);

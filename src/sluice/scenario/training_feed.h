@@ -6,6 +6,7 @@
 #include "sluice/core/result.h"
 #include "sluice/loader/loader.h"
 #include "sluice/scenario/loader_spec.h"
+#include "sluice/scenario/training_spec.h"
 #include "sluice/train/engine.h"
 
 #include <cstdint>
@@ -46,6 +47,9 @@ struct FeedBatch {
   std::int64_t wait_ns = 0;   // of next(): see there
 };
 
+/// For timing what `spec` describes: its loader, the engine's sizes, labels that need not be there.
+Result<FeedOptions> feed_options(const TrainingSpec& spec, measure::SubjectContext context);
+
 class TrainingFeed {
  public:
   /// Refuses (usage, invalid_input) what the loader and the recipe refuse, arrays, labels outside
@@ -64,6 +68,9 @@ class TrainingFeed {
   /// For timing: epoch after epoch, from 0 on; not to be mixed with start_epoch(). wait_ns holds
   /// what the change of epochs takes.
   Result<FeedBatch> next_of_any_epoch();
+  [[nodiscard]] std::uint64_t epoch() const {
+    return epoch_.value_or(0);
+  }  // of next_of_any_epoch()
 
   [[nodiscard]] std::uint64_t size() const { return dataset_->size(); }  // samples
   [[nodiscard]] std::uint64_t steps() const;                             // batches of a whole epoch

@@ -105,7 +105,7 @@ class TrainingSubject final : public measure::Subject {
     if (feed_) {
       json["data"]["recipe"] = feed_->describe();
       json["data"]["samples"] = feed_->size();
-      json["data"]["epochs"] = epoch_;
+      json["data"]["epochs"] = feed_->epoch();
     }
     return json;
   }
@@ -140,13 +140,9 @@ class TrainingSubject final : public measure::Subject {
 
   train::BatchView next() {
     if (!feed_) return batch_.view();
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      auto taken = feed_->next();
-      if (!taken) throw std::runtime_error(taken.error().message);
-      if (*taken) return (*taken)->view;
-      require(feed_->start_epoch(++epoch_));
-    }
-    throw std::runtime_error("the loader gave no batch at the start of an epoch");
+    auto batch = feed_->next_of_any_epoch();
+    if (!batch) throw std::runtime_error(batch.error().message);
+    return batch->view;
   }
 
   /// Instrumented steps, apart from the timed ones.
@@ -182,7 +178,6 @@ class TrainingSubject final : public measure::Subject {
   measure::SystemClock clock_;
   bool resident_ = false;  // the engine holds batch_
   int warmed_ = 0;
-  std::uint64_t epoch_ = 0;
   std::int64_t first_step_ns_ = 0;
   float first_loss_ = 0;
   std::vector<double> losses_, norms_;
@@ -190,18 +185,6 @@ class TrainingSubject final : public measure::Subject {
   std::array<std::vector<std::int64_t>, train::kPhases.size()> phases_ns_;
   std::vector<std::int64_t> phased_ns_;
 };
-
-Result<std::unique_ptr<TrainingFeed>> feed_of(const TrainingSpec& spec,
-                                              measure::SubjectContext context) {
-  FeedOptions options;
-  context.spec = spec.loader;
-  SLUICE_TRY(options.loader, read_loader_spec(context));
-  options.loader.batch_size = static_cast<std::uint32_t>(spec.engine.batch);
-  options.image = spec.engine.model.image;
-  options.classes = spec.engine.model.classes;
-  options.stand_in_labels = true;
-  return TrainingFeed::open(options);
-}
 
 }  // namespace
 
@@ -213,7 +196,8 @@ Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectCo
                  engine.error().message};
   std::unique_ptr<TrainingFeed> feed;
   if (spec.data == TrainingData::loader) {
-    SLUICE_TRY(feed, feed_of(spec, context));
+    SLUICE_TRY(const FeedOptions options, feed_options(spec, context));
+    SLUICE_TRY(feed, TrainingFeed::open(options));
   }
   return std::unique_ptr<measure::Subject>(
       std::make_unique<TrainingSubject>(std::move(spec), std::move(*engine), std::move(feed)));

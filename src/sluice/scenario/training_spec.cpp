@@ -61,25 +61,6 @@ const char* to_string(TrainingData data) {
   return "loader";
 }
 
-Json model_json(const train::ModelSpec& model) {
-  return Json{{"name", model.name},
-              {"family", model.family == train::Family::vit5 ? "vit5" : "gpt"},
-              {"dim", model.dim},
-              {"layers", model.layers},
-              {"heads", model.heads},
-              {"mlp_ratio", model.mlp_ratio},
-              {"norm_epsilon", model.norm_epsilon},
-              {"drop_path", model.drop_path},
-              {"image", model.image},
-              {"patch", model.patch},
-              {"registers", model.registers},
-              {"classes", model.classes},
-              {"readout", model.readout == train::Readout::cls ? "cls" : "gap"},
-              {"vocabulary", model.vocabulary},
-              {"sequence", model.sequence},
-              {"tied_head", model.tied_head}};
-}
-
 Result<train::ModelSpec> read_model(const Json& json) {
   if (!json.is_object()) return Error{Errc::usage, "spec: model is missing"};
   const Reply fields("model", json);
@@ -113,7 +94,7 @@ Result<train::ModelSpec> read_model(const Json& json) {
 Json to_json(const TrainingSpec& spec) {
   const train::EngineConfig& engine = spec.engine;
   Json json{{"mode", "training"},
-            {"model", model_json(engine.model)},
+            {"model", train::to_json(engine.model)},
             {"batch", engine.batch},
             {"grad_accum", engine.grad_accum},
             {"dtype", to_string(engine.regime)},

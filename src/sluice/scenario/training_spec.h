@@ -32,8 +32,7 @@ Json to_json(const TrainingSpec& spec);
 /// Unknown fields are ignored, wrong types and values out of range are errors.
 Result<TrainingSpec> read_training_spec(const measure::SubjectContext& context);
 
-/// Field by field that of model_spec.h.
-Json model_json(const train::ModelSpec& model);
+/// From what train::to_json() gives.
 Result<train::ModelSpec> read_model(const Json& json);
 
 /// A batch of numbers that mean nothing: the same for the same model, size and seed.

@@ -23,23 +23,14 @@ constexpr std::string_view kAverage = "ema.";
 
 /// What must agree for weights to mean the same; DropPath and a GPT's sequence may change.
 Json model_json(const ModelSpec& model) {
-  Json out{{"name", model.name},
-           {"family", model.family == Family::vit5 ? "vit5" : "gpt"},
-           {"dim", model.dim},
-           {"layers", model.layers},
-           {"heads", model.heads},
-           {"mlp_ratio", model.mlp_ratio},
-           {"norm_epsilon", model.norm_epsilon}};
-  if (model.family == Family::vit5) {
-    out["image"] = model.image;
-    out["patch"] = model.patch;
-    out["registers"] = model.registers;
-    out["classes"] = model.classes;
-    out["readout"] = model.readout == Readout::cls ? "cls" : "gap";
-  } else {
-    out["vocabulary"] = model.vocabulary;
-    out["tied_head"] = model.tied_head;
-  }
+  Json out = to_json(model);
+  const bool vit5 = model.family == Family::vit5;
+  for (const char* field : {"drop_path", "sequence"})
+    out.erase(field);
+  for (const char* field : {"image", "patch", "registers", "classes", "readout"})
+    if (!vit5) out.erase(field);
+  for (const char* field : {"vocabulary", "tied_head"})
+    if (vit5) out.erase(field);
   return out;
 }
 

@@ -90,10 +90,6 @@ Status check_config(const EngineConfig& config) {
   return check_optimizer(config.update);
 }
 
-std::span<const std::byte> bytes_of_values(std::span<const float> values) {
-  return std::as_bytes(values);
-}
-
 }  // namespace
 
 const char* to_string(Rung rung) {
@@ -116,7 +112,8 @@ struct Engine::Impl {
   int micro = 0;        // micro-steps done of this step
   double loss_sum = 0;  // over them
   MicroStep micro_step;
-  std::vector<float> scales;  // DropPath factors of one branch
+  std::vector<float> scales;    // DropPath factors of one branch
+  bool weights_written = true;  // since the last cast: the bf16 copies are behind
 
   Status upload(const BatchView& batch);
   Status upload_scales(bool evaluating);
@@ -124,19 +121,20 @@ struct Engine::Impl {
   Status run_micro();
   Result<float> loss() const;
   Status swap_average();
+  void cast_written_weights();
 };
 
 Status Engine::Impl::upload(const BatchView& batch) {
   if (program.images.exists()) {
     SLUICE_CHECK(backend->upload(program.images, std::as_bytes(batch.images)));
   } else {
-    SLUICE_CHECK(backend->upload(program.ids, std::as_bytes(batch.ids)));
     for (const std::int32_t id : batch.ids) {
       if (id < 0 || id >= config.model.vocabulary) {
         return Error{Errc::invalid_input, fmt::format("token id {}; 0 to {} are accepted", id,
                                                       config.model.vocabulary - 1)};
       }
     }
+    SLUICE_CHECK(backend->upload(program.ids, std::as_bytes(batch.ids)));
   }
   std::int64_t scored = 0;
   for (const std::int32_t label : batch.labels) {
@@ -149,7 +147,7 @@ Status Engine::Impl::upload(const BatchView& batch) {
   }
   SLUICE_CHECK(backend->upload(program.labels, std::as_bytes(batch.labels)));
   if (program.soft_targets.exists()) {
-    SLUICE_CHECK(backend->upload(program.soft_targets, bytes_of_values(batch.soft_targets)));
+    SLUICE_CHECK(backend->upload(program.soft_targets, std::as_bytes(batch.soft_targets)));
   }
   const auto rows = static_cast<float>(std::max<std::int64_t>(scored, 1));
   micro_step.channels_last = batch.channels_last;
@@ -177,7 +175,7 @@ Status Engine::Impl::upload_scales(bool evaluating) {
       scales[static_cast<std::size_t>(i)] =
           rng.uniform() < keep ? static_cast<float>(1.0 / keep) : 0.0F;
     }
-    SLUICE_CHECK(backend->upload(program.branch_scales[branch], bytes_of_values(scales)));
+    SLUICE_CHECK(backend->upload(program.branch_scales[branch], std::as_bytes(std::span(scales))));
   }
   return ok;
 }
@@ -190,11 +188,10 @@ Status Engine::Impl::fill_first_values() {
       for (float& value : values)
         value = to_float(to_bf16(value));
     }
-    SLUICE_CHECK(backend->upload(parameter.value, bytes_of_values(values)));
+    SLUICE_CHECK(backend->upload(parameter.value, std::as_bytes(std::span(values))));
     if (parameter.average.exists())
-      SLUICE_CHECK(backend->upload(parameter.average, bytes_of_values(values)));
+      SLUICE_CHECK(backend->upload(parameter.average, std::as_bytes(std::span(values))));
   }
-  backend->cast_weights();
   return ok;
 }
 
@@ -213,6 +210,7 @@ Status Engine::Impl::run_micro() {
   micro_step.first = micro == 0;
   micro_step.evaluating = false;
   SLUICE_CHECK(upload_scales(false));
+  cast_written_weights();
   backend->run(Phase::forward, program.forward, micro_step);
   backend->run(Phase::loss, program.loss, micro_step);
   backend->run(Phase::backward, program.backward, micro_step);
@@ -229,11 +227,15 @@ Status Engine::Impl::swap_average() {
     std::vector<float> average(value.size());
     SLUICE_CHECK(backend->download(std::as_writable_bytes(std::span(value)), parameter.value));
     SLUICE_CHECK(backend->download(std::as_writable_bytes(std::span(average)), parameter.average));
-    SLUICE_CHECK(backend->upload(parameter.value, bytes_of_values(average)));
-    SLUICE_CHECK(backend->upload(parameter.average, bytes_of_values(value)));
+    SLUICE_CHECK(backend->upload(parameter.value, std::as_bytes(std::span(average))));
+    SLUICE_CHECK(backend->upload(parameter.average, std::as_bytes(std::span(value))));
   }
-  backend->cast_weights();
+  weights_written = true;
   return ok;
+}
+
+void Engine::Impl::cast_written_weights() {
+  if (std::exchange(weights_written, false)) backend->cast_weights();
 }
 
 Result<Program> plan_engine(const EngineConfig& config) {
@@ -335,6 +337,7 @@ Result<Engine::Evaluation> Engine::evaluate(const BatchView& batch, bool with_av
   SLUICE_CHECK(e.upload(batch));
   SLUICE_CHECK(e.upload_scales(true));
   if (with_average) SLUICE_CHECK(e.swap_average());
+  e.cast_written_weights();
   MicroStep micro = e.micro_step;
   micro.evaluating = true;
   e.backend->run(Phase::forward, e.program.forward, micro);
@@ -347,7 +350,8 @@ Result<Engine::Evaluation> Engine::evaluate(const BatchView& batch, bool with_av
 }
 
 Result<std::vector<float>> Engine::read(std::string_view tensor) const {
-  const Impl& e = *impl_;
+  Impl& e = *impl_;
+  e.cast_written_weights();
   const TensorId id = e.program.plan.find(tensor);
   if (!id.exists()) return Error{Errc::not_found, fmt::format("no tensor is called '{}'", tensor)};
   const Tensor& planned = e.program.plan.at(id);
@@ -373,13 +377,8 @@ Status Engine::write(std::string_view tensor, std::span<const float> values) {
     return Error{Errc::usage,
                  fmt::format("'{}' is not of fp32; its fp32 original is accepted", tensor)};
   }
-  SLUICE_CHECK(e.backend->upload(id, bytes_of_values(values)));
-  for (const Parameter& parameter : e.program.parameters) {
-    if (parameter.value == id && parameter.compute != parameter.value) {
-      e.backend->cast_weights();
-      break;
-    }
-  }
+  SLUICE_CHECK(e.backend->upload(id, std::as_bytes(values)));
+  e.weights_written = true;
   return ok;
 }
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 namespace sluice::train {
@@ -49,17 +49,21 @@ bool is_square(int value) {
   return root * root == value;
 }
 
-Status check_vit5(const ModelSpec& model) {
-  const std::array<Field, 4> fields{{{"image", model.image, 1, 4096},
-                                     {"patch", model.patch, 1, 256},
-                                     {"registers", model.registers, 0, 1024},
-                                     {"classes", model.classes, 2, 1'000'000}}};
+Status check_ranges(const ModelSpec& model, std::initializer_list<Field> fields) {
   for (const Field& field : fields) {
     if (field.value < field.low || field.value > field.high) {
       return refuse(model, field.name, field.value,
                     fmt::format("{} to {} are accepted", field.low, field.high));
     }
   }
+  return ok;
+}
+
+Status check_vit5(const ModelSpec& model) {
+  SLUICE_CHECK(check_ranges(model, {{"image", model.image, 1, 4096},
+                                    {"patch", model.patch, 1, 256},
+                                    {"registers", model.registers, 0, 1024},
+                                    {"classes", model.classes, 2, 1'000'000}}));
   if (model.image % model.patch != 0) {
     return refuse(model, "image", model.image,
                   fmt::format("a multiple of the patch ({}) is accepted", model.patch));
@@ -76,12 +80,8 @@ Status check_vit5(const ModelSpec& model) {
 }
 
 Status check_gpt(const ModelSpec& model) {
-  if (model.vocabulary < 2 || model.vocabulary > 1'000'000) {
-    return refuse(model, "vocabulary", model.vocabulary, "2 to 1000000 are accepted");
-  }
-  if (model.sequence < 1 || model.sequence > 65'536) {
-    return refuse(model, "sequence", model.sequence, "1 to 65536 are accepted");
-  }
+  SLUICE_CHECK(check_ranges(model, {{"vocabulary", model.vocabulary, 2, 1'000'000},
+                                    {"sequence", model.sequence, 1, 65'536}}));
   if (model.head_dim() % 2 != 0) {
     return refuse(model, "dim / heads", model.head_dim(), "an even number is accepted (pairs)");
   }
@@ -108,16 +108,10 @@ Result<ModelSpec> find_model(std::string_view name) {
 }
 
 Status check_model(const ModelSpec& model) {
-  const std::array<Field, 4> fields{{{"dim", model.dim, 1, 65'536},
-                                     {"layers", model.layers, 1, 1024},
-                                     {"heads", model.heads, 1, 1024},
-                                     {"mlp_ratio", model.mlp_ratio, 1, 64}}};
-  for (const Field& field : fields) {
-    if (field.value < field.low || field.value > field.high) {
-      return refuse(model, field.name, field.value,
-                    fmt::format("{} to {} are accepted", field.low, field.high));
-    }
-  }
+  SLUICE_CHECK(check_ranges(model, {{"dim", model.dim, 1, 65'536},
+                                    {"layers", model.layers, 1, 1024},
+                                    {"heads", model.heads, 1, 1024},
+                                    {"mlp_ratio", model.mlp_ratio, 1, 64}}));
   if (model.dim % model.heads != 0) {
     return refuse(model, "dim", model.dim,
                   fmt::format("a multiple of the heads ({}) is accepted", model.heads));
@@ -128,6 +122,25 @@ Status check_model(const ModelSpec& model) {
                              model.name, model.drop_path)};
   }
   return model.family == Family::vit5 ? check_vit5(model) : check_gpt(model);
+}
+
+Json to_json(const ModelSpec& model) {
+  return Json{{"name", model.name},
+              {"family", model.family == Family::vit5 ? "vit5" : "gpt"},
+              {"dim", model.dim},
+              {"layers", model.layers},
+              {"heads", model.heads},
+              {"mlp_ratio", model.mlp_ratio},
+              {"norm_epsilon", model.norm_epsilon},
+              {"drop_path", model.drop_path},
+              {"image", model.image},
+              {"patch", model.patch},
+              {"registers", model.registers},
+              {"classes", model.classes},
+              {"readout", model.readout == Readout::cls ? "cls" : "gap"},
+              {"vocabulary", model.vocabulary},
+              {"sequence", model.sequence},
+              {"tied_head", model.tied_head}};
 }
 
 }  // namespace sluice::train

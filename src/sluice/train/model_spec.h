@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/json.h"
 #include "sluice/core/result.h"
 
 #include <cstdint>
@@ -59,5 +60,8 @@ const std::vector<ModelSpec>& model_presets();
 Result<ModelSpec> find_model(std::string_view name);
 /// A shape the engine cannot do is a usage error that names the field, its value and the rule.
 Status check_model(const ModelSpec& model);
+
+/// Every field by its name.
+Json to_json(const ModelSpec& model);
 
 }  // namespace sluice::train

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -26,6 +27,12 @@ constexpr std::string_view to_string(Phase phase) {
   constexpr std::array<std::string_view, 7> kNames{"data",     "transfer",  "forward",       "loss",
                                                    "backward", "grad_sync", "optimizer_step"};
   return kNames[static_cast<std::size_t>(phase)];
+}
+
+/// The clock of every time in this room, nanoseconds.
+inline std::int64_t now_ns() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
 }
 
 /// Nanoseconds of one step by phase.

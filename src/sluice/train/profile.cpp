@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::size_t kManyOps = 8192;  // of a step: more are kept too, at the price of a copy
 
-/// The clock of the engine's own times.
-std::int64_t now_ns() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
-}
-
 /// What the engine says while it runs; kept without copying texts.
 class Recorder final : public StepObserver {
  public:

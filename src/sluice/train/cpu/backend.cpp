@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <sys/mman.h>
@@ -18,12 +17,6 @@
 
 namespace sluice::train::cpu {
 namespace {
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 /// The plan's one allocation: zeroed pages, large ones where the system gives them.
 class Memory {

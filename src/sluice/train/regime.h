@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
+#include "sluice/train/dtype.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,6 @@
 
 namespace sluice::train {
 
-enum class Dtype : std::uint8_t { f32, bf16, i32 };
 const char* to_string(Dtype dtype);  // as safetensors and reports spell it: F32, BF16, I32
 std::size_t bytes_of(Dtype dtype);
 

@@ -19,10 +19,6 @@
 
 namespace sluice::train::cpu {
 
-/// Shapes that ops share, from the model.
-Heads heads_of(const Program& program);
-TokenShape tokens_of(const Program& program);
-
 /// Act: activations, Res: residual stream. Memory and team are the backend's.
 template <class Act, class Res>
 class Executor {

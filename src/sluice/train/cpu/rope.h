@@ -5,21 +5,11 @@
 
 #include "sluice/train/bf16.h"
 #include "sluice/train/cpu/team.h"
+#include "sluice/train/shapes.h"
 
 #include <cstdint>
 
 namespace sluice::train::cpu {
-
-/// Sizes of attention. The map of the tables works within spans of `rope_span` channels (ViT-5:
-/// half of head_dim, one axis each; GPT: head_dim): with h = span / 2 and i < h in a span, y[i] =
-/// x[i]·cos[i] − x[i+h]·sin[i], y[i+h] = x[i+h]·cos[i+h] + x[i]·sin[i+h].
-struct Heads {
-  std::int64_t batch = 0, tokens = 0, heads = 0, head_dim = 0;
-  std::int64_t rope_span = 0;
-  float epsilon = 1e-6F;
-  float scale = 0.125F;  // of the scores
-  bool causal = false;
-};
 
 /// Samples [begin, end). q, k, v [batch, heads, tokens, head_dim]; rstd_q, rstd_k [batch, heads,
 /// tokens]; qkv [batch, tokens, 3, heads, head_dim]; gamma_q, gamma_k [head_dim]; cosine, sine

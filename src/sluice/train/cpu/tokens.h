@@ -5,18 +5,11 @@
 
 #include "sluice/train/bf16.h"
 #include "sluice/train/cpu/team.h"
+#include "sluice/train/shapes.h"
 
 #include <cstdint>
 
 namespace sluice::train::cpu {
-
-struct TokenShape {
-  std::int64_t batch = 0, image = 0, patch = 0, registers = 0, dim = 0, tokens = 0;
-  bool channels_last = false;  // images [batch, y, x, 3] rather than [batch, 3, y, x]
-  bool mean = false;           // readout: mean over the patches, not the class token
-  [[nodiscard]] std::int64_t grid() const { return image / patch; }
-  [[nodiscard]] std::int64_t patches() const { return grid() * grid(); }
-};
 
 /// Samples [begin, end): patches [batch * patches, 3 * patch * patch], columns channel, y, x.
 template <class Act>

@@ -1,0 +1,17 @@
+// sluice/train/cuda/library.h - finds libsluice_cuda.so, its devices, and says plainly why not.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+#include "sluice/train/cuda/table.h"
+
+namespace sluice::train::cuda {
+
+/// Loaded once. Errc::usage: this build has no module, or its libraries are not there.
+Result<const Table*> library();
+
+/// Errc::usage, one line, for "cuda:N": no module, no driver, no such device, an architecture below
+/// 8.0.
+Result<DeviceFacts> device_facts(int index);
+
+}  // namespace sluice::train::cuda

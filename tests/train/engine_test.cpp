@@ -358,9 +358,11 @@ TEST(Engine, ARefusedBatchDoesNotReachTheEngine) {
 
 TEST(Engine, WhatItCannotDoIsRefused) {
   EngineConfig config = config_of(toy_vit(), 2);
-  config.device = "cuda:0";
-  EXPECT_THAT(Engine::make(config).error().message,
-              HasSubstr("cuda:0: this build has no CUDA engine; cpu is accepted"));
+  config.device = "cuda:99";  // no module, no driver or no such device: one line each
+  EXPECT_EQ(Engine::make(config).error().code, Errc::usage);
+  EXPECT_THAT(Engine::make(config).error().message, HasSubstr("device cuda:99: "));
+  config.device = "cuda:x";
+  EXPECT_THAT(Engine::make(config).error().message, HasSubstr("'cuda:x' is not known; cpu and"));
   config.device = "tpu";
   EXPECT_THAT(Engine::make(config).error().message, HasSubstr("'tpu' is not known"));
   config = config_of(toy_vit(), 2);

@@ -34,15 +34,17 @@ class Backend {
   virtual Status upload(TensorId tensor, std::span<const std::byte> bytes) = 0;
   virtual Status download(std::span<std::byte> bytes, TensorId tensor) const = 0;
 
-  virtual void run(Phase phase, const std::vector<Op>& ops, const MicroStep& micro) = 0;
-  /// bf16 copies of the weights, after they changed. Nothing to do in fp32.
+  /// Forward and loss, and unless evaluating backward.
+  virtual Status run(const MicroStep& micro) = 0;
+  /// The copies of weights that products read, after the weights were written. update() does it
+  /// itself.
   virtual void cast_weights() = 0;
-  virtual double gradient_norm() = 0;
-  /// Step `step` (0 is the first) with the norm that gradient_norm() gave.
-  virtual void update(std::uint64_t step, double gradient_norm) = 0;
+  /// Step `step` (0 is the first): clip, optimizer, average. Gives the norm of all gradients before
+  /// the clip; where that is not finite, weights and state are left as they were.
+  virtual Result<double> update(std::uint64_t step) = 0;
   virtual void synchronize() = 0;
 
-  /// Brackets work outside run() (transfer, optimizer_step) for the clock and the observer.
+  /// Brackets work outside run() and update() (transfer) for the clock and the observer.
   virtual void begin(Phase phase) = 0;
   virtual void end(Phase phase) = 0;
   virtual void time_phases(bool on) = 0;

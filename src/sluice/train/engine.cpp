@@ -8,6 +8,8 @@
 #include "sluice/train/backend.h"
 #include "sluice/train/bf16.h"
 #include "sluice/train/cpu/backend.h"
+#include "sluice/train/cuda/backend.h"
+#include "sluice/train/cuda/library.h"
 #include "sluice/train/first_values.h"
 
 #include <fmt/format.h>
@@ -18,92 +20,6 @@
 #include <utility>
 
 namespace sluice::train {
-namespace {
-
-ProgramOptions options_of(const EngineConfig& config, Regime regime, int batch) {
-  ProgramOptions options;
-  options.batch = batch;
-  options.regime = regime;
-  options.moments = config.optimizer;
-  options.average = config.average;
-  options.checkpointing = config.checkpointing;
-  options.soft_targets = config.soft_targets;
-  options.input_gradient = config.input_gradient;
-  return options;
-}
-
-/// The plan grows with the batch: the largest one whose plan is within `free`, 0 if none is.
-Result<int> largest_batch(const EngineConfig& config, Regime regime, std::int64_t free) {
-  int low = 0;
-  int high = config.batch;
-  while (high - low > 1) {
-    const int middle = low + (high - low) / 2;
-    SLUICE_TRY(const Program program,
-               build_program(config.model, options_of(config, regime, middle)));
-    (static_cast<std::int64_t>(program.plan.bytes()) <= free ? low : high) = middle;
-  }
-  return low;
-}
-
-Status check_fits(const EngineConfig& config, const Program& program) {
-  const std::int64_t free = free_memory_bytes();
-  const auto bytes = static_cast<std::int64_t>(program.plan.bytes());
-  if (free == 0 || bytes <= free) return ok;
-  SLUICE_TRY(const int fits, largest_batch(config, program.options.regime, free));
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-  return Error{
-      Errc::usage,
-      fmt::format(
-          "batch {} of {} needs {:.1f} GiB and {:.1f} GiB are free; {}", config.batch,
-          config.model.name, static_cast<double>(bytes) / kGib, static_cast<double>(free) / kGib,
-          fits > 0 ? fmt::format("a batch of up to {} fits", fits) : "not even a batch of 1 fits")};
-}
-
-Status check_config(const EngineConfig& config) {
-  if (config.device != "cpu" && config.device.rfind("cuda:", 0) == 0) {
-    return Error{
-        Errc::usage,
-        fmt::format("device {}: this build has no CUDA engine; cpu is accepted", config.device)};
-  }
-  if (config.device != "cpu") {
-    return Error{Errc::usage, fmt::format("device '{}' is not known; cpu and cuda:N are accepted",
-                                          config.device)};
-  }
-  if (config.grad_accum < 1) {
-    return Error{Errc::usage, fmt::format("gradient accumulation {}; at least 1 is accepted",
-                                          config.grad_accum)};
-  }
-  if (config.threads < 0 || config.threads > 1024) {
-    return Error{Errc::usage,
-                 fmt::format("threads {}; 0 (every core) to 1024 are accepted", config.threads)};
-  }
-  if (!(config.label_smoothing >= 0 && config.label_smoothing < 1)) {
-    return Error{Errc::usage, fmt::format("label smoothing {}; at least 0 and below 1 is accepted",
-                                          config.label_smoothing)};
-  }
-  if (config.regime == Regime::bf16 && config.optimizer) {
-    return Error{
-        Errc::usage,
-        "bf16-weights runs forward and backward only: no optimizer keeps its sums in bf16; bf16 is "
-        "accepted with one"};
-  }
-  return check_optimizer(config.update);
-}
-
-}  // namespace
-
-const char* to_string(Rung rung) {
-  constexpr std::array<const char*, 3> kNames{"off", "fused", "graph"};
-  return kNames[static_cast<std::size_t>(rung)];
-}
-
-Result<Rung> parse_rung(std::string_view text) {
-  for (const Rung rung : {Rung::off, Rung::fused, Rung::graph}) {
-    if (text == to_string(rung)) return rung;
-  }
-  return Error{Errc::usage, fmt::format("--compile '{}': off, fused and graph are accepted", text)};
-}
-
 struct Engine::Impl {
   EngineConfig config;
   Program program;
@@ -211,12 +127,12 @@ Status Engine::Impl::run_micro() {
   micro_step.evaluating = false;
   SLUICE_CHECK(upload_scales(false));
   cast_written_weights();
-  backend->run(Phase::forward, program.forward, micro_step);
-  backend->run(Phase::loss, program.loss, micro_step);
-  backend->run(Phase::backward, program.backward, micro_step);
-  SLUICE_TRY(const float value, loss());
-  loss_sum += static_cast<double>(value);
-  ++micro;
+  SLUICE_CHECK(backend->run(micro_step));
+  // The last loss of a step is read after the optimizer was begun: a device has no gap then.
+  if (++micro < config.grad_accum) {
+    SLUICE_TRY(const float value, loss());
+    loss_sum += static_cast<double>(value);
+  }
   return ok;
 }
 
@@ -238,16 +154,6 @@ void Engine::Impl::cast_written_weights() {
   if (std::exchange(weights_written, false)) backend->cast_weights();
 }
 
-Result<Program> plan_engine(const EngineConfig& config) {
-  SLUICE_CHECK(check_config(config));
-  const bool falls_back = config.regime != Regime::fp32 && !cpu::has_bf16();
-  const Regime regime = falls_back ? Regime::fp32 : config.regime;
-  SLUICE_TRY(Program program,
-             build_program(config.model, options_of(config, regime, config.batch)));
-  SLUICE_CHECK(check_fits(config, program));
-  return program;
-}
-
 Result<std::unique_ptr<Engine>> Engine::make(const EngineConfig& config) {
   auto impl = std::make_unique<Impl>();
   impl->config = config;
@@ -256,7 +162,8 @@ Result<std::unique_ptr<Engine>> Engine::make(const EngineConfig& config) {
   if (impl->program.options.regime != config.regime)
     note = fmt::format("this CPU or its matrix library has no bf16 products: {} runs as fp32",
                        to_string(config.regime));
-  SLUICE_TRY(impl->backend, cpu::make_backend(impl->program, config));
+  SLUICE_TRY(impl->backend, config.device == "cpu" ? cpu::make_backend(impl->program, config)
+                                                   : cuda::make_backend(impl->program, config));
   if (!note.empty()) log::warn("{}", note);
   impl->backend->set_note(std::move(note));
   SLUICE_CHECK(impl->fill_first_values());
@@ -296,26 +203,22 @@ Status Engine::micro_step_again() {
 Result<StepResult> Engine::update() {
   Impl& e = *impl_;
   StepResult result;
-  result.loss = static_cast<float>(e.loss_sum / std::max(e.micro, 1));
-  e.micro = 0;
-  e.loss_sum = 0;
+  if (e.config.optimizer) {
+    SLUICE_TRY(result.gradient_norm, e.backend->update(e.step));
+  }
+  SLUICE_TRY(const float last, e.loss());
+  result.loss = static_cast<float>((std::exchange(e.loss_sum, 0.0) + static_cast<double>(last)) /
+                                   std::max(std::exchange(e.micro, 0), 1));
   if (!std::isfinite(result.loss)) {
     return Error{Errc::measurement,
                  fmt::format("step {}: the loss is {}; a smaller learning rate or fp32 may help",
                              e.step, result.loss)};
   }
-  if (e.config.optimizer) {
-    e.backend->begin(Phase::optimizer_step);
-    result.gradient_norm = e.backend->gradient_norm();
-    if (!std::isfinite(result.gradient_norm)) {
-      return Error{Errc::measurement, fmt::format("step {}: the gradient norm is {} (loss {})",
-                                                  e.step, result.gradient_norm, result.loss)};
-    }
-    result.learning_rate = learning_rate_at(e.config.update, e.step);
-    e.backend->update(e.step, result.gradient_norm);
-    e.backend->cast_weights();
-    e.backend->end(Phase::optimizer_step);
+  if (!std::isfinite(result.gradient_norm)) {
+    return Error{Errc::measurement, fmt::format("step {}: the gradient norm is {} (loss {})",
+                                                e.step, result.gradient_norm, result.loss)};
   }
+  if (e.config.optimizer) result.learning_rate = learning_rate_at(e.config.update, e.step);
   ++e.step;
   result.phases = e.backend->take_phases();
   return result;
@@ -340,8 +243,7 @@ Result<Engine::Evaluation> Engine::evaluate(const BatchView& batch, bool with_av
   e.cast_written_weights();
   MicroStep micro = e.micro_step;
   micro.evaluating = true;
-  e.backend->run(Phase::forward, e.program.forward, micro);
-  e.backend->run(Phase::loss, e.program.loss, micro);
+  SLUICE_CHECK(e.backend->run(micro));
   if (with_average) SLUICE_CHECK(e.swap_average());
   Evaluation evaluation;
   SLUICE_TRY(evaluation.loss, e.loss());

@@ -38,6 +38,7 @@ struct EngineConfig {
   bool checkpointing = false;
   bool soft_targets = false;  // Batch::soft_targets are given and used
   bool input_gradient = false;
+  bool fused_on_cpu = false;  // the fused program there: slower; the reference for devices
   float label_smoothing = 0;  // in [0, 1)
   OptimizerConfig update;
   std::uint64_t seed = 42;  // weights and DropPath

@@ -30,9 +30,20 @@ struct Linear {
 struct LinearBackwardInput {
   TensorId dx, dy, w;
 };
-/// dw += dyᵀ · x, in fp32.
+/// dw += dyᵀ · x, in fp32. `alone`: dw = , whatever micro-step it is (scratch, read at once).
 struct LinearBackwardWeight {
   TensorId dw, dy, x;
+  bool alone = false;
+};
+/// y = residual + x · wᵀ: the end of a branch and its addition, y and residual of the residual's
+/// type. LayerScale is in w (Parameter::row_scale), DropPath in x.
+struct LinearAdd {
+  TensorId y, x, w, residual;
+};
+/// From d_folded, the gradient of gamma ⊙ weight: d_weight += gamma ⊙ d_folded, d_gamma += the sums
+/// of d_folded ⊙ weight over its rows. So LayerScale costs no pass over the tokens.
+struct FoldLayerScale {
+  TensorId d_weight, d_gamma, d_folded, weight, gamma;
 };
 /// tokens = [patches + position, class token, registers]; a ViT's residual stream begins.
 struct AssembleTokens {
@@ -52,9 +63,9 @@ struct EmbedBackward {
 struct RmsNorm {
   TensorId y, rstd, x, gamma;
 };
-/// dx += …, d_gamma += ….
+/// dx += …, d_gamma += …; copy: dx once more, of the activations' type (absent: none).
 struct RmsNormBackward {
-  TensorId dx, d_gamma, dy, x, rstd, gamma;
+  TensorId dx, d_gamma, dy, x, rstd, gamma, copy;
 };
 /// q, k, v [batch, heads, tokens, head_dim] from qkv [batch * tokens, 3 * dim]; q and k normed per
 /// head, then turned by the tables (docs/training.md has the map).
@@ -72,6 +83,13 @@ struct Attention {
 struct AttentionBackward {
   TensorId dq, dk, dv, dy, y, lse, q, k, v;
 };
+/// QkNormRope and Attention in one, nothing kept between them; y = scale[sample] · its result.
+struct QkvAttention {
+  TensorId y, lse, qkv, gamma_q, gamma_k, cosine, sine, scale;
+};
+struct QkvAttentionBackward {
+  TensorId d_qkv, d_gamma_q, d_gamma_k, dy, y, lse, qkv, gamma_q, gamma_k, cosine, sine, scale;
+};
 /// y = x + scale[sample] · gamma ⊙ branch. gamma may be absent (GPT), scale too (no DropPath).
 struct AddBranch {
   TensorId y, x, branch, gamma, scale;
@@ -80,19 +98,20 @@ struct AddBranch {
 struct AddBranchBackward {
   TensorId d_branch, d_gamma, dy, branch, gamma, scale;
 };
+/// Times scale[sample] where that is there (DropPath ahead of a LinearAdd).
 struct Gelu {
-  TensorId y, x;
+  TensorId y, x, scale;
 };
 struct GeluBackward {
-  TensorId dx, dy, x;  // dx may be dy
+  TensorId dx, dy, x, scale;  // dx may be dy
 };
 /// ViT: one row per sample from its tokens, the class token or the mean over the patches.
 struct ReadOut {
   TensorId y, tokens;
 };
-/// d_tokens = (all of it written).
+/// d_tokens = (all of it written); copy: as in RmsNormBackward.
 struct ReadOutBackward {
-  TensorId d_tokens, dy;
+  TensorId d_tokens, dy, copy;
 };
 /// row_loss [rows]; loss [1] = mean over the scored rows; d_logits (it may be the logits) = its
 /// gradient times the loss scale of the micro-step (1 / grad_accum).
@@ -105,9 +124,10 @@ struct Clear {
 };
 
 using OpWork = std::variant<Patchify, Unpatchify, Linear, LinearBackwardInput, LinearBackwardWeight,
-                            AssembleTokens, AssembleTokensBackward, Embed, EmbedBackward, RmsNorm,
-                            RmsNormBackward, QkNormRope, QkNormRopeBackward, Attention,
-                            AttentionBackward, AddBranch, AddBranchBackward, Gelu, GeluBackward,
+                            LinearAdd, FoldLayerScale, AssembleTokens, AssembleTokensBackward,
+                            Embed, EmbedBackward, RmsNorm, RmsNormBackward, QkNormRope,
+                            QkNormRopeBackward, Attention, AttentionBackward, QkvAttention,
+                            QkvAttentionBackward, AddBranch, AddBranchBackward, Gelu, GeluBackward,
                             ReadOut, ReadOutBackward, CrossEntropy, Clear>;
 
 struct Op {
@@ -121,7 +141,8 @@ const char* category_of(const Op& op);
 struct Parameter {
   std::string name;  // as in checkpoints: "blocks.3.attn.qkv.weight"
   TensorId value, gradient, first_moment, second_moment, average,
-      compute;  // compute: bf16 copy or value
+      compute;         // compute: bf16 copy or value
+  TensorId row_scale;  // folded program: compute = row_scale ⊙ value, row by row
   enum class Init : std::uint8_t {
     ones,
     layer_scale,
@@ -140,6 +161,7 @@ struct ProgramOptions {
   bool checkpointing = false;   // keep only block inputs; run a block's forward again in backward
   bool soft_targets = false;    // targets [batch, classes] beside the labels
   bool input_gradient = false;  // d_images too
+  bool fused = false;           // LinearAdd and QkvAttention for what they stand for
 };
 
 /// The whole step without the optimizer. All three lists run in order.
@@ -154,6 +176,7 @@ struct Program {
   std::vector<TensorId> branch_scales;
   TensorId images, ids, labels, soft_targets;  // inputs (those of the family)
   TensorId logits, row_loss, mean_loss, cosine, sine, d_images;
+  std::vector<TensorId> added_to;  // gradients that no operation sets: zero at the start of a step
 };
 /// Refuses (usage) what check_model refuses and a batch below 1.
 Result<Program> build_program(const ModelSpec& model, const ProgramOptions& options);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 #include <sys/mman.h>
 #include <utility>
@@ -79,34 +80,40 @@ class CpuBackend final : public Backend {
     return ok;
   }
 
-  void run(Phase phase, const std::vector<Op>& ops, const MicroStep& micro) override {
-    begin(phase);
-    if (phase == Phase::forward) executor_.begin(micro);
-    for (const Op& op : ops) {
-      const std::int64_t start = observer_ != nullptr ? now_ns() : 0;
-      std::visit(executor_, op.work);
-      if (observer_ != nullptr) observer_->op({op.name.c_str(), category_of(op), start, now_ns()});
-    }
-    end(phase);
+  Status run(const MicroStep& micro) override {
+    executor_.begin(micro);
+    run(Phase::forward, program_.forward);
+    run(Phase::loss, program_.loss);
+    if (!micro.evaluating) run(Phase::backward, program_.backward);
+    return ok;
   }
 
   void cast_weights() override {
     for (const Parameter& parameter : program_.parameters) {
       if (parameter.compute == parameter.value) continue;
-      team_.split(program_.plan.at(parameter.value).elements(), 64, [&](Rows elements, int) {
+      const Tensor& weight = program_.plan.at(parameter.value);
+      if (parameter.row_scale.exists()) {
+        cast_scaled(parameter, weight);
+        continue;
+      }
+      team_.split(weight.elements(), 64, [&](Rows elements, int) {
         cpu::to_bf16(at<Bf16>(parameter.compute), at<float>(parameter.value), elements);
       });
     }
   }
 
-  double gradient_norm() override {
-    return observed("gradient_norm", [&] { return updater_->gradient_norm(team_); });
-  }
-  void update(std::uint64_t step, double gradient_norm) override {
-    observed("update", [&] {
-      updater_->step(team_, step, gradient_norm);
-      return 0.0;
-    });
+  Result<double> update(std::uint64_t step) override {
+    begin(Phase::optimizer_step);
+    const double norm = observed("gradient_norm", [&] { return updater_->gradient_norm(team_); });
+    if (std::isfinite(norm)) {
+      observed("update", [&] {
+        updater_->step(team_, step, norm);
+        return 0.0;
+      });
+      cast_weights();
+    }
+    end(Phase::optimizer_step);
+    return norm;
   }
   void synchronize() override {}
 
@@ -128,6 +135,23 @@ class CpuBackend final : public Backend {
   }
 
  private:
+  void run(Phase phase, const std::vector<Op>& ops) {
+    begin(phase);
+    for (const Op& op : ops) {
+      const std::int64_t start = observer_ != nullptr ? now_ns() : 0;
+      std::visit(executor_, op.work);
+      if (observer_ != nullptr) observer_->op({op.name.c_str(), category_of(op), start, now_ns()});
+    }
+    end(phase);
+  }
+  void cast_scaled(const Parameter& parameter, const Tensor& weight) {
+    const std::int64_t columns = weight.elements() / weight.shape.front();
+    team_.split(weight.shape.front(), 1, [&](Rows rows, int) {
+      for (std::int64_t i = rows.begin * columns; i < rows.end * columns; ++i)
+        at<Act>(parameter.compute)[i] = stored<Act>(at<float>(parameter.value)[i] *
+                                                    at<float>(parameter.row_scale)[i / columns]);
+    });
+  }
   template <class T>
   T* at(TensorId id) const {
     return id.exists() ? reinterpret_cast<T*>(memory_.start() + program_.plan.at(id).offset)

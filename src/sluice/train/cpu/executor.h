@@ -5,6 +5,7 @@
 #include "sluice/train/backend.h"
 #include "sluice/train/cpu/attention.h"
 #include "sluice/train/cpu/cross_entropy.h"
+#include "sluice/train/cpu/fused.h"
 #include "sluice/train/cpu/gelu.h"
 #include "sluice/train/cpu/gemm.h"
 #include "sluice/train/cpu/norm.h"
@@ -14,7 +15,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <set>
 #include <vector>
 
 namespace sluice::train::cpu {
@@ -25,6 +25,7 @@ class Executor {
  public:
   Executor(const Program& program, std::byte* memory, Team& team, const Gemm& gemm)
       : plan_(program.plan),
+        added_to_(program.added_to),
         memory_(memory),
         team_(team),
         gemm_(gemm),
@@ -36,16 +37,7 @@ class Executor {
             16),
         partials_(static_cast<std::size_t>(partial_stride_ * team.size())),
         scratch_stride_((attention_scratch_bytes<Act>(heads_) + 63) / 64 * 64),
-        scratch_(scratch_stride_ * static_cast<std::size_t>(team.size()) + 64) {
-    for (const Op& op : program.backward) {
-      if (const auto* weight = std::get_if<LinearBackwardWeight>(&op.work))
-        set_by_product_.insert(weight->dw.index);
-    }
-    for (const Parameter& parameter : program.parameters) {
-      if (!set_by_product_.contains(parameter.gradient.index))
-        added_to_.push_back(parameter.gradient);
-    }
-  }
+        scratch_(scratch_stride_ * static_cast<std::size_t>(team.size()) + 64) {}
 
   void begin(const MicroStep& micro) {
     micro_ = micro;
@@ -56,7 +48,7 @@ class Executor {
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const {
-    return partials_.size() * sizeof(float) + scratch_.size();
+    return partials_.size() * sizeof(float) + scratch_.size() + fused_.bytes();
   }
 
   void operator()(const Patchify& op) {
@@ -84,9 +76,29 @@ class Executor {
   void operator()(const LinearBackwardWeight& op) {
     const auto [out, in] = sides(op.dw);
     const std::int64_t rows = plan_.at(op.dy).elements() / out;
-    const float beta = micro_.first ? 0.0F : 1.0F;
+    const float beta = micro_.first || op.alone ? 0.0F : 1.0F;
     gemm_(team_, {out, in, rows, true, false, out, in, in, beta}, at<float>(op.dw), at<Act>(op.dy),
           at<Act>(op.x));
+  }
+  void operator()(const LinearAdd& op) {
+    const auto [out, in] = sides(op.w);
+    const std::int64_t rows = plan_.at(op.x).elements() / in;
+    Act* branch = fused_.branch(rows * out);
+    gemm_(team_, {rows, out, in, false, true, in, in, out, 0}, branch, at<Act>(op.x),
+          at<Act>(op.w));
+    const std::int64_t width = out;
+    team_.split(rows, 1, [&](Rows part, int) {
+      add_branch_forward<Act, Res>(at<Res>(op.y), at<Res>(op.residual), branch, nullptr, nullptr, 1,
+                                   part, width);
+    });
+  }
+  void operator()(const FoldLayerScale& op) {
+    const auto [rows, columns] = sides(op.weight);
+    const std::int64_t width = columns;
+    team_.split(rows, 1, [&](Rows part, int) {
+      fold_layer_scale(at<float>(op.d_weight), at<float>(op.d_gamma), at<float>(op.d_folded),
+                       at<float>(op.weight), at<float>(op.gamma), !micro_.first, part, width);
+    });
   }
   void operator()(const AssembleTokens& op) {
     team_.split(tokens_.batch, 1, [&](Rows samples, int) {
@@ -128,6 +140,7 @@ class Executor {
                         at<float>(op.rstd), at<float>(op.gamma), rows, tokens_.dim);
     });
     add_partials(op.d_gamma, 0);
+    copy_as_act(op.copy, op.dx);
   }
   void operator()(const QkNormRope& op) {
     team_.split(heads_.batch, 1, [&](Rows samples, int) {
@@ -162,6 +175,35 @@ class Executor {
                          at<Act>(op.v), heads_, gemm_, scratch(member), pairs);
     });
   }
+  void operator()(const QkvAttention& op) {
+    const SplitHeads<Act> of = split_heads(op);
+    team_.split(heads_.batch * heads_.heads, 1, [&](Rows pairs, int member) {
+      attention_forward(at<Act>(op.y), at<float>(op.lse), of.q, of.k, of.v, heads_, gemm_,
+                        scratch(member), pairs);
+    });
+    scale_samples(at<Act>(op.y), op.scale, plan_.at(op.y).elements());
+  }
+  void operator()(const QkvAttentionBackward& op) {
+    const SplitHeads<Act> of = split_heads(op);
+    const std::int64_t elements = plan_.at(op.y).elements();
+    std::memcpy(of.dy, at<Act>(op.dy), static_cast<std::size_t>(elements) * sizeof(Act));
+    scale_samples(of.dy, op.scale, elements);
+    clear_partials();
+    // The stored y is scaled: a sample dropped has none, so it is made again.
+    team_.split(heads_.batch * heads_.heads, 1, [&](Rows pairs, int member) {
+      attention_forward(of.y, of.lse, of.q, of.k, of.v, heads_, gemm_, scratch(member), pairs);
+      attention_backward(of.dq, of.dk, of.dv, of.dy, of.y, of.lse, of.q, of.k, of.v, heads_, gemm_,
+                         scratch(member), pairs);
+    });
+    team_.split(heads_.batch, 1, [&](Rows samples, int member) {
+      qk_norm_rope_backward(at<Act>(op.d_qkv), partial(member), partial(member) + heads_.head_dim,
+                            of.dq, of.dk, of.dv, at<Act>(op.qkv), of.rstd_q, of.rstd_k,
+                            at<float>(op.gamma_q), at<float>(op.gamma_k), at<float>(op.cosine),
+                            at<float>(op.sine), heads_, samples);
+    });
+    add_partials(op.d_gamma_q, 0);
+    add_partials(op.d_gamma_k, heads_.head_dim);
+  }
   void operator()(const AddBranch& op) {
     team_.split(plan_.at(op.y).elements() / tokens_.dim, 1, [&](Rows rows, int) {
       add_branch_forward(at<Res>(op.y), at<Res>(op.x), at<Act>(op.branch), at<float>(op.gamma),
@@ -180,11 +222,13 @@ class Executor {
   void operator()(const Gelu& op) {
     team_.split(plan_.at(op.x).elements(), 64,
                 [&](Rows elements, int) { gelu_forward(at<Act>(op.y), at<Act>(op.x), elements); });
+    scale_samples(at<Act>(op.y), op.scale, plan_.at(op.y).elements());
   }
   void operator()(const GeluBackward& op) {
     team_.split(plan_.at(op.x).elements(), 64, [&](Rows elements, int) {
       gelu_backward(at<Act>(op.dx), at<Act>(op.dy), at<Act>(op.x), elements);
     });
+    scale_samples(at<Act>(op.dx), op.scale, plan_.at(op.dx).elements());
   }
   void operator()(const ReadOut& op) {
     team_.split(tokens_.batch, 1, [&](Rows samples, int) {
@@ -195,6 +239,7 @@ class Executor {
     team_.split(tokens_.batch, 1, [&](Rows samples, int) {
       read_out_backward(at<Res>(op.d_tokens), at<Res>(op.dy), tokens_, samples);
     });
+    copy_as_act(op.copy, op.d_tokens);
   }
   void operator()(const CrossEntropy& op) {
     const std::int64_t rows = plan_.at(op.row_loss).elements();
@@ -230,6 +275,31 @@ class Executor {
   T* at(TensorId id) const {
     return id.exists() ? reinterpret_cast<T*>(memory_ + plan_.at(id).offset) : nullptr;
   }
+  template <class FusedOp>
+  SplitHeads<Act> split_heads(const FusedOp& op) {
+    const SplitHeads<Act> of = fused_.heads(heads_);
+    team_.split(heads_.batch, 1, [&](Rows samples, int) {
+      qk_norm_rope_forward(of.q, of.k, of.v, of.rstd_q, of.rstd_k, at<Act>(op.qkv),
+                           at<float>(op.gamma_q), at<float>(op.gamma_k), at<float>(op.cosine),
+                           at<float>(op.sine), heads_, samples);
+    });
+    return of;
+  }
+  void scale_samples(Act* values, TensorId scale, std::int64_t elements) {
+    if (!scale.exists()) return;
+    const std::int64_t each = elements / tokens_.batch;
+    team_.split(tokens_.batch, 1, [&](Rows samples, int) {
+      for (std::int64_t i = samples.begin * each; i < samples.end * each; ++i)
+        values[i] = stored<Act>(train::to_float(values[i]) * at<float>(scale)[i / each]);
+    });
+  }
+  void copy_as_act(TensorId copy, TensorId from) {
+    if (!copy.exists()) return;
+    team_.split(plan_.at(from).elements(), 64, [&](Rows elements, int) {
+      for (std::int64_t i = elements.begin; i < elements.end; ++i)
+        at<Act>(copy)[i] = stored<Act>(train::to_float(at<Res>(from)[i]));
+    });
+  }
   float* partial(int member) { return partials_.data() + member * partial_stride_; }
   void clear_partials() { std::memset(partials_.data(), 0, partials_.size() * sizeof(float)); }
   /// In the order of the members: the same sum every time.
@@ -246,6 +316,8 @@ class Executor {
   }
 
   const MemoryPlan& plan_;
+  const std::vector<TensorId>& added_to_;
+  FusedScratch<Act> fused_;
   std::byte* memory_;
   Team& team_;
   const Gemm& gemm_;
@@ -253,8 +325,6 @@ class Executor {
   TokenShape tokens_;
   float epsilon_;
   MicroStep micro_;
-  std::set<std::int32_t> set_by_product_;  // gradients that a product writes first
-  std::vector<TensorId> added_to_;         // the others: zero at the start of a step
   std::int64_t partial_stride_;
   std::vector<float> partials_;  // one array per member
   std::size_t scratch_stride_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 
 namespace sluice::train::cuda {
 namespace {
@@ -14,9 +15,11 @@ namespace {
 Result<const Table*> load() {
   const Result<void*> symbol = load_module("cuda", kCudaSymbol);
   if (!symbol)
-    return Error{Errc::usage, fmt::format("{} (training on a GPU needs the CUDA toolkit when "
-                                          "Sluice is built)",
-                                          symbol.error().message)};
+    return Error{
+        Errc::usage,
+        fmt::format("this build has no CUDA engine ({}; it is built where the CUDA toolkit "
+                    "is found)",
+                    symbol.error().message)};
   const Table* table = reinterpret_cast<TableFunction*>(symbol.value())();
   if (table == nullptr || table->abi != kCudaAbi)
     return Error{Errc::usage,
@@ -32,8 +35,24 @@ Result<const Table*> library() {
   return loaded;
 }
 
+Result<int> device_index(std::string_view device) {
+  constexpr std::string_view kPrefix = "cuda:";
+  int index = 0;
+  const char* end = device.data() + device.size();
+  if (device.substr(0, kPrefix.size()) == kPrefix) {
+    const auto [stop, error] = std::from_chars(device.data() + kPrefix.size(), end, index);
+    if (error == std::errc{} && stop == end && index >= 0) return index;
+  }
+  return Error{Errc::usage,
+               fmt::format("device '{}' is not known; cpu and cuda:N are accepted", device)};
+}
+
 Result<DeviceFacts> device_facts(int index) {
-  SLUICE_TRY(const Table* table, library());
+  const auto loaded = library();
+  if (!loaded)
+    return Error{Errc::usage,
+                 fmt::format("device cuda:{}: {}; cpu is accepted", index, loaded.error().message)};
+  const Table* table = *loaded;
   std::array<char, 256> why{};
   int count = 0;
   if (table->device_count(&count, why.data(), why.size()) != kDone)

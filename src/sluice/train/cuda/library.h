@@ -5,10 +5,15 @@
 #include "sluice/core/result.h"
 #include "sluice/train/cuda/table.h"
 
+#include <string_view>
+
 namespace sluice::train::cuda {
 
 /// Loaded once. Errc::usage: this build has no module, or its libraries are not there.
 Result<const Table*> library();
+
+/// N of "cuda:N"; Errc::usage for another word.
+Result<int> device_index(std::string_view device);
 
 /// Errc::usage, one line, for "cuda:N": no module, no driver, no such device, an architecture below
 /// 8.0.

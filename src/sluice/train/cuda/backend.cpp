@@ -1,0 +1,314 @@
+// sluice/train/cuda/backend.cpp - memory, graphs, clock and optimizer around the lowered calls.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/cuda/backend.h"
+
+#include "sluice/train/cuda/library.h"
+#include "sluice/train/cuda/lowering.h"
+#include "sluice/train/cuda/session.h"
+#include "sluice/train/rope_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace sluice::train::cuda {
+namespace {
+
+/// Events that mark the edges of phases; those of ops follow.
+enum : int { kForward, kLoss, kBackward, kMicroEnd, kUpdate, kUpdateEnd, kOrigin, kFirstOpEvent };
+
+constexpr std::int64_t kStretch = 16384;  // elements of one tensor that a block updates
+
+auto key_of(const MicroStep& micro, bool timed) {
+  return std::tuple(micro.first, micro.evaluating, micro.channels_last, micro.gradient_factor,
+                    micro.loss_factor, micro.label_smoothing, timed);
+}
+
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(const Program& program, const EngineConfig& config, Session session, EngineInfo info)
+      : program_(program),
+        config_(config),
+        session_(std::move(session)),
+        lowering_(program_, session_.memory()),
+        info_(std::move(info)) {}
+
+  /// What the constructor cannot: it may fail.
+  Status prepare() {
+    std::vector<float> cosine(
+        static_cast<std::size_t>(program_.plan.at(program_.cosine).elements()));
+    std::vector<float> sine(cosine.size());
+    rope_tables(cosine.data(), sine.data(), program_.model);
+    SLUICE_CHECK(upload(program_.cosine, std::as_bytes(std::span(cosine))));
+    SLUICE_CHECK(upload(program_.sine, std::as_bytes(std::span(sine))));
+    SLUICE_CHECK(list_weights());
+    return config_.optimizer ? list_update() : ok;
+  }
+
+  [[nodiscard]] const EngineInfo& info() const override { return info_; }
+  void set_note(std::string note) override { info_.note = std::move(note); }
+
+  Status upload(TensorId tensor, std::span<const std::byte> bytes) override {
+    SLUICE_CHECK(same_size(tensor, bytes.size()));
+    return session_.upload(lowering_.at<void>(tensor), bytes);
+  }
+  Status download(std::span<std::byte> bytes, TensorId tensor) const override {
+    SLUICE_CHECK(same_size(tensor, bytes.size()));
+    return session_.download(bytes, lowering_.at<void>(tensor));
+  }
+
+  Status run(const MicroStep& micro) override {
+    lowering_.begin(micro);
+    if (observer_ != nullptr) return run_observed(micro);
+    SLUICE_CHECK(replayed(micro_graphs_[key_of(micro, timed_)], [&] { return issue(micro); }));
+    if (!timed_) return ok;
+    SLUICE_CHECK(add_phase(Phase::forward, kForward, kLoss));
+    SLUICE_CHECK(add_phase(Phase::loss, kLoss, kBackward));
+    return add_phase(Phase::backward, kBackward, kMicroEnd);
+  }
+
+  void cast_weights() override { keep(copy_weights()); }
+
+  Result<double> update(std::uint64_t step) override {
+    UpdateState state;
+    const auto t = static_cast<double>(step) + 1;
+    state.rate = static_cast<float>(learning_rate_at(config_.update, step));
+    state.correction1 = static_cast<float>(1 / (1 - std::pow(config_.update.beta1, t)));
+    state.correction2 = static_cast<float>(1 / (1 - std::pow(config_.update.beta2, t)));
+    SLUICE_CHECK(session_.upload(update_.state, std::as_bytes(std::span(&state, 1))));
+    if (observer_ != nullptr) {
+      SLUICE_CHECK(session_.synchronize());
+      const std::int64_t start = now_ns();
+      SLUICE_CHECK(issue_update());
+      SLUICE_CHECK(session_.synchronize());
+      observer_->op({"update", "optimizer", start, now_ns()});
+      observer_->phase(Phase::optimizer_step, start, now_ns());
+    } else {
+      SLUICE_CHECK(replayed(update_graphs_[timed_], [&] { return issue_update(); }));
+    }
+    SLUICE_CHECK(session_.download(std::as_writable_bytes(std::span(&state, 1)), update_.state));
+    if (timed_ && observer_ == nullptr)
+      SLUICE_CHECK(add_phase(Phase::optimizer_step, kUpdate, kUpdateEnd));
+    return state.gradient_norm;
+  }
+  void synchronize() override { keep(session_.synchronize()); }
+
+  void begin(Phase) override {
+    if (!timed_ && observer_ == nullptr) return;
+    keep(session_.synchronize());
+    phase_start_ = now_ns();
+  }
+  void end(Phase phase) override {
+    if (!timed_ && observer_ == nullptr) return;
+    keep(session_.synchronize());
+    const std::int64_t stop = now_ns();
+    phases_[static_cast<std::size_t>(phase)] += stop - phase_start_;
+    if (observer_ != nullptr) observer_->phase(phase, phase_start_, stop);
+  }
+  void time_phases(bool on) override { timed_ = on; }
+  void observe(StepObserver* observer) override { observer_ = observer; }
+  PhaseTimes take_phases() override { return std::exchange(phases_, PhaseTimes{}); }
+
+  [[nodiscard]] std::size_t memory_bytes() const override { return session_.bytes(); }
+
+ private:
+  /// A sequence of calls: issued as it is the first time (products are searched for then), captured
+  /// the second, replayed ever after.
+  struct Replay {
+    bool ran = false;
+    std::unique_ptr<SessionGraph> graph;
+  };
+  Status replayed(Replay& replay, const std::function<Status()>& issue_all) {
+    SLUICE_CHECK(std::exchange(kept_, ok));
+    if (config_.rung != Rung::graph || !std::exchange(replay.ran, true)) return issue_all();
+    if (!replay.graph) {
+      SLUICE_TRY(replay.graph, session_.capture(issue_all));
+    }
+    return session_.run(*replay.graph);
+  }
+
+  Status issue(const Op& op) { return session_.issue(std::visit(lowering_, op.work), op.name); }
+  Status issue(const std::vector<Op>& ops) {
+    for (const Op& op : ops)
+      SLUICE_CHECK(issue(op));
+    return ok;
+  }
+  Status mark(int event) { return timed_ ? session_.record(event) : ok; }
+
+  Status issue(const MicroStep& micro) {
+    SLUICE_CHECK(mark(kForward));
+    if (micro.first && !micro.evaluating) {
+      for (const Call& call : lowering_.clear_gradients())
+        SLUICE_CHECK(session_.issue(call, "clear gradients"));
+    }
+    SLUICE_CHECK(issue(program_.forward));
+    SLUICE_CHECK(mark(kLoss));
+    SLUICE_CHECK(issue(program_.loss));
+    SLUICE_CHECK(mark(kBackward));
+    if (!micro.evaluating) SLUICE_CHECK(issue(program_.backward));
+    return mark(kMicroEnd);
+  }
+  Status issue_update() {
+    SLUICE_CHECK(mark(kUpdate));
+    SLUICE_CHECK(session_.issue(KernelCall(update_), "update"));
+    SLUICE_CHECK(copy_weights());
+    return mark(kUpdateEnd);
+  }
+  Status copy_weights() {
+    if (copies_.count == 0) return ok;
+    return session_.issue(KernelCall(copies_), "copy weights");
+  }
+
+  Status add_phase(Phase phase, int from, int to) {
+    SLUICE_TRY(const double nanoseconds, session_.elapsed(from, to));
+    phases_[static_cast<std::size_t>(phase)] += static_cast<std::int64_t>(nanoseconds);
+    return ok;
+  }
+
+  /// Every op between two events; their times moved onto the host's clock.
+  Status run_observed(const MicroStep& micro);
+
+  Status list_weights();
+  Status list_update();
+  [[nodiscard]] Status same_size(TensorId tensor, std::size_t bytes) const {
+    const Tensor& planned = program_.plan.at(tensor);
+    if (planned.bytes() == bytes) return ok;
+    return Error{Errc::usage, fmt::format("{}: {} bytes given; {} are expected", planned.name,
+                                          bytes, planned.bytes())};
+  }
+  /// Of calls that cannot say it: the next run() does.
+  void keep(Status status) {
+    if (!status) kept_ = std::move(status);
+  }
+
+  const Program& program_;
+  EngineConfig config_;
+  Session session_;
+  Lowering lowering_;
+  EngineInfo info_;
+  CopyWeightsCall copies_;
+  UpdateCall update_;
+  std::map<decltype(key_of({}, false)), Replay> micro_graphs_;
+  std::map<bool, Replay> update_graphs_;
+  StepObserver* observer_ = nullptr;
+  bool timed_ = false;
+  std::int64_t phase_start_ = 0;
+  PhaseTimes phases_{};
+  Status kept_ = ok;
+};
+
+Status CudaBackend::run_observed(const MicroStep& micro) {
+  struct Part {
+    Phase phase;
+    const std::vector<Op>* ops;
+  };
+  std::vector<Part> parts = {{Phase::forward, &program_.forward}, {Phase::loss, &program_.loss}};
+  if (!micro.evaluating) parts.push_back({Phase::backward, &program_.backward});
+  SLUICE_CHECK(session_.synchronize());
+  const std::int64_t origin = now_ns();
+  SLUICE_CHECK(session_.record(kOrigin));
+  if (micro.first && !micro.evaluating) {
+    for (const Call& call : lowering_.clear_gradients())
+      SLUICE_CHECK(session_.issue(call, "clear gradients"));
+  }
+  int event = kFirstOpEvent;
+  for (const Part& part : parts) {
+    for (const Op& op : *part.ops) {
+      SLUICE_CHECK(session_.record(event++));
+      SLUICE_CHECK(issue(op));
+      SLUICE_CHECK(session_.record(event++));
+    }
+  }
+  SLUICE_CHECK(session_.synchronize());
+  event = kFirstOpEvent;
+  for (const Part& part : parts) {
+    std::int64_t first = 0, last = 0;
+    for (const Op& op : *part.ops) {
+      SLUICE_TRY(const double from, session_.elapsed(kOrigin, event++));
+      SLUICE_TRY(const double to, session_.elapsed(kOrigin, event++));
+      const OpSpan span{op.name.c_str(), category_of(op), origin + static_cast<std::int64_t>(from),
+                        origin + static_cast<std::int64_t>(to)};
+      if (first == 0) first = span.start_ns;
+      last = span.end_ns;
+      observer_->op(span);
+    }
+    phases_[static_cast<std::size_t>(part.phase)] += last - first;
+    observer_->phase(part.phase, first, last);
+  }
+  return ok;
+}
+
+Status CudaBackend::list_weights() {
+  std::vector<WeightCopy> weights;
+  for (const Parameter& p : program_.parameters) {
+    if (p.compute == p.value) continue;
+    const Tensor& weight = program_.plan.at(p.value);
+    weights.push_back({lowering_.at<float>(p.value), lowering_.written(p.compute),
+                       lowering_.at<float>(p.row_scale), weight.elements(),
+                       weight.elements() / weight.shape.front()});
+    copies_.most_elements = std::max(copies_.most_elements, weight.elements());
+  }
+  copies_.count = static_cast<int>(weights.size());
+  if (weights.empty()) return ok;
+  SLUICE_TRY(copies_.weights, session_.keep(std::span<const WeightCopy>(weights)));
+  return ok;
+}
+
+Status CudaBackend::list_update() {
+  std::vector<UpdateTensor> tensors;
+  std::vector<Stretch> stretches;
+  for (const Parameter& p : program_.parameters) {
+    const std::int64_t elements = program_.plan.at(p.value).elements();
+    for (std::int64_t begin = 0; begin < elements; begin += kStretch) {
+      stretches.push_back({static_cast<std::int32_t>(tensors.size()),
+                           static_cast<std::int32_t>(std::min(kStretch, elements - begin)), begin});
+    }
+    tensors.push_back({lowering_.at<float>(p.value), lowering_.at<float>(p.gradient),
+                       lowering_.at<float>(p.first_moment), lowering_.at<float>(p.second_moment),
+                       lowering_.at<float>(p.average), elements, p.decayed});
+  }
+  const OptimizerConfig& o = config_.update;
+  const auto narrow = [](double value) { return static_cast<float>(value); };
+  const UpdateState state;
+  SLUICE_TRY(update_.tensors, session_.keep(std::span<const UpdateTensor>(tensors)));
+  SLUICE_TRY(update_.stretches, session_.keep(std::span<const Stretch>(stretches)));
+  SLUICE_TRY(update_.state, session_.keep(std::span<const UpdateState>(&state, 1)));
+  update_.tensor_count = static_cast<int>(tensors.size());
+  update_.stretch_count = static_cast<int>(stretches.size());
+  update_.lamb = o.kind == OptimizerKind::lamb;
+  update_.beta1 = narrow(o.beta1);
+  update_.gain1 = narrow(1 - o.beta1);
+  update_.beta2 = narrow(o.beta2);
+  update_.gain2 = narrow(1 - o.beta2);
+  update_.epsilon = narrow(o.epsilon);
+  update_.weight_decay = narrow(o.weight_decay);
+  update_.max_gradient_norm = narrow(o.max_gradient_norm);
+  update_.average_gain = narrow(1 - o.average_decay);
+  return ok;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> make_backend(const Program& program, const EngineConfig& config) {
+  SLUICE_TRY(const int index, device_index(config.device));
+  SLUICE_TRY(const DeviceFacts facts, device_facts(index));
+  SLUICE_TRY(const Table* table, library());
+  SLUICE_TRY(Session session, Session::open(index, program.plan.bytes()));
+  EngineInfo info;
+  info.device = fmt::format("{} {}", config.device, facts.name);
+  info.library = table->library;
+  info.regime = program.options.regime;
+  info.activation_type = activation_type(info.regime);
+  info.residual_type = residual_type(info.regime);
+  auto backend =
+      std::make_unique<CudaBackend>(program, config, std::move(session), std::move(info));
+  SLUICE_CHECK(backend->prepare());
+  return std::unique_ptr<Backend>(std::move(backend));
+}
+
+}  // namespace sluice::train::cuda

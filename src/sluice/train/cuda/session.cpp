@@ -1,0 +1,117 @@
+// sluice/train/cuda/session.cpp - calls of the module, their codes turned into errors with words.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/cuda/session.h"
+
+#include "sluice/train/cuda/library.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace sluice::train::cuda {
+namespace {
+
+constexpr double kPatience = 120;  // seconds without an end: the device hangs
+
+}  // namespace
+
+Result<Session> Session::open(int index, std::size_t plan_bytes) {
+  SLUICE_CHECK(device_facts(index));
+  SLUICE_TRY(const Table* table, library());
+  std::array<char, 256> why{};
+  Device* device = nullptr;
+  if (table->open(index, &device, why.data(), why.size()) != kDone)
+    return Error{Errc::usage, fmt::format("device cuda:{}: {}", index, why.data())};
+  Session session(table, device);
+  if (const int code = table->allocate(device, plan_bytes, &session.plan_); code != kDone)
+    return Error{Errc::usage,
+                 fmt::format("{} bytes for the training step on cuda:{}: {}; a smaller batch or "
+                             "--checkpointing needs less",
+                             plan_bytes, index, table->message(device))};
+  session.allocated_ = plan_bytes;
+  const KernelCall clear = ClearCall{session.plan_, plan_bytes};
+  SLUICE_CHECK(session.status(table->launch(device, &clear), "clear memory"));
+  return session;
+}
+
+Session::Session(Session&& other) noexcept
+    : table_(other.table_),
+      device_(std::exchange(other.device_, nullptr)),
+      plan_(std::exchange(other.plan_, nullptr)),
+      allocated_(other.allocated_),
+      lists_(std::move(other.lists_)) {}
+
+Session::~Session() {
+  if (device_ == nullptr) return;
+  for (void* list : lists_)
+    table_->release(device_, list);
+  if (plan_ != nullptr) table_->release(device_, plan_);
+  table_->close(device_);
+}
+
+std::size_t Session::bytes() const {
+  return allocated_ + table_->own_bytes(device_);
+}
+
+Result<void*> Session::kept_copy(std::span<const std::byte> bytes) {
+  void* memory = nullptr;
+  SLUICE_CHECK(status(table_->allocate(device_, bytes.size(), &memory), "allocate"));
+  lists_.push_back(memory);
+  allocated_ += bytes.size();
+  SLUICE_CHECK(upload(memory, bytes));
+  return memory;
+}
+
+Status Session::status(int code, std::string_view what) const {
+  if (code == kDone) return ok;
+  return Error{code == kOutOfMemory ? Errc::usage : Errc::measurement,
+               fmt::format("{} on the GPU: {}", what, table_->message(device_))};
+}
+
+Status Session::upload(void* to, std::span<const std::byte> from) {
+  return status(table_->upload(device_, to, from.data(), from.size()), "upload");
+}
+Status Session::download(std::span<std::byte> to, const void* from) const {
+  SLUICE_CHECK(synchronize());
+  return status(table_->download(device_, to.data(), from, to.size()), "download");
+}
+Status Session::issue(const Call& call, std::string_view what) {
+  const int code = std::holds_alternative<Product>(call)
+                       ? table_->multiply(device_, &std::get<Product>(call))
+                       : table_->launch(device_, &std::get<KernelCall>(call));
+  return status(code, what);
+}
+Result<std::unique_ptr<SessionGraph>> Session::capture(const std::function<Status()>& issue_all) {
+  SLUICE_CHECK(status(table_->begin_capture(device_), "begin of the graph"));
+  const Status issued = issue_all();
+  Graph* graph = nullptr;
+  const int code = table_->end_capture(device_, &graph);
+  if (!issued) {
+    if (code == kDone) table_->drop_graph(device_, graph);
+    return issued.error();
+  }
+  SLUICE_CHECK(status(code, "end of the graph"));
+  return std::make_unique<SessionGraph>(*table_, device_, graph);
+}
+Status Session::run(const SessionGraph& graph) {
+  return status(table_->run_graph(device_, graph.get()), "graph");
+}
+Status Session::record(int event) {
+  return status(table_->record(device_, event), "event");
+}
+Result<double> Session::elapsed(int from, int to) const {
+  double nanoseconds = 0;
+  SLUICE_CHECK(synchronize());
+  SLUICE_CHECK(status(table_->elapsed(device_, from, to, &nanoseconds), "event"));
+  return nanoseconds;
+}
+Status Session::synchronize() const {
+  const int code = table_->synchronize(device_, kPatience);
+  if (code == kHung)
+    return Error{Errc::measurement,
+                 fmt::format("the GPU has not answered for {} s: a kernel hangs", kPatience)};
+  return status(code, "wait");
+}
+
+}  // namespace sluice::train::cuda

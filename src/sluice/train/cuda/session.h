@@ -1,0 +1,74 @@
+// sluice/train/cuda/session.h - one opened device with the plan's one allocation; errors as Status.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+#include "sluice/train/cuda/lowering.h"
+#include "sluice/train/cuda/table.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace sluice::train::cuda {
+
+/// A captured sequence; it must not outlive its session.
+class SessionGraph {
+ public:
+  SessionGraph(const Table& table, Device* device, Graph* graph)
+      : table_(table), device_(device), graph_(graph) {}
+  SessionGraph(const SessionGraph&) = delete;
+  SessionGraph& operator=(const SessionGraph&) = delete;
+  ~SessionGraph() { table_.drop_graph(device_, graph_); }
+  [[nodiscard]] Graph* get() const { return graph_; }
+
+ private:
+  const Table& table_;
+  Device* device_;
+  Graph* graph_;
+};
+
+class Session {
+ public:
+  /// Usage errors: device_facts()', and memory that is not there.
+  static Result<Session> open(int index, std::size_t plan_bytes);
+  Session(Session&& other) noexcept;
+  Session& operator=(Session&&) = delete;
+  ~Session();
+
+  [[nodiscard]] std::byte* memory() const { return static_cast<std::byte*>(plan_); }
+  [[nodiscard]] std::size_t bytes() const;  // plan, lists, workspaces
+  /// A list that kernels read, kept until the session ends.
+  template <class T>
+  Result<T*> keep(std::span<const T> values) {
+    SLUICE_TRY(void* memory, kept_copy(std::as_bytes(values)));
+    return static_cast<T*>(memory);
+  }
+
+  Status upload(void* to, std::span<const std::byte> from);
+  /// Waits; a device that does not answer for minutes is Errc::measurement.
+  Status download(std::span<std::byte> to, const void* from) const;
+  /// `what`: the op's name, for errors and NVTX.
+  Status issue(const Call& call, std::string_view what);
+  Result<std::unique_ptr<SessionGraph>> capture(const std::function<Status()>& issue_all);
+  Status run(const SessionGraph& graph);
+  Status record(int event);
+  [[nodiscard]] Result<double> elapsed(int from, int to) const;  // nanoseconds; waits
+  [[nodiscard]] Status synchronize() const;
+
+ private:
+  Session(const Table* table, Device* device) : table_(table), device_(device) {}
+  Result<void*> kept_copy(std::span<const std::byte> bytes);
+  [[nodiscard]] Status status(int code, std::string_view what) const;
+
+  const Table* table_;
+  Device* device_;
+  void* plan_ = nullptr;
+  std::size_t allocated_ = 0;
+  std::vector<void*> lists_;
+};
+
+}  // namespace sluice::train::cuda

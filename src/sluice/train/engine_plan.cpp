@@ -1,0 +1,117 @@
+// sluice/train/engine_plan.cpp - what an engine would run, and every reason why it would not.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/free_memory.h"
+#include "sluice/train/cpu/backend.h"
+#include "sluice/train/cuda/library.h"
+#include "sluice/train/engine.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace sluice::train {
+namespace {
+
+bool on_cpu(const EngineConfig& config) {
+  return config.device == "cpu";
+}
+
+ProgramOptions options_of(const EngineConfig& config, Regime regime, int batch) {
+  ProgramOptions options;
+  options.batch = batch;
+  options.regime = regime;
+  options.moments = config.optimizer;
+  options.average = config.average;
+  options.checkpointing = config.checkpointing;
+  options.soft_targets = config.soft_targets;
+  options.input_gradient = config.input_gradient;
+  options.fused = on_cpu(config) ? config.fused_on_cpu : config.rung != Rung::off;
+  return options;
+}
+
+/// The plan grows with the batch: the largest one whose plan is within `free`, 0 if none is.
+Result<int> largest_batch(const EngineConfig& config, Regime regime, std::int64_t free) {
+  int low = 0;
+  int high = config.batch;
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    SLUICE_TRY(const Program program,
+               build_program(config.model, options_of(config, regime, middle)));
+    (static_cast<std::int64_t>(program.plan.bytes()) <= free ? low : high) = middle;
+  }
+  return low;
+}
+
+/// Bytes free where the plan will lie; 0: not known.
+Result<std::int64_t> free_bytes(const EngineConfig& config) {
+  if (on_cpu(config)) return free_memory_bytes();
+  SLUICE_TRY(const int index, cuda::device_index(config.device));
+  SLUICE_TRY(const cuda::DeviceFacts facts, cuda::device_facts(index));
+  return static_cast<std::int64_t>(facts.free_bytes);
+}
+
+Status check_fits(const EngineConfig& config, const Program& program) {
+  SLUICE_TRY(const std::int64_t free, free_bytes(config));
+  const auto bytes = static_cast<std::int64_t>(program.plan.bytes());
+  if (free == 0 || bytes <= free) return ok;
+  SLUICE_TRY(const int fits, largest_batch(config, program.options.regime, free));
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  return Error{
+      Errc::usage,
+      fmt::format(
+          "batch {} of {} needs {:.1f} GiB and {:.1f} GiB are free; {}", config.batch,
+          config.model.name, static_cast<double>(bytes) / kGib, static_cast<double>(free) / kGib,
+          fits > 0 ? fmt::format("a batch of up to {} fits", fits) : "not even a batch of 1 fits")};
+}
+
+Status check_config(const EngineConfig& config) {
+  if (!on_cpu(config)) {
+    SLUICE_TRY(const int index, cuda::device_index(config.device));
+    SLUICE_CHECK(cuda::device_facts(index));
+  }
+  if (config.grad_accum < 1) {
+    return Error{Errc::usage, fmt::format("gradient accumulation {}; at least 1 is accepted",
+                                          config.grad_accum)};
+  }
+  if (config.threads < 0 || config.threads > 1024) {
+    return Error{Errc::usage,
+                 fmt::format("threads {}; 0 (every core) to 1024 are accepted", config.threads)};
+  }
+  if (!(config.label_smoothing >= 0 && config.label_smoothing < 1)) {
+    return Error{Errc::usage, fmt::format("label smoothing {}; at least 0 and below 1 is accepted",
+                                          config.label_smoothing)};
+  }
+  if (config.regime == Regime::bf16 && config.optimizer) {
+    return Error{
+        Errc::usage,
+        "bf16-weights runs forward and backward only: no optimizer keeps its sums in bf16; bf16 is "
+        "accepted with one"};
+  }
+  return check_optimizer(config.update);
+}
+
+}  // namespace
+
+const char* to_string(Rung rung) {
+  constexpr std::array<const char*, 3> kNames{"off", "fused", "graph"};
+  return kNames[static_cast<std::size_t>(rung)];
+}
+
+Result<Rung> parse_rung(std::string_view text) {
+  for (const Rung rung : {Rung::off, Rung::fused, Rung::graph}) {
+    if (text == to_string(rung)) return rung;
+  }
+  return Error{Errc::usage, fmt::format("--compile '{}': off, fused and graph are accepted", text)};
+}
+
+Result<Program> plan_engine(const EngineConfig& config) {
+  SLUICE_CHECK(check_config(config));
+  const bool falls_back = on_cpu(config) && config.regime != Regime::fp32 && !cpu::has_bf16();
+  const Regime regime = falls_back ? Regime::fp32 : config.regime;
+  SLUICE_TRY(Program program,
+             build_program(config.model, options_of(config, regime, config.batch)));
+  SLUICE_CHECK(check_fits(config, program));
+  return program;
+}
+
+}  // namespace sluice::train

@@ -1,0 +1,17 @@
+// sluice/train/cuda_module/graph.h - sequences of calls that run as one, and events in them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/train/cuda/table.h"
+
+namespace sluice::train::cuda {
+
+// Functions of the table, see table.h.
+int begin_capture(Device& device);
+int end_capture(Device& device, Graph** graph);
+int run_graph(Device& device, Graph& graph);
+void drop_graph(Device& device, Graph* graph);
+int record(Device& device, int event);
+int elapsed(Device& device, int from, int to, double* nanoseconds);
+
+}  // namespace sluice::train::cuda

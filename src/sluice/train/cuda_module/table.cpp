@@ -1,0 +1,117 @@
+// sluice/train/cuda_module/table.cpp - the one symbol of libsluice_cuda.so: the table of its
+// functions.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/cuda/table.h"
+
+#include "sluice/train/cuda_module/device.h"
+#include "sluice/train/cuda_module/graph.h"
+#include "sluice/train/cuda_module/products.h"
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <array>
+#include <exception>
+#include <iterator>
+#include <string>
+
+namespace sluice::train::cuda {
+namespace {
+
+/// In the order of KernelCall.
+constexpr std::array kNames{"patchify",      "unpatchify",
+                            "assemble",      "assemble_backward",
+                            "embed",         "embed_backward",
+                            "rms_norm",      "rms_norm_backward",
+                            "qk_norm_rope",  "qk_norm_rope_backward",
+                            "attention",     "attention_backward",
+                            "qkv_attention", "qkv_attention_backward",
+                            "add_branch",    "add_branch_backward",
+                            "gelu",          "gelu_backward",
+                            "read_out",      "read_out_backward",
+                            "cross_entropy", "clear",
+                            "copy_weights",  "fold_layer_scale",
+                            "update"};
+static_assert(kNames.size() == std::variant_size_v<KernelCall>);
+
+/// A call's result, whatever the host throws when it has no memory.
+template <class Call>
+int guarded(Device& device, Call call) noexcept {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    refuse(device, "out of host memory: %s", error.what());
+    return kOutOfMemory;
+  }
+}
+
+int launch_call(Device* device, const KernelCall* call) {
+  if (const int result = enter(*device)) return result;
+  const cudaError_t error =
+      std::visit([&](const auto& record) { return launch(record, device->launch); }, *call);
+  return error == cudaSuccess ? int{kDone} : fail(*device, kNames.at(call->index()), error);
+}
+
+int upload(Device* device, void* to, const void* from, std::size_t bytes) {
+  if (const int result = enter_uncaptured(*device, "upload")) return result;
+  return guarded(*device, [&] { return device->staging.upload(*device, to, from, bytes); });
+}
+
+int download(Device* device, void* to, const void* from, std::size_t bytes) {
+  if (const int result = enter_uncaptured(*device, "download")) return result;
+  return device->staging.download(*device, to, from, bytes);
+}
+
+int synchronize(Device* device, double limit_seconds) {
+  if (const int result = enter_uncaptured(*device, "synchronize")) return result;
+  return wait_for_stream(*device, limit_seconds);
+}
+
+std::string versions() {
+  const std::size_t lt = cublasLtGetVersion();  // of the library that was loaded
+  return "CUDA " + std::to_string(CUDART_VERSION / 1000) + "." +
+         std::to_string(CUDART_VERSION % 1000 / 10) + ", cuBLASLt " + std::to_string(lt / 10000) +
+         "." + std::to_string(lt % 10000 / 100) + "." + std::to_string(lt % 100);
+}
+
+Table make_table(const char* library) {
+  Table table;
+  table.library = library;
+  table.device_count = device_count;
+  table.facts = facts;
+  table.open = open;
+  table.close = close;
+  table.message = [](Device* device) -> const char* { return device->message; };
+  table.allocate = [](Device* device, std::size_t bytes, void** memory) {
+    return allocate(*device, bytes, memory);
+  };
+  table.release = [](Device* device, void* memory) { release(*device, memory); };
+  table.own_bytes = [](Device*) { return 2 * kWorkspaceBytes; };
+  table.upload = upload;
+  table.download = download;
+  table.multiply = [](Device* device, const Product* product) {
+    return guarded(*device, [&] { return multiply(*device, *product); });
+  };
+  table.launch = launch_call;
+  table.synchronize = synchronize;
+  table.begin_capture = [](Device* device) { return begin_capture(*device); };
+  table.end_capture = [](Device* device, Graph** graph) { return end_capture(*device, graph); };
+  table.run_graph = [](Device* device, Graph* graph) { return run_graph(*device, *graph); };
+  table.drop_graph = [](Device* device, Graph* graph) { drop_graph(*device, graph); };
+  table.record = [](Device* device, int event) { return record(*device, event); };
+  table.elapsed = [](Device* device, int from, int to, double* nanoseconds) {
+    return elapsed(*device, from, to, nanoseconds);
+  };
+  table.push_range = [](const char* name) { nvtxRangePushA(name); };
+  table.pop_range = [] { nvtxRangePop(); };
+  return table;
+}
+
+}  // namespace
+}  // namespace sluice::train::cuda
+
+extern "C" __attribute__((visibility("default"))) const sluice::train::cuda::Table*
+sluice_cuda_table() {
+  static const std::string library = sluice::train::cuda::versions();
+  static const sluice::train::cuda::Table table = sluice::train::cuda::make_table(library.c_str());
+  return &table;
+}

@@ -106,10 +106,14 @@ endfunction()
 
 # sluice_module(video SOURCES table.cpp LIBS PkgConfig::LIBAV)   libsluice_video.so: a heavy library behind a C table,
 # loaded at run time (core/module.h). Lies beside the program in the build tree, in lib/sluice when installed.
+# OWN_FLAGS: the caller sets all of its compile options.
 function(sluice_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OWN_FLAGS" "" "SOURCES;LIBS")
   add_library(sluice_${name} MODULE ${arg_SOURCES})
-  target_link_libraries(sluice_${name} PRIVATE sluice_flags ${arg_LIBS})
+  if(NOT arg_OWN_FLAGS)
+    target_link_libraries(sluice_${name} PRIVATE sluice_flags)
+  endif()
+  target_link_libraries(sluice_${name} PRIVATE ${arg_LIBS})
   set_target_properties(sluice_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   install(TARGETS sluice_${name} LIBRARY DESTINATION lib/sluice)

@@ -30,6 +30,10 @@ if(SLUICE_CUDA)
     set(SLUICE_CUDA_WITHOUT "the toolkit of ${SLUICE_NVCC} is older than 12.4 or has no cuBLASLt")
     if(CUDAToolkit_FOUND AND TARGET CUDA::cublasLt AND TARGET CUDA::cudart_static)
       enable_language(CUDA)
+      if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know it of nvcc
+        set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+        set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+      endif()
       foreach(config DEBUG RELEASE RELWITHDEBINFO MINSIZEREL)  # device code is never built slow; lines for profilers
         set(CMAKE_CUDA_FLAGS_${config} "-O3 -lineinfo -DNDEBUG")
       endforeach()

@@ -26,7 +26,8 @@ struct Device {
   Staging staging;
   std::vector<cudaEvent_t> events;  // by number; null: not yet named
   bool capturing = false;
-  bool hung = false;  // a wait ended at its limit: what would wait for the device is not called
+  bool hung = false;     // a wait ended at its limit: what would wait for the device is not called
+  double last_wait = 0;  // seconds, of the last wait that was not short
   char message[512] = "";
 };
 

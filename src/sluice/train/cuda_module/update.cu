@@ -70,7 +70,7 @@ __device__ inline void each_part(const Stretch& s, bool at_16, Body body) {
 }
 template <class... Pointers>
 __device__ inline bool at_16_bytes(const Stretch& s, const Pointers*... pointers) {
-  return (... && (reinterpret_cast<std::uintptr_t>(pointers + s.begin) % 16 == 0));
+  return ((s.begin % 4 == 0) && ... && (reinterpret_cast<std::uintptr_t>(pointers) % 16 == 0));
 }
 
 __global__ void __launch_bounds__(kThreads)

@@ -189,12 +189,14 @@ void check_steps(const OptimizerConfig& config, std::int64_t longest, double gra
 }
 
 TEST_F(CudaUpdate, IsTheCpuUpdater) {
+  static constexpr std::int64_t kLongest[] = {65'536, 16'384, 1000};
   std::uint64_t seed = 1;
   for (const bool lamb : {true, false})
     for (const double clip : {0.0, 1.0, 1e6})  // none, active, not active
-      for (const double decay : {0.05, 0.0})
-        for (const std::int64_t longest : {65'536, 16'384, 1000})
-          check_steps(config_of(lamb, clip, decay), longest, 0.3, ++seed);
+      for (const double decay : {0.05, 0.0}) {
+        ++seed;
+        check_steps(config_of(lamb, clip, decay), kLongest[seed % 3], 0.3, seed);
+      }
 }
 
 TEST_F(CudaUpdate, ANormThatIsNotFiniteLeavesEverything) {

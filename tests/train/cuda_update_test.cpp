@@ -1,0 +1,378 @@
+// tests/train/cuda_update_test.cpp - the optimizer step and the weights' copies on the device,
+// against the CPU's.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/cpu/update.h"
+
+#include "tests/train/cuda_elementwise.h"
+
+namespace sluice::train::cuda {
+namespace {
+
+using namespace testing;
+
+class CudaUpdate : public OnDevice {};
+class CudaWeights : public OnDevice {};
+
+/// Plain structs in device memory.
+template <class T>
+class Records {
+ public:
+  explicit Records(const std::vector<T>& records) : count_(records.size()) {
+    void* memory = nullptr;
+    EXPECT_EQ(OnDevice::table().allocate(OnDevice::device(),
+                                         std::max<std::size_t>(1, count_) * sizeof(T), &memory),
+              kDone);
+    start_ = static_cast<T*>(memory);
+    write(records);
+  }
+  Records(const Records&) = delete;
+  Records& operator=(const Records&) = delete;
+  ~Records() { OnDevice::table().release(OnDevice::device(), start_); }
+  void write(const std::vector<T>& records) const {
+    EXPECT_EQ(
+        OnDevice::table().upload(OnDevice::device(), start_, records.data(), count_ * sizeof(T)),
+        kDone);
+  }
+  [[nodiscard]] std::vector<T> read() const {
+    std::vector<T> got(count_);
+    EXPECT_EQ(
+        OnDevice::table().download(OnDevice::device(), got.data(), start_, count_ * sizeof(T)),
+        kDone);
+    return got;
+  }
+  [[nodiscard]] T* data() const { return start_; }
+
+ private:
+  T* start_ = nullptr;
+  std::size_t count_;
+};
+
+/// One tensor on both sides: [value, gradient, first moment, second moment, average].
+struct Tensor {
+  std::vector<std::vector<float>> host;
+  std::vector<Shifted<float>> device;
+  bool decayed = false, averaged = false;
+  [[nodiscard]] std::int64_t elements() const { return static_cast<std::int64_t>(host[0].size()); }
+};
+
+struct Model {
+  std::vector<Tensor> tensors;
+  std::vector<UpdateTensor> records;
+  std::vector<Stretch> stretches;
+
+  void add(std::int64_t count, bool decayed, bool averaged, double size, std::int64_t shift,
+           std::int64_t longest, Draws& draws) {
+    Tensor t;
+    t.decayed = decayed;
+    t.averaged = averaged;
+    for (int i = 0; i < 5; ++i) {
+      auto values = draws.normals<float>(count, i == 0 ? size : 0.1);
+      if (i == 3)
+        for (float& v : values)
+          v *= v;
+      t.device.emplace_back(values, shift);
+      t.host.push_back(std::move(values));
+    }
+    const auto& d = t.device;
+    records.push_back({d[0].data(), d[1].data(), d[2].data(), d[3].data(),
+                       averaged ? d[4].data() : nullptr, count, decayed});
+    for (std::int64_t begin = 0; begin < count; begin += longest)
+      stretches.push_back({static_cast<std::int32_t>(tensors.size()),
+                           static_cast<std::int32_t>(std::min(longest, count - begin)), begin});
+    tensors.push_back(std::move(t));
+  }
+  std::vector<cpu::UpdateTensor> on_host() {
+    std::vector<cpu::UpdateTensor> made;
+    for (Tensor& t : tensors)
+      made.push_back({t.host[0].data(), t.host[1].data(), t.host[2].data(), t.host[3].data(),
+                      t.averaged ? t.host[4].data() : nullptr, t.elements(), t.decayed});
+    return made;
+  }
+  /// The same new gradient on both sides.
+  void draw_gradients(double size, Draws& draws) {
+    for (Tensor& t : tensors) {
+      for (float& g : t.host[1])
+        g = static_cast<float>(size * draws.normal());
+      upload_gradient(t);
+    }
+  }
+  static void upload_gradient(const Tensor& t) {
+    ASSERT_EQ(OnDevice::table().upload(OnDevice::device(), t.device[1].data(), t.host[1].data(),
+                                       t.host[1].size() * 4),
+              kDone);
+  }
+};
+
+Model draw_model(Draws& draws, std::int64_t longest) {
+  Model m;
+  const auto shift = [&] { return draws.integer(0, 3) == 0 ? draws.integer(1, 3) : 0; };
+  m.add(150'001, true, true, 0.02, 0, longest, draws);
+  m.add(65'536, true, true, 0.02, 0, longest, draws);
+  m.add(192, false, true, 1, 0, longest, draws);
+  m.add(1, true, true, 0.5, 0, longest, draws);
+  m.add(1, false, false, 0.5, 1, longest, draws);
+  m.add(77, true, false, 0, 0, longest, draws);  // zero weights: no trust ratio
+  for (int i = 0; i < 6; ++i)
+    m.add(draws.integer(1, 90'000), draws.integer(0, 1) == 0, draws.integer(0, 1) == 0, 0.1,
+          shift(), longest, draws);
+  return m;
+}
+
+OptimizerConfig config_of(bool lamb, double clip, double decay) {
+  OptimizerConfig c;
+  c.kind = lamb ? OptimizerKind::lamb : OptimizerKind::adamw;
+  c.max_gradient_norm = clip;
+  c.weight_decay = decay;
+  c.average_decay = 0.9;
+  return c;
+}
+
+UpdateCall call_of(const OptimizerConfig& c, const Records<UpdateTensor>& tensors, int tensor_count,
+                   const Records<Stretch>& stretches, int stretch_count,
+                   const Records<UpdateState>& state) {
+  const auto narrow = [](double value) { return static_cast<float>(value); };
+  UpdateCall call{tensors.data(), tensor_count, stretches.data(), stretch_count, state.data()};
+  call.lamb = c.kind == OptimizerKind::lamb;
+  call.beta1 = narrow(c.beta1);
+  call.gain1 = narrow(1 - c.beta1);
+  call.beta2 = narrow(c.beta2);
+  call.gain2 = narrow(1 - c.beta2);
+  call.epsilon = narrow(c.epsilon);
+  call.weight_decay = narrow(c.weight_decay);
+  call.max_gradient_norm = narrow(c.max_gradient_norm);
+  call.average_gain = narrow(1 - c.average_decay);
+  return call;
+}
+
+UpdateState state_of(const OptimizerConfig& c, std::uint64_t step) {
+  const auto t = static_cast<double>(step + 1);
+  UpdateState state;
+  state.rate = static_cast<float>(learning_rate_at(c, step));
+  state.correction1 = static_cast<float>(1 / (1 - std::pow(c.beta1, t)));
+  state.correction2 = static_cast<float>(1 / (1 - std::pow(c.beta2, t)));
+  return state;
+}
+
+void expect_same_model(const Model& m, bool exactly) {
+  static constexpr const char* kNames[] = {"value", "gradient", "m", "v", "average"};
+  for (std::size_t t = 0; t < m.tensors.size(); ++t)
+    for (std::size_t i = 0; i < 5; ++i)
+      EXPECT_LE(relative_error(m.tensors[t].device[i].values(), m.tensors[t].host[i]),
+                exactly ? 0 : 2e-6)
+          << kNames[i] << " of tensor " << t << ", " << m.tensors[t].elements() << " elements";
+}
+
+void check_steps(const OptimizerConfig& config, std::int64_t longest, double gradient_size,
+                 std::uint64_t seed) {
+  SCOPED_TRACE(std::string(to_string(config.kind)) + " stretch " + std::to_string(longest) +
+               " clip " + std::to_string(config.max_gradient_norm) + " seed " +
+               std::to_string(seed));
+  Draws draws(seed);
+  Model m = draw_model(draws, longest);
+  cpu::Team team(1);
+  cpu::Updater updater(m.on_host(), config, 1);
+  const Records<UpdateTensor> tensors(m.records);
+  const Records<Stretch> stretches(m.stretches);
+  const Records<UpdateState> state({UpdateState{}});
+  const KernelCall call = call_of(config, tensors, static_cast<int>(m.records.size()), stretches,
+                                  static_cast<int>(m.stretches.size()), state);
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    m.draw_gradients(gradient_size, draws);
+    state.write({state_of(config, step)});
+    const double norm = updater.gradient_norm(team);
+    updater.step(team, step, norm);
+    ASSERT_EQ(OnDevice::table().launch(OnDevice::device(), &call), kDone)
+        << OnDevice::table().message(OnDevice::device());
+    EXPECT_NEAR(state.read()[0].gradient_norm, norm, 1e-9 * norm);
+    expect_same_model(m, false);
+  }
+}
+
+TEST_F(CudaUpdate, IsTheCpuUpdater) {
+  static constexpr std::int64_t kLongest[] = {65'536, 16'384, 1000};
+  std::uint64_t seed = 1;
+  for (const bool lamb : {true, false})
+    for (const double clip : {0.0, 1.0, 1e6})  // none, active, not active
+      for (const double decay : {0.05, 0.0}) {
+        ++seed;
+        check_steps(config_of(lamb, clip, decay), kLongest[seed % 3], 0.3, seed);
+      }
+}
+
+TEST_F(CudaUpdate, ANormThatIsNotFiniteLeavesEverything) {
+  for (const bool lamb : {true, false})
+    for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+      Draws draws(7);
+      Model m = draw_model(draws, 65'536);
+      const OptimizerConfig config = config_of(lamb, 1, 0.05);
+      const Records<UpdateTensor> tensors(m.records);
+      const Records<Stretch> stretches(m.stretches);
+      const Records<UpdateState> state({state_of(config, 0)});
+      Tensor& spoiled = m.tensors[1];
+      const float before = spoiled.host[1][500];
+      spoiled.host[1][500] = bad;
+      Model::upload_gradient(spoiled);
+      run(call_of(config, tensors, static_cast<int>(m.records.size()), stretches,
+                  static_cast<int>(m.stretches.size()), state));
+      EXPECT_FALSE(std::isfinite(state.read()[0].gradient_norm));
+      spoiled.host[1][500] = before;
+      auto gradient = spoiled.device[1].values();
+      EXPECT_FALSE(std::isfinite(gradient[500]));
+      gradient[500] = before;
+      EXPECT_EQ(gradient, spoiled.host[1]);
+      Model::upload_gradient(spoiled);
+      expect_same_model(m, true);
+    }
+}
+
+TEST_F(CudaUpdate, TwoRunsGiveTheSameBits) {
+  std::vector<std::vector<float>> first;
+  for (int again = 0; again < 3; ++again) {
+    Draws draws(9);
+    Model m = draw_model(draws, 16'384);
+    const OptimizerConfig config = config_of(true, 1, 0.05);
+    const Records<UpdateTensor> tensors(m.records);
+    const Records<Stretch> stretches(m.stretches);
+    const Records<UpdateState> state({state_of(config, 0)});
+    run(call_of(config, tensors, static_cast<int>(m.records.size()), stretches,
+                static_cast<int>(m.stretches.size()), state));
+    std::vector<std::vector<float>> values;
+    for (const Tensor& t : m.tensors)
+      values.push_back(t.device[0].values());
+    if (first.empty()) first = values;
+    EXPECT_EQ(values, first);
+  }
+}
+
+TEST_F(CudaWeights, CopiesAreRoundedOnce) {
+  Draws draws(3);
+  std::vector<std::vector<float>> values, scales;
+  std::vector<Shifted<float>> value_at, wide_at;
+  std::vector<Shifted<Bf16>> narrow_at;
+  std::vector<Buffer<float>> scale_at;
+  std::vector<WeightCopy> list;
+  std::int64_t most = 0;
+  for (int i = 0; i < 40; ++i) {
+    const std::int64_t columns = i % 3 == 0 ? 8 * draws.integer(1, 40) : draws.integer(1, 300);
+    const std::int64_t rows = draws.integer(1, 400), n = rows * columns, shift = i % 7 == 0 ? 1 : 0;
+    values.push_back(draws.normals<float>(n));
+    scales.push_back(draws.normals<float>(rows));
+    value_at.emplace_back(values.back(), shift);
+    scale_at.emplace_back(scales.back());
+    wide_at.emplace_back(n, shift);
+    narrow_at.emplace_back(n, shift);
+    const Written to = i % 4 == 0 ? Written(wide_at.back()) : Written(narrow_at.back());
+    list.push_back({value_at.back().data(), to, i % 2 == 0 ? scale_at.back().data() : nullptr, n,
+                    i % 2 == 0 ? columns : 1});
+    most = std::max(most, n);
+  }
+  const Records<WeightCopy> list_at(list);
+  run(CopyWeightsCall{list_at.data(), static_cast<int>(list.size()), most});
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    std::vector<float> want = values[i];
+    if (list[i].row_scale != nullptr)
+      for (std::size_t e = 0; e < want.size(); ++e)
+        want[e] *= scales[i][e / static_cast<std::size_t>(list[i].columns)];
+    if (i % 4 == 0)
+      EXPECT_EQ(wide_at[i].values(), want) << i;
+    else
+      EXPECT_EQ(narrow_at[i].values(), converted<Bf16>(want)) << i;
+  }
+}
+
+TEST_F(CudaWeights, LayerScaleFolded) {
+  Draws draws(4);
+  for (int i = 0; i < 24; ++i) {
+    const std::int64_t rows = draws.integer(1, 400),
+                       columns = i % 2 == 0 ? 4 * draws.integer(1, 400) : draws.integer(1, 900),
+                       n = rows * columns, shift = i % 5 == 0 ? 1 : 0;
+    const bool add = i % 3 == 0;
+    const auto d_folded = draws.normals<float>(n), weight = draws.normals<float>(n),
+               before = draws.normals<float>(n);
+    const auto gamma = draws.normals<float>(rows), d_gamma = draws.normals<float>(rows);
+    std::vector<double> want(n), want_gamma = doubles(d_gamma);
+    for (std::int64_t e = 0; e < n; ++e) {
+      const std::int64_t row = e / columns;
+      want[e] = static_cast<double>(gamma[row]) * d_folded[e] + (add ? before[e] : 0.0F);
+      want_gamma[row] += static_cast<double>(d_folded[e]) * weight[e];
+    }
+    const Shifted<float> d_weight_at(add ? before : poisoned<float>(n), shift),
+        d_folded_at(d_folded, shift), weight_at(weight, shift);
+    const Buffer<float> gamma_at(gamma), d_gamma_at(d_gamma);
+    run(FoldLayerScaleCall{d_weight_at.data(), d_gamma_at.data(), d_folded_at.data(),
+                           weight_at.data(), gamma_at.data(), rows, columns, add});
+    expect_close(d_weight_at.values(), want, "d_weight");
+    expect_close(d_gamma_at.values(), want_gamma, "d_gamma");
+  }
+}
+
+TEST_F(CudaWeights, Cleared) {
+  const Buffer<float> what(1001);
+  run(ClearCall{what.data(), 1001 * sizeof(float)});
+  EXPECT_EQ(what.values(), std::vector<float>(1001, 0.0F));
+}
+
+/// The tensors of ViT-5-Small: twelve blocks, embedding, head; 22 M parameters.
+std::vector<std::int64_t> model_sizes() {
+  std::vector<std::int64_t> sizes = {384 * 768, 196 * 384, 1000 * 384, 1000, 384};
+  for (int block = 0; block < 12; ++block)
+    for (const std::int64_t n : {1152 * 384, 384 * 384, 1536 * 384, 384 * 1536, 384, 384, 384, 384,
+                                 64, 64, 1152, 384, 1536, 384})
+      sizes.push_back(n);
+  return sizes;
+}
+
+TEST_F(CudaUpdate, Timing) {
+  if (!timing_wanted()) GTEST_SKIP() << "SLUICE_TIME_KERNELS is not set";
+  for (const std::int64_t longest : {65'536, 32'768, 16'384})
+    for (const bool averaged : {false, true}) {
+      Draws draws(1);
+      Model m;
+      double all = 0;
+      for (const std::int64_t n : model_sizes()) {
+        m.add(n, n > 2000, averaged, 0.02, 0, longest, draws);
+        all += static_cast<double>(n);
+      }
+      const Records<UpdateTensor> tensors(m.records);
+      const Records<Stretch> stretches(m.stretches);
+      for (const bool lamb : {true, false}) {
+        const OptimizerConfig config = config_of(lamb, 1, 0.05);
+        const Records<UpdateState> state({state_of(config, 9)});
+        const double of_one = (lamb ? 44 : 32) + (averaged ? 8 : 0);
+        print_time(std::string(to_string(config.kind)) + (averaged ? " EMA" : "") + " stretch " +
+                       std::to_string(longest),
+                   {call_of(config, tensors, static_cast<int>(m.records.size()), stretches,
+                            static_cast<int>(m.stretches.size()), state)},
+                   of_one * all);
+      }
+    }
+}
+
+TEST_F(CudaWeights, Timing) {
+  if (!timing_wanted()) GTEST_SKIP() << "SLUICE_TIME_KERNELS is not set";
+  std::vector<Buffer<float>> values;
+  std::vector<Buffer<Bf16>> copies;
+  std::vector<WeightCopy> list;
+  std::int64_t most = 0;
+  double all = 0;
+  for (const std::int64_t n : model_sizes()) {
+    values.emplace_back(many<float>(n, 1));
+    copies.emplace_back(n);
+    list.push_back({values.back().data(), copies.back(), nullptr, n, 1});
+    most = std::max(most, n);
+    all += static_cast<double>(n);
+  }
+  const Records<WeightCopy> list_at(list);
+  print_time("copy weights", {CopyWeightsCall{list_at.data(), static_cast<int>(list.size()), most}},
+             6 * all);
+  const std::int64_t rows = 384, columns = 1536;
+  const Buffer<float> a(many<float>(rows * columns, 1)), b(many<float>(rows * columns, 2)),
+      c(many<float>(rows * columns, 3)), gamma(many<float>(rows, 4)), d_gamma(many<float>(rows, 5));
+  print_time("fold layer scale 384 x 1536 (in L2)",
+             {FoldLayerScaleCall{a.data(), d_gamma.data(), b.data(), c.data(), gamma.data(), rows,
+                                 columns, false}},
+             12.0 * 384 * 1536);
+}
+
+}  // namespace
+}  // namespace sluice::train::cuda

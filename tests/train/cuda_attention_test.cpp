@@ -177,7 +177,8 @@ QkvAttentionBackwardCall backward_call(const OnGpu<Act>& in, Written d_qkv, floa
 class Fused : public Attention {
  protected:
   template <class Act>
-  void check(const Heads& s, bool with_branch, std::uint64_t seed) {
+  void check(const Heads& s, bool with_branch, std::uint64_t seed,
+             double tolerance = kTolerance<Act>) {
     SCOPED_TRACE(name_of(s) + (std::same_as<Act, float> ? ", f32" : ", bf16") +
                  (with_branch ? ", branch scale" : ""));
     Draws draws(seed);
@@ -190,7 +191,6 @@ class Fused : public Attention {
         d_gamma_q(std::vector<float>(static_cast<std::size_t>(s.head_dim), before)),
         d_gamma_k(std::vector<float>(static_cast<std::size_t>(s.head_dim), before));
     run(forward_call(in, y, lse.data(), s));
-    constexpr double tolerance = kTolerance<Act>;
     EXPECT_LE(distance(y.values(), want.y), tolerance) << "y";
     EXPECT_LE(distance(lse.values(), want.lse), tolerance) << "lse";
     run(backward_call(in, d_qkv, d_gamma_q.data(), d_gamma_k.data(), y, lse.data(), s));
@@ -262,8 +262,8 @@ TEST_F(Fused, Bf16OfManyHeads) {
 }
 TEST_F(Fused, LargeScores) {
   Heads s = heads(2, 201, 2, 64);
-  s.scale = 1;
-  check<Bf16>(s, false, 302);
+  s.scale = 1;  // eight times the usual, and so what rounding of q and k does to p
+  check<Bf16>(s, false, 302, 3e-2);
 }
 TEST_F(Fused, Float) {
   std::uint64_t seed = 400;

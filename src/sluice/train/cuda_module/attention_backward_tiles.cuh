@@ -1,0 +1,164 @@
+// sluice/train/cuda_module/attention_backward_tiles.cuh - what a warp does in the backward of the
+// fused attention: it owns 16 keys and goes over queries, or owns 16 queries and goes over keys.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/train/cuda_module/attention_head.cuh"
+
+namespace sluice::train::cuda {
+
+/// Of the forward's record and the gradient's. With s the branch scale: y = s·o, so the gradient of
+/// o is s·dy, and Σ of it times o is Σ dy·y. dy stays as it is; s goes into sums.
+struct BackwardCall {
+  FusedHeads heads;
+  __nv_bfloat16* d_qkv = nullptr;
+  const __nv_bfloat16 *dy = nullptr, *y = nullptr;
+  const float* lse = nullptr;
+  float *partial_q = nullptr, *partial_k = nullptr;  // [blocks, head_dim]
+  int rows = 0;                                      // of each tile array in shared memory
+};
+
+/// Keys (kKeys) or queries of one warp, 16: first is k or q, second v or dy; sums of dk or dq (in
+/// units that finish() gives) and dv.
+template <int kDim, bool kKeys>
+struct Owner {
+  unsigned first[kDim / 16][4], second[kDim / 16][4];
+  float d_first[kDim / 8][4] = {};
+  float d_second[kKeys ? kDim / 8 : 1][4] = {};
+  float lse[2] = {}, delta[2] = {};  // of owned queries, rows g and g + 8; lse in units of log 2
+};
+
+/// Adds 16 rows of the other kind: tiles of k and v, or of q and dy with their lse and delta in
+/// shared memory. `owned` and `other`: tokens of the first rows.
+template <int kDim, bool kKeys>
+__device__ inline void add_tile(Owner<kDim, kKeys>& of, unsigned first, unsigned second,
+                                const float* lse, const float* delta, const FusedHeads& all,
+                                float branch, int owned, int other, int lane) {
+  const int g = lane / 4, t = lane % 4;
+  const int by_columns = RowTiles<kDim>::lane_by_columns(lane);
+  const int by_rows = RowTiles<kDim>::lane_by_rows(lane);
+  float s[2][4] = {}, d[2][4] = {};
+  multiply_by_transposed<kDim>(s, of.first, first, by_columns);
+  multiply_by_transposed<kDim>(d, of.second, second, by_columns);
+  // Keys that are not there: their rows are zero, but 0 · p must not be 0 · infinity. As owned rows
+  // they are never written, and queries that are not there have lse infinity.
+  const bool masked = kKeys ? all.causal && owned + 15 > other
+                            : other + 16 > all.tokens || (all.causal && other + 15 > owned);
+  unsigned p[4], ds[4];
+#pragma unroll
+  for (int n = 0; n < 2; ++n) {
+    float2 column_lse = {}, column_delta = {};
+    if constexpr (kKeys) {
+      column_lse = *reinterpret_cast<const float2*>(lse + 8 * n + 2 * t);
+      column_delta = *reinterpret_cast<const float2*>(delta + 8 * n + 2 * t);
+    }
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const float at_lse = !kKeys ? of.lse[e / 2] : e % 2 == 0 ? column_lse.x : column_lse.y;
+      const float at_delta = !kKeys       ? of.delta[e / 2]
+                             : e % 2 == 0 ? column_delta.x
+                                          : column_delta.y;
+      float weight = exp2_fast(s[n][e] - at_lse);
+      if (masked) {
+        const int row = owned + g + e / 2 * 8, column = other + 8 * n + 2 * t + e % 2;
+        const int key = kKeys ? row : column, query = kKeys ? column : row;
+        if (key >= all.tokens || (all.causal && key > query)) weight = 0;
+      }
+      s[n][e] = weight;
+      d[n][e] = weight * (d[n][e] * branch - at_delta);
+    }
+    p[2 * n] = pack(s[n][0], s[n][1]), p[2 * n + 1] = pack(s[n][2], s[n][3]);
+    ds[2 * n] = pack(d[n][0], d[n][1]), ds[2 * n + 1] = pack(d[n][2], d[n][3]);
+  }
+  if constexpr (kKeys) multiply_by<kDim>(of.d_second, p, second, by_rows);
+  multiply_by<kDim>(of.d_first, ds, first, by_rows);
+}
+
+/// Writes d_qkv of the 16 tokens from `from` and adds their part of d_gamma to this warp's sums
+/// [kDim] in shared memory.
+template <int kDim, int kSpan, bool kKeys>
+__device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                              const Owner<kDim, kKeys>& of, float* d_gamma, int from, int lane) {
+  constexpr int kWhich = kKeys ? 1 : 0;
+  __nv_bfloat16* const out = call.d_qkv + (head.first - call.heads.qkv);
+  // Queries carried scale · log2(e): Σ ds·q is too large by log2(e); Σ ds·k still wants the scale.
+  const float factor = kKeys ? kLn2 : call.heads.scale;
+  QuadRow<kDim> sums = {};
+#pragma unroll 1
+  for (int half = 0; half < 2; ++half) {
+    const int token = from + 8 * half + lane / 4;
+    const bool there = head.there(token);
+    unsigned w[kDim / 8];
+    QuadRow<kDim> x, d, cosine, sine;
+    head.load(w, kWhich, token);
+    head.load_tables(cosine, sine, token);
+    widen(x, w);
+    row_of_sum<kDim>(d, of.d_first, half, factor, head.t);
+    if (!there)
+#pragma unroll
+      for (int i = 0; i < QuadRow<kDim>::kCount; ++i)
+        d.x[i] = 0, x.x[i] = 1;
+    norm_and_turn_backward<kDim, kSpan>(d, sums, x, kKeys ? call.heads.gamma_k : call.heads.gamma_q,
+                                        cosine, sine, call.heads.epsilon, head.t);
+    narrow(w, d);
+    if (there) store_words<kDim>(out + token * head.row + kWhich * head.part, w, head.t);
+    if constexpr (kKeys) {
+      row_of_sum<kDim>(d, of.d_second, half, head.branch, head.t);
+      narrow(w, d);
+      if (there) store_words<kDim>(out + token * head.row + 2 * head.part, w, head.t);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < QuadRow<kDim>::kCount; ++i) {
+    float sum = sums.x[i];
+    for (int other = 4; other < 32; other *= 2)
+      sum += __shfl_xor_sync(kAllLanes, sum, other);
+    if (lane < 4) d_gamma[32 * (i / 8) + 8 * lane + i % 8] += sum;
+  }
+}
+
+/// Σ dy·y of a row and its lse in units of log 2; lse infinite where the row is not there. dy stays
+/// in w.
+template <int kDim, int kSpan>
+__device__ inline void load_gradient(unsigned (&w)[kDim / 8], float& lse, float& delta,
+                                     const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                     int token) {
+  unsigned v[kDim / 8];
+  const std::int64_t at = head.output + token * head.output_row;
+  load_words<kDim>(w, call.dy + at, head.t, head.there(token));
+  load_words<kDim>(v, call.y + at, head.t, head.there(token));
+  lse = head.there(token) ? call.lse[head.lse + token] * kLog2e : INFINITY;
+  delta = 0;
+#pragma unroll
+  for (int i = 0; i < kDim / 8; ++i) {
+    const float2 a = unpack(w[i]), b = unpack(v[i]);
+    delta += a.x * b.x + a.y * b.y;
+  }
+  delta = quad_sum(delta);
+}
+
+/// Adds the warps' sums of d_gamma in their order.
+template <int kDim>
+__device__ inline void write_partial(float* to, const float* sums, int warps) {
+  for (int c = static_cast<int>(threadIdx.x); c < kDim; c += static_cast<int>(blockDim.x)) {
+    float sum = 0;
+    for (int warp = 0; warp < warps; ++warp)
+      sum += sums[warp * kDim + c];
+    to[c] = sum;
+  }
+}
+
+/// The sample's branch was dropped: d_qkv is zero in all tokens [begin, end) of the parts [part,
+/// last].
+template <int kDim, int kSpan>
+__device__ inline void write_zeros(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                   int begin, int end, int part, int last) {
+  const unsigned w[kDim / 8] = {};
+  __nv_bfloat16* const out = call.d_qkv + (head.first - call.heads.qkv);
+  for (int r = begin + static_cast<int>(threadIdx.x) / 4; r < end;
+       r += static_cast<int>(blockDim.x) / 4)
+    for (int which = part; which <= last; ++which)
+      store_words<kDim>(out + r * head.row + which * head.part, w, head.t);
+}
+
+}  // namespace sluice::train::cuda

@@ -1,0 +1,144 @@
+// sluice/train/cuda_module/attention_head.cuh - one (sample, head) of the fused attention: where
+// its rows lie, and how rows of queries, keys and values come into shared memory or registers.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/train/cuda_module/launch.h"
+#include "sluice/train/cuda_module/quad_row.cuh"
+
+#include <cstdint>
+
+namespace sluice::train::cuda {
+
+inline constexpr float kLog2e = 1.44269504088896340736F, kLn2 = 0.69314718055994530942F;
+
+/// What forward and backward read of the records.
+struct FusedHeads {
+  const __nv_bfloat16* qkv = nullptr;
+  const float *gamma_q = nullptr, *gamma_k = nullptr, *cosine = nullptr, *sine = nullptr,
+              *branch_scale = nullptr;
+  int tokens = 0, heads = 0, first_pair = 0;
+  float epsilon = 0, scale = 0;
+  bool causal = false;
+};
+template <class Call>
+FusedHeads fused_heads(const Call& call) {
+  return {.qkv = static_cast<const __nv_bfloat16*>(call.qkv.data),
+          .gamma_q = call.gamma_q,
+          .gamma_k = call.gamma_k,
+          .cosine = call.cosine,
+          .sine = call.sine,
+          .branch_scale = call.branch_scale,
+          .tokens = static_cast<int>(call.heads.tokens),
+          .heads = static_cast<int>(call.heads.heads),
+          .first_pair = 0,
+          .epsilon = call.heads.epsilon,
+          .scale = call.heads.scale,
+          .causal = call.heads.causal};
+}
+
+/// Whether the tensor core kernels can do it: bf16, head_dim 32, 64 or 128, span head_dim or half
+/// of it, everything in pieces of 16 bytes.
+inline bool in_pieces(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+}
+template <class Call>
+bool has_fused_form(const Call& call) {
+  const Heads& s = call.heads;
+  return call.qkv.type == Dtype::bf16 &&
+         (s.head_dim == 32 || s.head_dim == 64 || s.head_dim == 128) &&
+         (s.rope_span == s.head_dim || 2 * s.rope_span == s.head_dim) &&
+         s.tokens <= (std::int64_t{1} << 24) && in_pieces(call.qkv.data) &&
+         in_pieces(call.gamma_q) && in_pieces(call.gamma_k) && in_pieces(call.cosine) &&
+         in_pieces(call.sine);
+}
+/// body.operator()<head_dim, rope_span>() of a call with a fused form.
+template <class Body>
+cudaError_t with_sizes(const Heads& s, Body body) {
+  const bool whole = s.rope_span == s.head_dim;
+  if (s.head_dim == 32)
+    return whole ? body.template operator()<32, 32>() : body.template operator()<32, 16>();
+  if (s.head_dim == 64)
+    return whole ? body.template operator()<64, 64>() : body.template operator()<64, 32>();
+  return whole ? body.template operator()<128, 128>() : body.template operator()<128, 64>();
+}
+
+/// Addresses of one pair, and rows of it. Scores are made in units of log 2: queries carry
+/// scale · log2(e).
+template <int kDim, int kSpan>
+struct Head {
+  const FusedHeads& all;
+  const __nv_bfloat16* first;                 // of q
+  std::int64_t row, part;                     // elements from token to token, from q to k to v
+  std::int64_t output;                        // element of the first token in y and dy
+  std::int64_t output_row;                    // elements from token to token there
+  std::int64_t lse;                           // first in lse
+  float branch;                               // branch scale of the sample
+  int t = static_cast<int>(threadIdx.x) % 4;  // lane of the quad
+
+  __device__ Head(const FusedHeads& of, int pair) : all(of) {
+    const int sample = pair / of.heads, head = pair % of.heads;
+    part = static_cast<std::int64_t>(of.heads) * kDim;
+    row = 3 * part;
+    first = of.qkv + static_cast<std::int64_t>(sample) * of.tokens * row + head * kDim;
+    output_row = part;
+    output = static_cast<std::int64_t>(sample) * of.tokens * part + head * kDim;
+    lse = static_cast<std::int64_t>(pair) * of.tokens;
+    branch = of.branch_scale == nullptr ? 1.0F : of.branch_scale[sample];
+  }
+  __device__ bool there(int token) const { return token < all.tokens; }
+  __device__ void load(unsigned (&w)[kDim / 8], int which, int token) const {
+    load_words<kDim>(w, first + token * row + which * part, t, there(token));
+  }
+  __device__ void load_tables(QuadRow<kDim>& cosine, QuadRow<kDim>& sine, int token) const {
+    const int known = min(token, all.tokens - 1);
+    load_floats(cosine, all.cosine + static_cast<std::int64_t>(known) * kDim, t);
+    load_floats(sine, all.sine + static_cast<std::int64_t>(known) * kDim, t);
+  }
+  /// Words of a query (which 0) or key (1) become normed and turned; rows not there stay zero.
+  __device__ void prepare(unsigned (&w)[kDim / 8], int which, const QuadRow<kDim>& cosine,
+                          const QuadRow<kDim>& sine, bool is_there) const {
+    QuadRow<kDim> x;
+    widen(x, w);
+    norm_and_turn<kDim, kSpan>(x, which == 0 ? all.gamma_q : all.gamma_k, cosine, sine, all.epsilon,
+                               which == 0 ? all.scale * kLog2e : 1.0F, t);
+    narrow(w, x);
+    if (!is_there)
+#pragma unroll
+      for (unsigned& word : w)
+        word = 0;
+  }
+  /// Tokens `from` and on as rows 0 to rows - 1 of two tiles: q or k prepared, and v or others as
+  /// they are. Whole warps, eight rows each.
+  template <class LoadSecond>
+  __device__ void share(unsigned char* prepared, unsigned char* second, int which, int from,
+                        int rows, LoadSecond load_second) const {
+    for (int r = static_cast<int>(threadIdx.x) / 4; r < rows;
+         r += static_cast<int>(blockDim.x) / 4) {
+      const int token = from + r;
+      unsigned w[kDim / 8], other[kDim / 8];
+      QuadRow<kDim> cosine, sine;
+      load(w, which, token);
+      load_second(other, token, r);
+      load_tables(cosine, sine, token);
+      prepare(w, which, cosine, sine, there(token));
+      share_words<kDim>(prepared, r, w, t);
+      share_words<kDim>(second, r, other, t);
+    }
+  }
+  /// Tokens from `from`, sixteen, of q or k, prepared, as an operand.
+  __device__ void prepared_operand(unsigned (&a)[kDim / 16][4], int which, int from) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int token = from + 8 * half + static_cast<int>(threadIdx.x) % 32 / 4;
+      unsigned w[kDim / 8];
+      QuadRow<kDim> cosine, sine;
+      load(w, which, token);
+      load_tables(cosine, sine, token);
+      prepare(w, which, cosine, sine, there(token));
+      operand_row<kDim>(a, w, half, t);
+    }
+  }
+};
+
+}  // namespace sluice::train::cuda

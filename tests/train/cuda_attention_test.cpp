@@ -1,0 +1,412 @@
+// tests/train/cuda_attention_test.cpp - attention on the device, fused and not, by the references
+// of the CPU in double.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/cpu/attention_reference.h"
+#include "sluice/train/cpu/rope_reference.h"
+
+#include "tests/train/cuda_support.h"
+#include <cstdio>
+#include <cstdlib>
+
+namespace sluice::train::cuda {
+namespace {
+
+using testing::as_double;
+using testing::Buffer;
+using testing::converted;
+using testing::Draws;
+
+class Attention : public testing::OnDevice {};
+
+constexpr double kFloat = 1e-5;
+/// Operands of the products are rounded to bf16 (2⁻⁹ each), and what is stored: 3e-3 to 5e-3 is
+/// what comes out.
+constexpr double kBf16 = 1e-2;
+template <class Act>
+constexpr double kTolerance = std::same_as<Act, float> ? kFloat : kBf16;
+
+std::string name_of(const Heads& s) {
+  return std::to_string(s.batch) + " x " + std::to_string(s.tokens) + " x " +
+         std::to_string(s.heads) + " x " + std::to_string(s.head_dim) + ", span " +
+         std::to_string(s.rope_span) + (s.causal ? ", causal" : "");
+}
+
+/// ‖got − want‖ / max(‖want‖, floor): a gradient that is nearly zero (one key) has no norm to be
+/// relative to.
+template <class A>
+double distance(const std::vector<A>& got, const std::vector<double>& want, double floor = 0) {
+  std::vector<A> with = got;
+  std::vector<double> wanted = want;
+  with.push_back(testing::from_double<A>(floor));
+  wanted.push_back(as_double(with.back()));
+  return testing::relative_error(with, wanted);
+}
+double norm_of(const std::vector<double>& values) {
+  return std::sqrt(testing::dot(values, values));
+}
+
+/// What both forms start from.
+template <class Act>
+struct Given {
+  Given(Draws& draws, const Heads& sizes, bool with_branch)
+      : s(sizes),
+        rows(s.batch * s.tokens * s.heads),
+        qkv(draws.normals<Act>(rows * 3 * s.head_dim, 0.7)),
+        dy(draws.normals<Act>(rows * s.head_dim)),
+        gamma_q(draws.normals<float>(s.head_dim, 0.2, 1)),
+        gamma_k(draws.normals<float>(s.head_dim, 0.2, 1)),
+        cosine(draws.normals<float>(s.tokens * s.head_dim)),
+        sine(cosine.size()) {
+    for (std::size_t i = 0; i < sine.size(); ++i) {  // no rotation: an angle for every channel
+      const float angle = 3 * cosine[i];
+      cosine[i] = std::cos(angle), sine[i] = std::sin(angle);
+    }
+    for (std::int64_t b = 0; with_branch && b < s.batch; ++b)
+      branch.push_back(b % 3 == 1 ? 0.0F : 1.25F);
+  }
+  [[nodiscard]] double branch_of(std::int64_t sample) const {
+    return branch.empty() ? 1.0 : branch[static_cast<std::size_t>(sample)];
+  }
+  Heads s;
+  std::int64_t rows;
+  std::vector<Act> qkv, dy;
+  std::vector<float> gamma_q, gamma_k, cosine, sine, branch;
+};
+
+/// All of it in double.
+struct Wanted {
+  std::vector<double> q, k, v, rstd_q, rstd_k, y, lse, dq, dk, dv, d_qkv, d_gamma_q, d_gamma_k;
+};
+template <class Act>
+Wanted wanted(const Given<Act>& given, double d_gamma_before) {
+  const Heads& s = given.s;
+  const auto n = static_cast<std::size_t>(given.rows * s.head_dim);
+  const auto rows = static_cast<std::size_t>(given.rows);
+  const auto dim = static_cast<std::size_t>(s.head_dim);
+  const std::vector<double> qkv = converted<double>(given.qkv),
+                            gamma_q = converted<double>(given.gamma_q),
+                            gamma_k = converted<double>(given.gamma_k),
+                            cosine = converted<double>(given.cosine),
+                            sine = converted<double>(given.sine);
+  std::vector<double> dy = converted<double>(given.dy);
+  Wanted w;
+  w.q = w.k = w.v = w.y = w.dq = w.dk = w.dv = std::vector<double>(n);
+  w.rstd_q = w.rstd_k = w.lse = std::vector<double>(rows);
+  w.d_qkv.resize(3 * n);
+  w.d_gamma_q = w.d_gamma_k = std::vector<double>(dim, d_gamma_before);
+  cpu::qk_norm_rope_forward_reference(w.q.data(), w.k.data(), w.v.data(), w.rstd_q.data(),
+                                      w.rstd_k.data(), qkv.data(), gamma_q.data(), gamma_k.data(),
+                                      cosine.data(), sine.data(), s, {0, s.batch});
+  const cpu::Rows pairs{0, s.batch * s.heads};
+  cpu::attention_forward_reference(w.y.data(), w.lse.data(), w.q.data(), w.k.data(), w.v.data(), s,
+                                   pairs);
+  const std::size_t sample = n / static_cast<std::size_t>(s.batch);
+  for (std::size_t i = 0; i < n; ++i)
+    dy[i] *= given.branch_of(static_cast<std::int64_t>(i / sample));
+  cpu::attention_backward_reference(w.dq.data(), w.dk.data(), w.dv.data(), dy.data(), w.y.data(),
+                                    w.lse.data(), w.q.data(), w.k.data(), w.v.data(), s, pairs);
+  cpu::qk_norm_rope_backward_reference(w.d_qkv.data(), w.d_gamma_q.data(), w.d_gamma_k.data(),
+                                       w.dq.data(), w.dk.data(), w.dv.data(), qkv.data(),
+                                       w.rstd_q.data(), w.rstd_k.data(), gamma_q.data(),
+                                       gamma_k.data(), cosine.data(), sine.data(), s, {0, s.batch});
+  for (std::size_t i = 0; i < n; ++i)
+    w.y[i] *= given.branch_of(static_cast<std::int64_t>(i / sample));
+  return w;
+}
+
+/// Part 0, 1 or 2 of [batch, tokens, 3, heads, head_dim].
+template <class T>
+std::vector<T> part_of(const std::vector<T>& qkv, const Heads& s, std::int64_t part) {
+  std::vector<T> made;
+  const std::int64_t one = s.heads * s.head_dim;
+  for (std::int64_t row = 0; row < s.batch * s.tokens; ++row) {
+    const auto from = qkv.begin() + (row * 3 + part) * one;
+    made.insert(made.end(), from, from + one);
+  }
+  return made;
+}
+
+/// A call's inputs on the device.
+template <class Act>
+struct OnGpu {
+  explicit OnGpu(const Given<Act>& given)
+      : qkv(given.qkv),
+        dy(given.dy),
+        gamma_q(given.gamma_q),
+        gamma_k(given.gamma_k),
+        cosine(given.cosine),
+        sine(given.sine),
+        branch(given.branch),
+        has_branch(!given.branch.empty()) {}
+  [[nodiscard]] const float* scale() const { return has_branch ? branch.data() : nullptr; }
+  Buffer<Act> qkv, dy;
+  Buffer<float> gamma_q, gamma_k, cosine, sine, branch;
+  bool has_branch;
+};
+
+template <class Act>
+QkvAttentionCall forward_call(const OnGpu<Act>& in, Written y, float* lse, const Heads& s) {
+  return {.y = y,
+          .lse = lse,
+          .qkv = in.qkv,
+          .gamma_q = in.gamma_q.data(),
+          .gamma_k = in.gamma_k.data(),
+          .cosine = in.cosine.data(),
+          .sine = in.sine.data(),
+          .branch_scale = in.scale(),
+          .heads = s};
+}
+template <class Act>
+QkvAttentionBackwardCall backward_call(const OnGpu<Act>& in, Written d_qkv, float* d_gamma_q,
+                                       float* d_gamma_k, Read y, const float* lse, const Heads& s) {
+  return {.d_qkv = d_qkv,
+          .d_gamma_q = d_gamma_q,
+          .d_gamma_k = d_gamma_k,
+          .dy = in.dy,
+          .y = y,
+          .lse = lse,
+          .qkv = in.qkv,
+          .gamma_q = in.gamma_q.data(),
+          .gamma_k = in.gamma_k.data(),
+          .cosine = in.cosine.data(),
+          .sine = in.sine.data(),
+          .branch_scale = in.scale(),
+          .heads = s};
+}
+
+class Fused : public Attention {
+ protected:
+  template <class Act>
+  void check(const Heads& s, bool with_branch, std::uint64_t seed,
+             double tolerance = kTolerance<Act>) {
+    SCOPED_TRACE(name_of(s) + (std::same_as<Act, float> ? ", f32" : ", bf16") +
+                 (with_branch ? ", branch scale" : ""));
+    Draws draws(seed);
+    const Given<Act> given(draws, s, with_branch);
+    const float before = 0.5F;
+    const Wanted want = wanted(given, before);
+    const OnGpu<Act> in(given);
+    const Buffer<Act> y(given.rows * s.head_dim), d_qkv(given.rows * 3 * s.head_dim);
+    const Buffer<float> lse(given.rows),
+        d_gamma_q(std::vector<float>(static_cast<std::size_t>(s.head_dim), before)),
+        d_gamma_k(std::vector<float>(static_cast<std::size_t>(s.head_dim), before));
+    run(forward_call(in, y, lse.data(), s));
+    EXPECT_LE(distance(y.values(), want.y), tolerance) << "y";
+    EXPECT_LE(distance(lse.values(), want.lse), tolerance) << "lse";
+    run(backward_call(in, d_qkv, d_gamma_q.data(), d_gamma_k.data(), y, lse.data(), s));
+    const std::vector<Act> got = d_qkv.values();
+    const char* names[] = {"dq", "dk", "dv"};
+    for (std::int64_t part = 0; part < 3; ++part)
+      EXPECT_LE(
+          distance(part_of(got, s, part), part_of(want.d_qkv, s, part), norm_of(want.d_qkv) / 2),
+          tolerance)
+          << names[part];
+    // Sums over all rows, each off by what it is rounded by.
+    const double floor = norm_of(want.d_qkv) / 2;
+    EXPECT_LE(distance(d_gamma_q.values(), want.d_gamma_q, floor), tolerance) << "d_gamma_q";
+    EXPECT_LE(distance(d_gamma_k.values(), want.d_gamma_k, floor), tolerance) << "d_gamma_k";
+    const std::size_t sample = got.size() / static_cast<std::size_t>(s.batch);
+    for (std::int64_t b = 0; b < s.batch; ++b)
+      for (std::size_t i = 0; given.branch_of(b) == 0 && i < sample; ++i)
+        ASSERT_EQ(as_double(got[static_cast<std::size_t>(b) * sample + i]), 0);
+    // Again: the same bits.
+    const Buffer<Act> again(given.rows * 3 * s.head_dim);
+    const Buffer<float> again_q(std::vector<float>(static_cast<std::size_t>(s.head_dim), before)),
+        again_k(std::vector<float>(static_cast<std::size_t>(s.head_dim), before));
+    run(backward_call(in, again, again_q.data(), again_k.data(), y, lse.data(), s));
+    EXPECT_EQ(converted<double>(again.values()), converted<double>(got));
+    EXPECT_EQ(again_q.values(), d_gamma_q.values());
+    EXPECT_EQ(again_k.values(), d_gamma_k.values());
+  }
+};
+
+Heads heads(std::int64_t batch, std::int64_t tokens, std::int64_t count, std::int64_t head_dim,
+            bool causal = false) {
+  return {.batch = batch,
+          .tokens = tokens,
+          .heads = count,
+          .head_dim = head_dim,
+          .rope_span = causal ? head_dim : head_dim / 2,
+          .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
+          .causal = causal};
+}
+
+TEST_F(Fused, Bf16OfEveryLength) {
+  std::uint64_t seed = 1;
+  for (const std::int64_t tokens :
+       {1, 2, 15, 16, 17, 33, 64, 65, 112, 113, 197, 201, 208, 209, 256, 257, 300})
+    for (const bool causal : {false, true})
+      check<Bf16>(heads(3, tokens, 2, 64, causal), seed % 2 == 0, seed), ++seed;
+  check<Bf16>(heads(1, 1024, 2, 64, true), false, 50);
+  check<Bf16>(heads(1, 700, 1, 64), true, 51);
+}
+TEST_F(Fused, Bf16OfEveryHeadDim) {
+  std::uint64_t seed = 100;
+  for (const std::int64_t head_dim : {16, 32, 64, 128, 24, 80})
+    for (const std::int64_t tokens : {17, 130, 201, 530})
+      for (const bool causal : {false, true})
+        check<Bf16>(heads(2, tokens, 3, head_dim, causal), seed % 2 == 0, seed), ++seed;
+}
+TEST_F(Fused, Bf16OfBothSpans) {
+  for (const std::int64_t head_dim : {32, 64, 128})
+    for (const bool causal : {false, true}) {
+      Heads s = heads(2, 75, 2, head_dim, causal);
+      for (const std::int64_t span : {head_dim, head_dim / 2, head_dim / 4}) {
+        s.rope_span = span;
+        check<Bf16>(s, true, 200 + static_cast<std::uint64_t>(span));
+      }
+    }
+}
+TEST_F(Fused, Bf16OfManyHeads) {
+  check<Bf16>(heads(24, 201, 6, 64), true, 301);
+}
+TEST_F(Fused, LargeScores) {
+  Heads s = heads(2, 201, 2, 64);
+  s.scale = 1;  // eight times the usual, and so what rounding of q and k does to p
+  check<Bf16>(s, false, 302, 3e-2);
+}
+TEST_F(Fused, Float) {
+  std::uint64_t seed = 400;
+  for (const std::int64_t tokens : {1, 16, 31, 33, 201, 300})
+    for (const bool causal : {false, true})
+      check<float>(heads(2, tokens, 2, 64, causal), seed % 2 == 0, seed), ++seed;
+  for (const std::int64_t head_dim : {16, 32, 128, 40, 256})
+    check<float>(heads(2, 70, 2, head_dim, head_dim == 32), true, ++seed);
+}
+
+/// The unfused rung, each kernel by itself.
+template <class Act>
+void check_unfused(const Heads& s, std::uint64_t seed, auto run) {
+  SCOPED_TRACE(name_of(s) + (std::same_as<Act, float> ? ", f32" : ", bf16"));
+  Draws draws(seed);
+  const Given<Act> given(draws, s, false);
+  const Wanted want = wanted(given, 0.5);
+  const OnGpu<Act> in(given);
+  const std::int64_t n = given.rows * s.head_dim;
+  constexpr double tolerance = kTolerance<Act>;
+
+  const Buffer<Act> q(n), k(n), v(n);
+  const Buffer<float> rstd_q(given.rows), rstd_k(given.rows);
+  run(QkNormRopeCall{.q = q,
+                     .k = k,
+                     .v = v,
+                     .rstd_q = rstd_q.data(),
+                     .rstd_k = rstd_k.data(),
+                     .qkv = in.qkv,
+                     .gamma_q = in.gamma_q.data(),
+                     .gamma_k = in.gamma_k.data(),
+                     .cosine = in.cosine.data(),
+                     .sine = in.sine.data(),
+                     .heads = s});
+  EXPECT_LE(distance(q.values(), want.q), tolerance) << "q";
+  EXPECT_LE(distance(k.values(), want.k), tolerance) << "k";
+  EXPECT_EQ(converted<double>(v.values()), want.v);
+  EXPECT_LE(distance(rstd_q.values(), want.rstd_q), kFloat) << "rstd_q";
+  EXPECT_LE(distance(rstd_k.values(), want.rstd_k), kFloat) << "rstd_k";
+
+  const Buffer<Act> y(n), dq(n), dk(n), dv(n);
+  const Buffer<float> lse(given.rows);
+  run(AttentionCall{.y = y, .lse = lse.data(), .q = q, .k = k, .v = v, .heads = s});
+  EXPECT_LE(distance(y.values(), want.y), tolerance) << "y";
+  EXPECT_LE(distance(lse.values(), want.lse), tolerance) << "lse";
+  run(AttentionBackwardCall{.dq = dq,
+                            .dk = dk,
+                            .dv = dv,
+                            .dy = in.dy,
+                            .y = y,
+                            .lse = lse.data(),
+                            .q = q,
+                            .k = k,
+                            .v = v,
+                            .heads = s});
+  const double floor = norm_of(want.dv) / 2;
+  EXPECT_LE(distance(dq.values(), want.dq, floor), tolerance) << "dq";
+  EXPECT_LE(distance(dk.values(), want.dk, floor), tolerance) << "dk";
+  EXPECT_LE(distance(dv.values(), want.dv, floor), tolerance) << "dv";
+
+  const Buffer<Act> d_qkv(3 * n);
+  const Buffer<float> d_gamma_q(std::vector<float>(static_cast<std::size_t>(s.head_dim), 0.5F)),
+      d_gamma_k(std::vector<float>(static_cast<std::size_t>(s.head_dim), 0.5F));
+  run(QkNormRopeBackwardCall{.d_qkv = d_qkv,
+                             .d_gamma_q = d_gamma_q.data(),
+                             .d_gamma_k = d_gamma_k.data(),
+                             .dq = dq,
+                             .dk = dk,
+                             .dv = dv,
+                             .qkv = in.qkv,
+                             .rstd_q = rstd_q.data(),
+                             .rstd_k = rstd_k.data(),
+                             .gamma_q = in.gamma_q.data(),
+                             .gamma_k = in.gamma_k.data(),
+                             .cosine = in.cosine.data(),
+                             .sine = in.sine.data(),
+                             .heads = s});
+  EXPECT_LE(distance(d_qkv.values(), want.d_qkv), tolerance) << "d_qkv";
+  EXPECT_LE(distance(d_gamma_q.values(), want.d_gamma_q, floor), tolerance) << "d_gamma_q";
+  EXPECT_LE(distance(d_gamma_k.values(), want.d_gamma_k, floor), tolerance) << "d_gamma_k";
+}
+
+TEST_F(Attention, Unfused) {
+  std::uint64_t seed = 500;
+  const auto runs = [](const KernelCall& call) { run(call); };
+  for (const std::int64_t tokens : {1, 16, 33, 201})
+    for (const std::int64_t head_dim : {16, 64, 128, 40, 256})
+      for (const bool causal : {false, true}) {
+        check_unfused<float>(heads(2, tokens, 2, head_dim, causal), ++seed, runs);
+        check_unfused<Bf16>(heads(2, tokens, 2, head_dim, causal), ++seed, runs);
+      }
+}
+
+/// SLUICE_TIME_KERNELS=1: the shape that counts, three sets of buffers in turn, nothing in L2.
+TEST_F(Attention, Timing) {
+  if (std::getenv("SLUICE_TIME_KERNELS") == nullptr) GTEST_SKIP() << "SLUICE_TIME_KERNELS not set";
+  const Heads s = heads(256, 201, 6, 64);
+  Draws draws(9);
+  Given<Bf16> given(draws, s, true);
+  std::fill(given.branch.begin(), given.branch.end(), 1.0F);
+  struct Set {
+    explicit Set(const Given<Bf16>& from)
+        : in(from),
+          y(from.rows * from.s.head_dim),
+          d_qkv(from.rows * 3 * from.s.head_dim),
+          lse(from.rows) {}
+    OnGpu<Bf16> in;
+    Buffer<Bf16> y, d_qkv;
+    Buffer<float> lse;
+  };
+  const Set sets[3] = {Set(given), Set(given), Set(given)};
+  const Buffer<float> d_gamma_q(std::vector<float>(64)), d_gamma_k(std::vector<float>(64));
+  const auto forward = [&](const Set& set) {
+    return KernelCall(forward_call(set.in, set.y, set.lse.data(), s));
+  };
+  const auto backward = [&](const Set& set) {
+    return KernelCall(backward_call(set.in, set.d_qkv, d_gamma_q.data(), d_gamma_k.data(), set.y,
+                                    set.lse.data(), s));
+  };
+  const auto time = [&](const char* what, const auto& call) {
+    ASSERT_EQ(table().begin_capture(device()), kDone);
+    for (const Set& set : sets) {
+      const KernelCall one = call(set);
+      ASSERT_EQ(table().launch(device(), &one), kDone) << table().message(device());
+    }
+    Graph* graph = nullptr;
+    ASSERT_EQ(table().end_capture(device(), &graph), kDone) << table().message(device());
+    for (int i = 0; i < 3; ++i)
+      ASSERT_EQ(table().run_graph(device(), graph), kDone);
+    ASSERT_EQ(table().record(device(), 0), kDone);
+    for (int i = 0; i < 20; ++i)
+      ASSERT_EQ(table().run_graph(device(), graph), kDone);
+    ASSERT_EQ(table().record(device(), 1), kDone);
+    double nanoseconds = 0;
+    ASSERT_EQ(table().elapsed(device(), 0, 1, &nanoseconds), kDone) << table().message(device());
+    std::printf("%-8s %7.1f us\n", what, nanoseconds / 60 / 1000);
+    table().drop_graph(device(), graph);
+  };
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    time("forward", forward);
+    time("backward", backward);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::train::cuda

@@ -155,21 +155,25 @@ __global__ void __launch_bounds__(kBackwardThreads, backward_blocks(kChunks))
       }
     }
   }
-  // One chunk of all groups at a time, groups added in order.
-  __shared__ float of_group[kBackwardThreads * kVector];
+  // One chunk of all groups at a time, groups added in order. Element i of all threads lies
+  // together, and starts 32 / kVector banks further: no conflict when written or read.
+  constexpr int kRow = kBackwardThreads + 32 / kVector;
+  __shared__ float of_group[kVector * kRow];
   const int in_block = static_cast<int>(threadIdx.x);
+#pragma unroll
   for (int c = 0; c < kChunks; ++c) {
     __syncthreads();
 #pragma unroll
-    for (int chunk = 0; chunk < kChunks; ++chunk)  // registers want a constant index
-      if (chunk == c) store(of_group + in_block * kVector, d_weight[chunk]);
+    for (int i = 0; i < kVector; ++i)
+      of_group[i * kRow + in_block] = d_weight[c][i];
     __syncthreads();
     const int column = c * kLanes * kVector + in_block;
     if (in_block < kLanes * kVector && column < dim) {
+      const float* first = of_group + in_block % kVector * kRow + in_block / kVector;
       float total = 0;
 #pragma unroll
       for (int group = 0; group < kBackwardThreads / kLanes; ++group)
-        total += of_group[group * kLanes * kVector + in_block];
+        total += first[group * kLanes];
       partial[blockIdx.x * dim + column] = total;
     }
   }

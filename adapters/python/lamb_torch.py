@@ -48,8 +48,9 @@ class OptimizerConfig:
 
 
 class Optimizer:
-    """`named`: (name, parameter) pairs; `decayed`: a predicate on them. Compiled, one fused kernel serves tensors of any
-    size: compiling all of them as one graph takes minutes."""
+    """`named`: (name, parameter) pairs; `decayed`: a predicate on them. Nothing here waits for the device: clip and trust
+    ratios stay tensors. Compiled, on the CPU, one fused kernel serves tensors of any size: compiling all of them as one
+    graph takes minutes. On a GPU the lists are what is fast, compiled or not."""
 
     def __init__(self, named, decayed, config, compiled=False):
         self.config = config
@@ -58,42 +59,37 @@ class Optimizer:
         self.first = [[torch.zeros_like(p) for p in group] for group in self.groups]
         self.second = [[torch.zeros_like(p) for p in group] for group in self.groups]
         self.steps = 0
+        compiled = compiled and all(p.device.type == "cpu" for _, p in named)
         self.fused = [torch.compile(part, dynamic=True) for part in (_update_of, _move)] if compiled else None
 
     @torch.no_grad()
     def step(self):
-        """Answers the gradients' norm before the clip, as a tensor."""
+        """Answers the gradients' norm before the clip, as a tensor. The gradients are used up."""
         config = self.config
         rate = config.rate_at(self.steps)
         self.steps += 1
         gradients = [[p.grad for p in group] for group in self.groups]
-        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm([g for group in gradients for g in group])))
-        clip = max(float(norm) / config.max_gradient_norm, 1.0) if config.max_gradient_norm > 0 else 1.0
+        every = [g for group in gradients for g in group]
+        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(every)))
+        if config.max_gradient_norm > 0:
+            torch._foreach_mul_(every, (config.max_gradient_norm / norm).clamp(max=1.0))
         # m' / (sqrt(v') + eps) is scale * m / (sqrt(v) + epsilon)
         second = math.sqrt(1 - config.beta2**self.steps)
         scale, epsilon = second / (1 - config.beta1**self.steps), config.epsilon * second
         for decay, *tensors in zip((config.weight_decay, 0.0), self.groups, gradients, self.first, self.second):
-            if tensors[0]:
-                self.move_group(decay, rate, clip, scale, epsilon, *tensors)
+            if not tensors[0]:
+                continue
+            if config.kind == "adamw" and decay:
+                torch._foreach_mul_(tensors[0], 1 - rate * decay)
+                decay = 0.0
+            move = self.move_lists if self.fused is None else self.move_each
+            move(decay, rate, scale, epsilon, *tensors)
         return norm
 
-    def move_group(self, decay, rate, clip, scale, epsilon, params, grads, m, v):
-        if self.config.kind == "adamw" and decay:
-            torch._foreach_mul_(params, 1 - rate * decay)
-            decay = 0.0
-        share1, share2 = (1 - self.config.beta1) / clip, (1 - self.config.beta2) / clip**2
-        if self.fused is not None:
-            update_of, move = self.fused
-            numbers = [torch.tensor(x) for x in (self.config.beta1, self.config.beta2, share1, share2, scale, epsilon, decay)]
-            for tensors in zip(params, grads, m, v):
-                p = tensors[0].view(-1)
-                u, size, length = update_of(p, *(tensor.reshape(-1) for tensor in tensors[1:]), *numbers)
-                move(p, u, torch.tensor(self.rate_of(rate, decay, size, length)))
-            return
-        torch._foreach_mul_(m, self.config.beta1)
-        torch._foreach_add_(m, grads, alpha=share1)
+    def move_lists(self, decay, rate, scale, epsilon, params, grads, m, v):
+        torch._foreach_lerp_(m, grads, 1 - self.config.beta1)
         torch._foreach_mul_(v, self.config.beta2)
-        torch._foreach_addcmul_(v, grads, grads, share2)
+        torch._foreach_addcmul_(v, grads, grads, 1 - self.config.beta2)
         below = torch._foreach_sqrt(v)
         torch._foreach_add_(below, epsilon)
         if not decay:
@@ -101,15 +97,17 @@ class Optimizer:
             return
         u = torch._foreach_mul(params, decay)
         torch._foreach_addcdiv_(u, m, below, scale)
-        for p, update, size, length in zip(params, u, torch._foreach_norm(params), torch._foreach_norm(u)):
-            p.sub_(update, alpha=self.rate_of(rate, decay, size, length))
+        size, length = (torch.stack(torch._foreach_norm(tensors)) for tensors in (params, u))
+        rates = trust(size, length) * -rate
+        torch._foreach_addcmul_(params, u, rates.unbind())  # each tensor by its own number
 
-    def rate_of(self, rate, decay, size, length):
-        """With LAMB's trust ratio, where there is decay and neither norm is 0."""
-        if not decay:
-            return rate
-        size, length = float(size), float(length)
-        return rate * size / length if size > 0 and length > 0 else rate
+    def move_each(self, decay, rate, scale, epsilon, params, grads, m, v):
+        update_of, move = self.fused
+        numbers = [torch.tensor(x) for x in (self.config.beta1, self.config.beta2, scale, epsilon, decay)]
+        for tensors in zip(params, grads, m, v):
+            p = tensors[0].view(-1)
+            u, size, length = update_of(p, *(tensor.reshape(-1) for tensor in tensors[1:]), *numbers)
+            move(p, u, rate * trust(size, length) if decay else torch.tensor(rate))
 
     def zero_grad(self):
         for group in self.groups:
@@ -117,10 +115,15 @@ class Optimizer:
                 p.grad = None
 
 
-def _update_of(p, g, m, v, beta1, beta2, share1, share2, scale, epsilon, decay):
+def trust(size, length):
+    """LAMB's ratio of the norms of a tensor and its update; 1 where one of them is 0."""
+    return torch.where((size > 0) & (length > 0), size / length, 1.0)
+
+
+def _update_of(p, g, m, v, beta1, beta2, scale, epsilon, decay):
     """The update of one flat tensor and both norms, in one pass. Numbers are tensors: else every step would be compiled."""
-    m.mul_(beta1).add_(g * share1)
-    v.mul_(beta2).add_(g * g * share2)
+    m.lerp_(g, 1 - beta1)
+    v.mul_(beta2).add_(g * g * (1 - beta2))
     u = m * scale / (v.sqrt() + epsilon) + p * decay
     return u, torch.linalg.vector_norm(p), torch.linalg.vector_norm(u)
 

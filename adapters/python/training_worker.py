@@ -1,14 +1,16 @@
-# adapters/python/training_worker.py - PyTorch as a peer of `sluice bench training`: eager, and with torch.compile.
+# adapters/python/training_worker.py - PyTorch as a peer of `sluice bench training`: eager, compiled, max-autotune.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: training_worker.py torch-eager|torch-compile   (and the mode)
+"""usage: training_worker.py torch-eager|torch-compile|torch-max-autotune   (and the mode)
 
 A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
 {"mode": "training",               may be left out
  "model": {...},                   fields of ModelSpec (vit5_torch.py)
  "batch": 8,                       samples of a micro-step
  "grad_accum": 1,                  micro-steps of a step
- "dtype": "fp32"|"bf16",           bf16: torch.autocast; weights, gradients, optimizer and residual stream stay float32
- "optimizer": "lamb"|"adamw"|"none",
+ "device": "cpu"|"cuda:N",         model and batch stay there; on a GPU a step ends when the device is idle
+ "dtype": "fp32"|"bf16"|"bf16-weights",   bf16: torch.autocast; weights, gradients, optimizer and residual stream stay
+                                   float32. bf16-weights: all of them bfloat16, tables of positions and images too
+ "optimizer": "lamb"|"adamw"|"none",   none with bf16-weights
  "update": {...},                  other fields of OptimizerConfig (lamb_torch.py), where they are not the defaults
  "label_smoothing": 0.0, "warmup_steps": 1,   untimed, before the first sample
  "seq_len": 128,                   GPT: instead of model.sequence
@@ -16,28 +18,34 @@ A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
  "inputs": {"images"|"ids": PATH, "labels": PATH}|null,   flat little-endian files: float32 [batch, 3, h, w], int32; null:
                                    drawn from `seed`. Every step takes the same batch
  "expected_loss": 6.91|null,       of the first step, before its update; `check` fails beyond `tolerance` (relative; 1e-4
-                                   in fp32, 2e-2 in bf16, unless given)
+                                   in fp32, 2e-2 in bf16 of either kind, unless given)
  "seed": 42}
-`data` loader, `average` and `checkpointing` are unsupported. A pass is one step: forward, loss, backward, optimizer, gradients set to None; its items are samples. `check` answers
-`loss`, `parameters` and `versions` too. `details` of a sample: `loss` (last step), `steps`, `peak_rss_bytes` (since the
-warm-up began), `rss_before_model_bytes`. torch.compile works during `check`: up to minutes, so give it time.
-Threads are those of `configure`; the thread policy is micro-threads.
+`data` loader, `average` and `checkpointing` are unsupported. A pass is one step: forward, loss, backward, optimizer,
+gradients set to None; its items are samples. `check` answers `loss`, `parameters` and `versions` too. `details` of a sample:
+`loss` (last step), `steps`, `peak_rss_bytes` (since the warm-up began), `rss_before_model_bytes`, `engine` (device, versions,
+compile mode) and on a GPU `peak_bytes`, `reserved_bytes` (of PyTorch's allocator since the warm-up began) and
+`queued_step_ns`: a step of the warm-up's last 20, queued without a wait between them.
+torch.compile works during `check`: up to minutes, so give it time. torch-max-autotune is unsupported on the CPU, where
+torch-compile stands for it; with `grad_accum` above 1 it goes without CUDA graphs.
+Threads are those of `configure`; the thread policy is micro-threads. Attention is scaled_dot_product_attention with
+PyTorch's own choice of kernel; float32 products are float32, not TF32.
 """
 import sys
 
 from sluice_worker import Adapter, serve
 
-LIBRARIES = ("torch-eager", "torch-compile")
+LIBRARIES = {"torch-eager": None, "torch-compile": "default", "torch-max-autotune": "max-autotune"}  # torch.compile's mode
 
 
 class TrainingAdapter(Adapter):
     default_mode = "training"
     packages = ("torch", "numpy")
+    devices = ("cpu", "cuda")  # `configure` is asked for the CPU: the case names its device
 
     def __init__(self, library):
         super().__init__()
         self.name = library
-        self.compiled = library == "torch-compile"
+        self.compile_mode = LIBRARIES[library]
         self.transforms = ("training",)
 
     def open(self):

@@ -84,6 +84,28 @@ class Models(unittest.TestCase):
             model(torch.randn(2, 3, 32, 32))
         self.assertEqual(seen, [torch.bfloat16, torch.float32])
 
+    def test_bf16_weights_are_bf16_everywhere(self):
+        torch.manual_seed(5)
+        plain = make_model(ModelSpec.read(SMALL))
+        images, labels = torch.randn(4, 3, 32, 32), torch.randint(10, (4,))
+        expected = loss_of(plain(images), labels)
+        model, seen = make_model(ModelSpec.read({**SMALL, "drop_path": 0.1})), []
+        model.load_state_dict(plain.state_dict())
+        model.to(torch.bfloat16)
+        self.assertEqual({t.dtype for t in (*model.parameters(), *model.buffers())}, {torch.bfloat16})
+        for module in model.modules():
+            module.register_forward_hook(lambda module, given, out: seen.append(out.dtype))
+        loss = loss_of(model.train()(images.bfloat16()), labels)
+        self.assertEqual(set(seen), {torch.bfloat16})
+        loss.backward()
+        self.assertEqual({p.grad.dtype for p in model.parameters()}, {torch.bfloat16})
+        self.assertAlmostEqual(loss.item(), expected.item(), delta=0.02 * expected.item())
+
+    def test_patches_are_the_convolution(self):
+        model, images = make_model(ModelSpec.read(SMALL)), torch.randn(2, 3, 32, 32)
+        meant = model.patch_embed(images).flatten(2).transpose(1, 2)
+        self.assertTrue(torch.allclose(model.patches(images), meant, atol=1e-6))
+
     def test_drop_path_scales_what_it_keeps(self):
         model = make_model(ModelSpec.read({**SMALL, "drop_path": 0.25}))
         kept = model.blocks[0].drop_path(torch.ones(4000, 1, 1)).flatten()
@@ -192,7 +214,8 @@ class Rows(unittest.TestCase):
     def test_a_row_is_checked_and_timed(self):
         spec = self.given(SMALL)
         for library in ("torch-eager", "torch-compile"):
-            for dtype, more in (("fp32", {}), ("bf16", {}), ("fp32", {"grad_accum": 2, "optimizer": "none"})):
+            for dtype, more in (("fp32", {}), ("bf16", {}), ("fp32", {"grad_accum": 2, "optimizer": "none"}),
+                                ("bf16-weights", {"device": "cpu", "optimizer": "none"})):
                 if library == "torch-compile" and (dtype == "bf16" or more):
                     continue  # compiled once is enough
                 with self.subTest(library=library, dtype=dtype, more=more):
@@ -206,6 +229,11 @@ class Rows(unittest.TestCase):
                     sample = worker.must("measure", case="training/small", passes=3, warmup_ms=0, warmup_limit_ms=0)
                     self.assertEqual(sample["items_per_sample"], 3 * items)
                     self.assertGreater(sample["details"]["peak_rss_bytes"], 1 << 20)
+                    engine = sample["details"]["engine"]
+                    self.assertEqual(engine, checked["engine"])
+                    self.assertEqual((engine["device"], engine["dtype"]), ("cpu", dtype))
+                    self.assertEqual(engine["compile"], {"torch-eager": "off", "torch-compile": "default"}[library])
+                    self.assertIn(torch.__version__, engine["library"])
                     if not more:
                         self.assertLess(sample["details"]["loss"], checked["loss"])
 
@@ -232,10 +260,39 @@ class Rows(unittest.TestCase):
                 ("training/x", {"model": {"dmi": 3}}, "failed", "dmi"),
                 ("training/x", {"model": SMALL, "dtype": "fp8"}, "unsupported", "fp8"),
                 ("training/x", {"model": SMALL, "batch": 0}, "failed", "batch"),
-                ("training/x", {"model": SMALL, "optimizer": "sgd"}, "failed", "sgd")):
+                ("training/x", {"model": SMALL, "optimizer": "sgd"}, "failed", "sgd"),
+                ("training/x", {"model": SMALL, "dtype": "bf16-weights"}, "unsupported", "optimizer none"),
+                ("training/x", {"model": SMALL, "device": "cuda"}, "failed", "cuda:N"),
+                ("training/x", {"model": SMALL, "device": "cuda:999"}, "unsupported", "no device cuda:999")):
             reply = worker.ask("prepare", case=case, spec=spec)
             self.assertEqual(reply.get("code"), code, reply)
             self.assertIn(words, reply["reason"])
+
+    def test_max_autotune_is_for_a_gpu(self):
+        worker = self.worker("torch-max-autotune")
+        reply = worker.ask("prepare", case="training/x", spec={"model": SMALL})
+        self.assertEqual(reply.get("code"), "unsupported", reply)
+        self.assertIn("torch-compile", reply["reason"])
+
+    @unittest.skipUnless(torch.cuda.is_available(), "no CUDA device")
+    def test_a_gpu_row_waits_for_the_device(self):
+        spec = {**self.given(SMALL), "device": "cuda:0", "warmup_steps": 8}
+        for library in ("torch-eager", "torch-compile", "torch-max-autotune"):
+            for dtype, more in (("bf16-weights", {"optimizer": "none"}), ("bf16", {}), ("fp32", {}),
+                                ("bf16", {"grad_accum": 2})):
+                with self.subTest(library=library, dtype=dtype, more=more):
+                    worker = self.worker(library)
+                    worker.must("prepare", case="training/small", spec={**spec, "dtype": dtype, **more})
+                    checked = worker.must("check")
+                    self.assertAlmostEqual(checked["loss"], spec["expected_loss"], delta=0.03)
+                    details = worker.must("measure", case="training/small", passes=3, warmup_ms=0,
+                                          warmup_limit_ms=0)["details"]
+                    self.assertGreater(details["peak_bytes"], 1 << 16)
+                    self.assertGreaterEqual(details["reserved_bytes"], details["peak_bytes"])
+                    self.assertGreater(details["queued_step_ns"], 0)
+                    self.assertRegex(details["engine"]["device"], r"^cuda:0 \S")
+                    if dtype == "bf16":
+                        self.assertLess(details["loss"], checked["loss"])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 # adapters/python/sluice_worker/modes/training.py - training rows: one pass is one step of a model on a fixed batch.
 # SPDX-License-Identifier: Apache-2.0
-"""The fields of a case are described in training_worker.py. The adapter says whether the step is `compiled`."""
+"""The fields of a case are described in training_worker.py. The adapter says how the step is compiled (`compile_mode`)."""
 import math
+import re
 import time
 from dataclasses import replace
 
@@ -15,7 +16,9 @@ from vit5_torch import ModelSpec, is_decayed, loss_of, make_model
 from ..adapter import Failed, Unsupported
 from ..timing import Sample
 
-TOLERANCE = {"fp32": 1e-4, "bf16": 2e-2}  # of the first loss, relative
+TOLERANCE = {"fp32": 1e-4, "bf16": 2e-2, "bf16-weights": 2e-2}  # of the first loss, relative
+STEPS_IN_A_ROW = 20  # of the warm-up, timed together on a GPU
+COMPILING_STEPS = 3  # what is compiled or captured at the second and third step is so before any time
 
 
 class Training:
@@ -49,24 +52,42 @@ class Training:
             raise Unsupported(f"dtype '{dtype}' has no PyTorch row: {', '.join(TOLERANCE)}")
         if kind not in ("lamb", "adamw", "none"):
             raise Failed(f"'optimizer' is '{kind}', lamb, adamw or none is meant")
-        return spec, dtype, None if kind == "none" else replace(update, kind=kind)
+        if dtype == "bf16-weights" and kind != "none":
+            raise Unsupported("dtype 'bf16-weights' is forward and backward alone: optimizer none")
+        device = device_of(raw.get("device", "cpu"))
+        if device.type == "cpu" and self.adapter.compile_mode == "max-autotune":
+            raise Unsupported(f"{self.adapter.name} is for a GPU: on the CPU torch-compile is the compiled row")
+        return spec, dtype, device, None if kind == "none" else replace(update, kind=kind)
 
     def prepare(self, raw):
         self.release()
-        self.spec, self.dtype, update = self.read(raw)
+        self.spec, self.dtype, self.device, update = self.read(raw)
         self.raw, self.batch, self.accumulate = raw, whole(raw, "batch", 8), whole(raw, "grad_accum", 1)
         self.warmup_steps = whole(raw, "warmup_steps", 1, least=0)
         self.smoothing = float(raw.get("label_smoothing", 0.0))
         self.rss_before = memory("VmRSS")
+        if self.device.type == "cuda":
+            torch.cuda.set_device(self.device)
         torch.manual_seed(raw.get("seed", self.adapter.session.seed))
-        self.inputs, self.labels = self.make_batch(raw.get("inputs"))
+        numbers = torch.bfloat16 if self.dtype == "bf16-weights" else torch.float32
+        inputs, labels = self.make_batch(raw.get("inputs"))
+        self.inputs, self.labels = inputs.to(self.device), labels.to(self.device)
+        if inputs.is_floating_point():
+            self.inputs = self.inputs.to(numbers)
         self.model = make_model(self.spec).train()
         if raw.get("weights"):
             load_weights(self.model, read_safetensors(raw["weights"])[0])
-        compiled = self.adapter.compiled
-        self.optimizer = Optimizer(self.model.named_parameters(), is_decayed, update, compiled) if update else None
-        self.loss = torch.compile(self.compute_loss) if compiled else self.compute_loss
+        self.model.to(self.device, numbers)  # the tables of positions too
+        mode = self.compile_mode()
+        self.optimizer = (Optimizer(self.model.named_parameters(), is_decayed, update, mode is not None)
+                          if update else None)
+        self.loss = self.compute_loss if mode is None else torch.compile(self.compute_loss, mode=mode)
         return {"items_per_pass": self.batch * self.accumulate, "bytes_per_item": 0}
+
+    def compile_mode(self):
+        """Gradients that are added up may not lie in memory that the next replay of a CUDA graph writes."""
+        mode = self.adapter.compile_mode
+        return "max-autotune-no-cudagraphs" if mode == "max-autotune" and self.accumulate > 1 else mode
 
     def make_batch(self, files):
         spec = self.spec
@@ -83,11 +104,13 @@ class Training:
         return inputs if vision else inputs.long(), labels.long()
 
     def compute_loss(self):
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.dtype == "bf16"):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.dtype == "bf16"):
             return loss_of(self.model(self.inputs), self.labels, None, self.smoothing)
 
     def step(self):
-        """The timed work. Without an optimizer the gradients are dropped."""
+        """The timed work. Without an optimizer the gradients are dropped. On a GPU it is queued, not done."""
+        if self.adapter.compile_mode == "max-autotune":
+            torch.compiler.cudagraph_mark_step_begin()
         for _ in range(self.accumulate):
             loss = self.loss()
             (loss / self.accumulate if self.accumulate > 1 else loss).backward()
@@ -106,40 +129,89 @@ class Training:
             if abs(first - expected) > limit * abs(expected):
                 raise Failed(f"not comparable: the loss of the first step is {first:.7g}, {expected:.7g} within "
                              f"{limit:g} of it is meant")
-        self.step()  # what is compiled at the second step only is compiled here
+        for _ in range(COMPILING_STEPS - 1):
+            self.step()
+        self.wait()
+        self.told = self.engine()
         count = sum(parameter.numel() for parameter in self.model.parameters())
-        return {"digest": f"{count} parameters, loss {first:.4g}", "loss": first, "parameters": count,
-                "versions": self.adapter.versions(), "build": torch.__config__.show().split("\n")[1].strip(" -")}
+        digest = f"{count} parameters" + (f", loss {first:.4g}" if self.device.type == "cpu" else "")
+        return {"digest": digest, "loss": first, "parameters": count, "versions": self.adapter.versions(),
+                "build": torch.__config__.show().split("\n")[1].strip(" -"), "engine": self.told}
+
+    def engine(self):
+        """What runs, as our engine reports itself."""
+        told = {"device": "cpu", "library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(),
+                "dtype": self.dtype, "compile": self.compile_mode() or "off"}
+        if self.device.type == "cuda":
+            told.update(device=f"{self.device} {torch.cuda.get_device_name(self.device)}", cuda=torch.version.cuda,
+                        cudnn=str(torch.backends.cudnn.version()), driver=driver_version())
+        return told
+
+    def wait(self):
+        """Until the device is idle."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
 
     def preflight(self, slow_item_s, items):
+        self.wait()
         start = time.monotonic_ns()
         self.step()
+        self.wait()
         return {"pass_ns": max(1, time.monotonic_ns() - start)}
 
-    def measure(self, passes, warmup_ms, warmup_limit_ms):
-        reset_peak()
-        warm_until, warmup = time.monotonic_ns() + warmup_ms * 1e6, 0
+    def warm_up(self, warmup_ms):
+        """Answers the number of steps. On a GPU the last of the first warm-up are timed together: what a loop that never
+        waits for the device takes per step."""
         least = max(self.warmup_steps, 1 if warmup_ms > 0 else 0)  # one at least after a stop
-        while warmup < least or time.monotonic_ns() < warm_until:
+        queued = min(STEPS_IN_A_ROW, self.warmup_steps) if self.device.type == "cuda" else 0
+        warm_until, done = time.monotonic_ns() + warmup_ms * 1e6, 0
+        while done < least or time.monotonic_ns() < warm_until:
+            if queued and done == least - queued:
+                self.wait()
+                start = time.monotonic_ns()
             self.step()
-            warmup += 1
+            done += 1
+            if queued and done == least:
+                self.wait()
+                self.queued_step_ns = (time.monotonic_ns() - start) // queued
         self.warmup_steps = 0  # only before the first sample
+        self.wait()
+        return done
+
+    def measure(self, passes, warmup_ms, warmup_limit_ms):
+        self.reset_peak()
+        warmup = self.warm_up(warmup_ms)
         step, sample = self.step, Sample()
         sample.start()
         for _ in range(passes):
             loss = step()
+        self.wait()
         sample.stop()
         last = float(loss)
         if not math.isfinite(last):
             raise Failed(f"the loss is {last} after {passes} steps")
         reply = sample.reply(passes * self.batch * self.accumulate, warmup)
-        return {**reply, "details": {"steps": passes, "loss": last, "peak_rss_bytes": memory("VmHWM"),
-                                     "rss_before_model_bytes": self.rss_before}}
+        details = {"steps": passes, "loss": last, "peak_rss_bytes": memory("VmHWM"),
+                   "rss_before_model_bytes": self.rss_before, "engine": self.told}
+        if self.device.type == "cuda":
+            details.update(peak_bytes=torch.cuda.max_memory_allocated(self.device),
+                           reserved_bytes=torch.cuda.max_memory_reserved(self.device))
+            if self.queued_step_ns:
+                details["queued_step_ns"] = self.queued_step_ns
+        return {**reply, "details": details}
+
+    def reset_peak(self):
+        reset_peak_rss()
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self.device)
 
     def release(self):
-        self.model = self.optimizer = self.loss = self.inputs = self.labels = self.spec = None
-        if self.adapter.compiled:
+        self.model = self.optimizer = self.loss = self.inputs = self.labels = self.spec = self.told = None
+        self.queued_step_ns = 0
+        if self.adapter.compile_mode is not None:
             torch.compiler.reset()
+        if torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
 
 
 def whole(raw, key, default, least=1):
@@ -147,6 +219,32 @@ def whole(raw, key, default, least=1):
     if type(value) is not int or not least <= value <= 2**20:
         raise Failed(f"'{key}' is {value!r}, an integer from {least} to {2**20} is meant")
     return value
+
+
+def device_of(name):
+    """"cpu" or "cuda:N", which must be there."""
+    if name == "cpu":
+        return torch.device("cpu")
+    found = re.fullmatch(r"cuda:(\d{1,3})", str(name))
+    if not found:
+        raise Failed(f"'device' is {name!r}, cpu or cuda:N is meant")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if int(found[1]) >= count:
+        raise Unsupported(f"PyTorch {torch.__version__} finds no device {name}: {count} CUDA devices")
+    return torch.device("cuda", int(found[1]))
+
+
+def driver_version():
+    """Of the NVIDIA driver; where it does not say, the CUDA version that it serves."""
+    try:
+        with open("/proc/driver/nvidia/version", encoding="ascii", errors="replace") as file:
+            found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", file.readline())
+    except OSError:
+        found = None
+    if found:
+        return found[0]
+    served = torch._C._cuda_getDriverVersion()
+    return f"CUDA {served // 1000}.{served % 1000 // 10}"
 
 
 def flat_file(path, kind, shape):
@@ -165,7 +263,7 @@ def memory(key):
         return next((int(line.split()[1]) * 1024 for line in file if line.startswith(key + ":")), 0)
 
 
-def reset_peak():
+def reset_peak_rss():
     """VmHWM starts again from what is held now; where the kernel refuses, the peak is that of the process so far."""
     try:
         with open("/proc/self/clear_refs", "w", encoding="ascii") as file:

@@ -67,7 +67,10 @@ void add_as(CLI::App& parent, Context& context, const std::string& name,
                 "sluice bench training --model gpt-tiny --mode synthetic --libraries "
                 "sluice,torch-eager,torch-compile --repeat 5",
                 "sluice bench training --mode synthetic --sweep batch-size=8,16,32",
-                "sluice bench training --mode synthetic --batch-size 8 --dtype fp32,bf16"});
+                "sluice bench training --mode synthetic --batch-size 8 --dtype fp32,bf16",
+                "sluice bench training --model vit5-small --mode synthetic --gpu cuda:0 --dtype "
+                "bf16-weights --compile off,fused,graph --libraries "
+                "sluice,torch-eager,torch-compile,torch-max-autotune"});
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ std::string case_of_library(const std::string& library) {
   return library == "torch-albumentationsx" ? "loader/rrc224" : "loader/rrc224-antialias";
 }
 
-Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode) {
+Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode,
+                                                 bool ours_needed) {
   std::vector<std::string> names;
   for (const std::string& name : split(text, ',')) {
     const std::vector<std::string> known = library_names(mode);
@@ -85,7 +86,7 @@ Result<std::vector<std::string>> parse_libraries(const std::string& text, const 
       return usage(fmt::format("--libraries {}: '{}' twice", printable(text), name));
     names.push_back(name);
   }
-  if (std::find(names.begin(), names.end(), "sluice") == names.end())
+  if (ours_needed && std::find(names.begin(), names.end(), "sluice") == names.end())
     return usage(
         fmt::format("--libraries {}: 'sluice' is missing, which the others are compared "
                     "with",

@@ -26,8 +26,9 @@ struct RowMaker {
 std::string case_of_library(const std::string& library);
 
 /// Names of --libraries, checked: known, measured in `mode` ("loader", "training"), no two alike,
-/// ours among them.
-Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode);
+/// ours among them unless it may be left out.
+Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode,
+                                                 bool ours_needed = true);
 
 /// "workers=0,1,2" and "prefetch=1,2" into `sweep`.
 Status parse_sweep(Sweep& sweep, const std::string& text);

@@ -73,7 +73,7 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags) {
       ->type_name("{fp32,bf16,bf16-residual,bf16-weights}");
   command
       .add_option("--compile", flags.compile, "how far a CUDA step is fused; the CPU has one form")
-      ->check(CLI::IsMember({"off", "fused", "graph"}))
+      ->type_name("{off,fused,graph}")
       ->capture_default_str();
   command.add_option("--threads", flags.threads, "of the CPU engine; 0: every usable core")
       ->check(CLI::Range(0, 1024))

@@ -26,17 +26,28 @@ Error usage(std::string text) {
   return Error{Errc::usage, std::move(text)};
 }
 
-Result<std::vector<train::Regime>> parse_dtypes(const std::string& text) {
-  std::vector<train::Regime> regimes;
+/// Values of a flag that takes several, none of them twice.
+template <class Value>
+Result<std::vector<Value>> parse_each(const char* flag, const std::string& text,
+                                      Result<Value> (*parse)(std::string_view)) {
+  std::vector<Value> values;
   for (const std::string& word : split(text, ',')) {
-    const auto parsed = train::parse_regime(word);
-    if (!parsed) return usage("--dtype: " + parsed.error().message);
-    const train::Regime regime = *parsed;
-    if (std::find(regimes.begin(), regimes.end(), regime) != regimes.end())
-      return usage(fmt::format("--dtype {}: '{}' twice", printable(text), printable(word)));
-    regimes.push_back(regime);
+    const auto parsed = parse(word);
+    if (!parsed) return usage(fmt::format("{}: {}", flag, parsed.error().message));
+    if (std::find(values.begin(), values.end(), *parsed) != values.end())
+      return usage(fmt::format("{} {}: '{}' twice", flag, printable(text), printable(word)));
+    values.push_back(*parsed);
   }
-  return regimes;
+  return values;
+}
+
+Status set_rungs(TrainingPlan& plan, const std::string& text) {
+  SLUICE_TRY(plan.rungs, parse_each("--compile", text, train::parse_rung));
+  std::sort(plan.rungs.begin(), plan.rungs.end());
+  if (plan.rungs.size() > 1 && plan.gpu_index < 0)
+    return usage(fmt::format("--compile {}: the CPU has one form; several are for --gpu cuda:N",
+                             printable(text)));
+  return ok;
 }
 
 Result<std::vector<int>> parse_batches(const std::string& text) {
@@ -72,7 +83,7 @@ Status set_data(TrainingPlan& plan, const BenchTrainingFlags& flags) {
         fmt::format("--input {}: {} takes token ids and there is no loader of text; leave "
                     "it out, numbers are generated",
                     printable(request.input), plan.engine.model.name));
-  if (plan.libraries.size() > 1)
+  if (plan.libraries != std::vector<std::string>{"sluice"})
     return usage(
         fmt::format("--libraries {}: others are measured without a loader; leave --input "
                     "{} out",
@@ -84,7 +95,8 @@ Status set_data(TrainingPlan& plan, const BenchTrainingFlags& flags) {
 
 /// One row takes all its steps in a row; several take turns.
 void set_policy(TrainingPlan& plan, const BenchTrainingFlags& flags, const Globals& globals) {
-  const bool alone = plan.libraries.size() * plan.regimes.size() == 1;
+  const bool ladder = plan.has_ours() && plan.rungs.size() > 1;
+  const bool alone = plan.libraries.size() * plan.regimes.size() == 1 && !ladder;
   measure::Policy& policy = plan.policy;
   policy.runs = flags.repeat;
   policy.samples_per_run = plan.measure_steps;
@@ -130,7 +142,7 @@ void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
   option("--profile", flags.profile, "traces of a separate pass, after the measured one")
       ->check(CLI::IsMember({"off", "trace", "tb"}))
       ->capture_default_str();
-  option("--libraries", flags.libraries, "engines to measure side by side, ours among them")
+  option("--libraries", flags.libraries, "engines to measure side by side")
       ->type_name("NAME,NAME")
       ->capture_default_str();
   command.add_flag("--print-memory", flags.print_memory,
@@ -142,8 +154,11 @@ Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Global
   TrainingPlan plan;
   SLUICE_TRY(plan.gpu_index, parse_gpu(flags.loader.gpu));
   const std::string device = plan.gpu_index < 0 ? "cpu" : fmt::format("cuda:{}", plan.gpu_index);
-  SLUICE_TRY(plan.regimes,
-             parse_dtypes(flags.training.dtype.value_or(plan.gpu_index < 0 ? "fp32" : "bf16")));
+  SLUICE_TRY(
+      plan.regimes,
+      parse_each("--dtype", flags.training.dtype.value_or(plan.gpu_index < 0 ? "fp32" : "bf16"),
+                 train::parse_regime));
+  SLUICE_CHECK(set_rungs(plan, flags.training.compile));
   SLUICE_TRY(const train::ModelSpec model, model_of(flags.training));
   const bool gpt = model.family == train::Family::gpt;
   plan.batches = {gpt && !flags.batch_given ? kGptBatch : flags.loader.batch_size};
@@ -155,12 +170,16 @@ Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Global
   }
   TrainingFlags one = flags.training;
   one.dtype = to_string(plan.regimes.front());
+  one.compile = to_string(plan.rungs.back());
   if (one.threads == 0) one.threads = static_cast<int>(usable_cores());
   SLUICE_TRY(plan.engine, engine_config_of(one, device, plan.batches.front(),
                                            globals.seed_given ? globals.seed >> 1U : kSeed));
   SLUICE_TRY(plan.estimator, train::parse_mfu_estimator(flags.estimator));
-  SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training"));
+  SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training", false));
   plan.profile = flags.profile;
+  if (plan.profile != "off" && !plan.has_ours())
+    return usage(fmt::format("--profile {}: is of our engine, and --libraries {} has no 'sluice'",
+                             plan.profile, printable(flags.libraries)));
   plan.warmup_steps = flags.warmup_steps;
   plan.measure_steps = flags.measure_steps;
   if (flags.loader.num_batches) {
@@ -174,9 +193,19 @@ Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Global
   return plan;
 }
 
+bool TrainingPlan::has_ours() const {
+  return std::find(libraries.begin(), libraries.end(), "sluice") != libraries.end();
+}
+
 train::EngineConfig TrainingPlan::engine_of(train::Regime regime, int batch) const {
+  return engine_of(regime, batch, rungs.back());
+}
+
+train::EngineConfig TrainingPlan::engine_of(train::Regime regime, int batch,
+                                            train::Rung rung) const {
   train::EngineConfig config = engine;
   config.regime = regime;
+  config.rung = rung;
   config.optimizer = regime != train::Regime::bf16;  // regime A is forward and backward alone
   config.batch = batch;
   return config;

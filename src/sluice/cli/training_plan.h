@@ -33,8 +33,9 @@ struct BenchTrainingFlags {
 void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags);
 
 struct TrainingPlan {
-  train::EngineConfig engine;          // of the first regime and batch
+  train::EngineConfig engine;          // of the first regime and batch, at the highest rung
   std::vector<train::Regime> regimes;  // measured side by side
+  std::vector<train::Rung> rungs;      // of ours, side by side, the highest last
   std::vector<int> batches;            // one, or those of a sweep
   bool swept = false;
   bool synthetic = false;
@@ -42,12 +43,15 @@ struct TrainingPlan {
   int gpu_index = -1;
   train::MfuEstimator estimator = train::MfuEstimator::six_nd;
   std::string profile = "off";
-  std::vector<std::string> libraries{"sluice"};
+  std::vector<std::string> libraries{"sluice"};  // ours need not be among them
   int warmup_steps = 200, measure_steps = 100;
   std::optional<double> peak_tflops;
   measure::Policy policy;
 
+  [[nodiscard]] bool has_ours() const;
   [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch) const;
+  [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch,
+                                              train::Rung rung) const;
 };
 /// Contradictions, unknown names and values out of range: one usage error each. Nothing is opened.
 Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Globals& globals);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/training_result.h"
 
+#include "sluice/cli/training_anchors.h"
 #include "sluice/core/file.h"
 #include "sluice/core/version.h"
 #include "sluice/gate/batch_estimates.h"
@@ -27,26 +28,31 @@ using measure::Row;
 struct Measured {
   train::Regime regime = train::Regime::fp32;
   int batch = 0;
+  train::Rung rung = train::Rung::graph;
   const Row* row = nullptr;        // null: interrupted before it
   std::optional<TrainingUse> use;  // absent: not measured
   double samples_per_s = 0;
 };
 
+Measured our_row(const results::ResultFile& file, const TrainingPlan& plan, Measured one) {
+  const std::string name = training_case(plan, one.regime, one.batch, one.rung);
+  for (const Row& row : file.rows)
+    if (row.library == "sluice" && row.case_name == name) one.row = &row;
+  if (one.row != nullptr && one.row->status == measure::RowStatus::ok)
+    one.use = gate::training_use(*one.row);
+  if (one.use)
+    one.samples_per_s =
+        static_cast<double>(one.batch) * plan.engine.grad_accum / *stats::median(one.use->step_s);
+  return one;
+}
+
 std::vector<Measured> our_rows(const results::ResultFile& file, const TrainingPlan& plan) {
   std::vector<Measured> list;
+  if (!plan.has_ours()) return list;
   for (const int batch : plan.batches) {
-    for (const train::Regime regime : plan.regimes) {
-      Measured one{regime, batch, nullptr, std::nullopt, 0};
-      const std::string name = training_case(plan, regime, batch);
-      for (const Row& row : file.rows)
-        if (row.library == "sluice" && row.case_name == name) one.row = &row;
-      if (one.row != nullptr && one.row->status == measure::RowStatus::ok)
-        one.use = gate::training_use(*one.row);
-      if (one.use)
-        one.samples_per_s =
-            static_cast<double>(batch) * plan.engine.grad_accum / *stats::median(one.use->step_s);
-      list.push_back(std::move(one));
-    }
+    for (const train::Regime regime : plan.regimes)
+      for (const train::Rung rung : plan.rungs)
+        list.push_back(our_row(file, plan, {regime, batch, rung, nullptr, std::nullopt, 0}));
   }
   return list;
 }
@@ -107,7 +113,7 @@ Json env_json(const results::ResultFile& file) {
 }
 
 Json config_json(const TrainingPlan& plan, const Measured& one) {
-  const train::EngineConfig engine = plan.engine_of(one.regime, one.batch);
+  const train::EngineConfig engine = plan.engine_of(one.regime, one.batch, one.rung);
   return Json{{"mode", plan.synthetic ? "synthetic" : "e2e"},
               {"world_size", 1},
               {"per_device_batch_size", one.batch},
@@ -123,6 +129,7 @@ Json config_json(const TrainingPlan& plan, const Measured& one) {
               {"model", engine.model.name},
               {"device", engine.device},
               {"optimizer", engine.optimizer ? to_string(engine.update.kind) : "none"},
+              {"compile", to_string(engine.rung)},
               {"checkpoint_activations", engine.checkpointing},
               {"threads", engine.threads}};
 }
@@ -178,10 +185,11 @@ Json phase_ms(const TrainingUse& use) {
   return json;
 }
 
-Json sweep_json(const std::vector<Measured>& list) {
+Json sweep_json(const std::vector<Measured>& list, bool ladder) {
   Json json = Json::array();
   for (const Measured& one : list) {
     Json line{{"batch_size", one.batch}, {"dtype", to_string(one.regime)}};
+    if (ladder) line["compile"] = to_string(one.rung);
     if (!one.use) {
       line["samples_per_sec"] = nullptr;
       line["samples_per_sec_reason"] =
@@ -198,13 +206,13 @@ Json sweep_json(const std::vector<Measured>& list) {
   return json;
 }
 
-/// Of the rows with the first type.
+/// Of the rows with the first type at the highest rung.
 void add_estimates(Json& summary, const std::vector<Measured>& list, const TrainingPlan& plan,
                    double total_bytes) {
   std::vector<gate::BatchPoint> points;
   Json lost = Json::array();
   for (const Measured& one : list) {
-    if (one.regime != plan.regimes.front()) continue;
+    if (one.regime != plan.regimes.front() || one.rung != plan.rungs.back()) continue;
     if (one.use && one.use->peak_bytes)
       points.push_back({one.batch, *one.use->peak_bytes, one.samples_per_s});
     else if (one.row != nullptr)
@@ -233,12 +241,12 @@ void add_estimates(Json& summary, const std::vector<Measured>& list, const Train
   }
 }
 
-/// fp32 beside the first other type, at the batch of `main`.
-std::optional<gate::AmpComparison> amp_of(const std::vector<Measured>& list, int batch) {
+/// fp32 beside the first other type, at the batch and the rung of `main`.
+std::optional<gate::AmpComparison> amp_of(const std::vector<Measured>& list, const Measured& main) {
   const Measured* plain = nullptr;
   const Measured* mixed = nullptr;
   for (const Measured& one : list) {
-    if (one.batch != batch || !one.use) continue;
+    if (one.batch != main.batch || one.rung != main.rung || !one.use) continue;
     const Measured*& place = one.regime == train::Regime::fp32 ? plain : mixed;
     if (place == nullptr) place = &one;
   }
@@ -246,7 +254,17 @@ std::optional<gate::AmpComparison> amp_of(const std::vector<Measured>& list, int
   return gate::compare_amp(*plain->use, *mixed->use);
 }
 
-Json libraries_json(const results::ResultFile& file) {
+/// A step of a loop that never waits for the device; null where none was timed.
+Json queued_step_ms(const Row& row, const TrainingUse& use) {
+  const Json& details = row.runs[use.best_run].details;
+  if (!details.is_array()) return nullptr;
+  for (const Json& one : details)
+    if (const Json& found = at(one, "queued_step_ns"); found.is_number())
+      return found.get<double>() * 1e-6;
+  return nullptr;
+}
+
+Json libraries_json(const results::ResultFile& file, const TrainingPlan& plan) {
   Json json = Json::array();
   for (const Row& row : file.rows) {
     Json line{{"case", row.case_name},
@@ -258,7 +276,12 @@ Json libraries_json(const results::ResultFile& file) {
       line["step_p50_ms"] = *stats::median(use->step_s) * 1e3;
       line["samples_per_sec"] =
           static_cast<double>(row.items_per_sample) / *stats::median(use->step_s);
+      if (use->engine.is_object()) line["engine"] = use->engine;
+      if (use->peak_bytes) line["peak_bytes"] = *use->peak_bytes;
+      if (const Json queued = queued_step_ms(row, *use); !queued.is_null())
+        line["queued_step_ms"] = queued;
     }
+    if (const auto anchor = check_anchor(row, plan)) line["anchor"] = to_json(*anchor);
     if (row.peak_rss_bytes) line["peak_rss_bytes"] = *row.peak_rss_bytes;
     json.push_back(std::move(line));
   }
@@ -296,13 +319,14 @@ Json list_of(const Things& things) {
 
 void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
                        const TrainingSurroundings& around) {
+  fail_slow_peers(file, plan);
   const std::vector<Measured> list = our_rows(file, plan);
   const Measured* best = nullptr;
   for (const Measured& one : list)
     if (one.use && (best == nullptr || one.samples_per_s > best->samples_per_s)) best = &one;
-  Json summary{{"libraries", libraries_json(file)}};
+  Json summary{{"libraries", libraries_json(file, plan)}};
   const double total_bytes = around.gpu.use ? around.gpu.use->total_bytes : machine_memory();
-  if (list.size() > 1) summary["sweep"] = sweep_json(list);
+  if (list.size() > 1) summary["sweep"] = sweep_json(list, plan.rungs.size() > 1);
   if (plan.swept) add_estimates(summary, list, plan, total_bytes);
   const Json ratios = list_of(gate::peer_ratios(file));
   if (!ratios.empty()) summary["peer_ratios"] = ratios;
@@ -311,7 +335,7 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
     return;
   }
   const gate::TrainingFacts facts = facts_of(file, plan, *best, around.gpu);
-  const auto amp = amp_of(list, best->batch);
+  const auto amp = amp_of(list, *best);
   Json metrics = gate::training_metrics_json(facts);
   if (amp) metrics["amp"].update(gate::to_json(*amp));
   summary["targets"] = list_of(gate::training_targets(facts, amp));

@@ -22,10 +22,11 @@ constexpr const char* kThreadPolicy = "micro-threads";  // as many as the engine
 constexpr double kNoCpuLimit = 1e6;                     // loader and engine share the cores
 constexpr int kPhaseSteps = 20;
 
-scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, train::Regime regime, int batch) {
+scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, train::Regime regime, int batch,
+                               train::Rung rung) {
   const TrainingPlan& plan = maker.plan;
   scenario::TrainingSpec spec;
-  spec.engine = plan.engine_of(regime, batch);
+  spec.engine = plan.engine_of(regime, batch, rung);
   spec.data = plan.synthetic ? scenario::TrainingData::resident
               : plan.input   ? scenario::TrainingData::loader
                              : scenario::TrainingData::generated;
@@ -48,6 +49,17 @@ measure::SubjectSpec row_of(const TrainingPlan& plan, train::Regime regime, int 
   row.thread_policy = kThreadPolicy;
   if (plan.input) row.cpu_limit = kNoCpuLimit;
   row.unit = "samples/s";
+  return row;
+}
+
+measure::SubjectSpec our_row(const TrainingRowMaker& maker, train::Regime regime, int batch,
+                             train::Rung rung) {
+  measure::SubjectSpec row = row_of(maker.plan, regime, batch);
+  row.case_name = training_case(maker.plan, regime, batch, rung);
+  if (maker.plan.gpu_index >= 0) row.params["compile"] = to_string(rung);
+  row.library = "sluice";
+  row.spec = to_json(spec_of(maker, regime, batch, rung));
+  row.command = maker.worker;
   return row;
 }
 
@@ -79,40 +91,47 @@ Result<Json> reference_of(const train::EngineConfig& config, const fs::path& fol
 }  // namespace
 
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch) {
+  return training_case(plan, regime, batch, plan.rungs.back());
+}
+
+std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
+                          train::Rung rung) {
   measure::State state;
   if (plan.swept) state.values["batch_size"] = std::to_string(batch);
   if (plan.regimes.size() > 1) state.values["dtype"] = to_string(regime);
+  if (rung != plan.rungs.back()) state.values["compile"] = to_string(rung);
   return measure::case_name("training/" + plan.engine.model.name, state);
 }
 
 Result<TrainingRows> TrainingRowMaker::rows(int batch, const fs::path& scratch) const {
   TrainingRows made;
   for (const train::Regime regime : plan.regimes) {
-    const Json spec = to_json(spec_of(*this, regime, batch));
     Json reference;
     for (const std::string& library : plan.libraries) {
+      if (library == "sluice") {
+        for (const train::Rung rung : plan.rungs)
+          made.rows.push_back(our_row(*this, regime, batch, rung));
+        continue;
+      }
       measure::SubjectSpec row = row_of(plan, regime, batch);
       row.library = library;
-      row.spec = spec;
-      row.command = worker;
-      if (library != "sluice") {
-        auto command = peers::worker_command(library, "training", kThreadPolicy);
-        if (!command) {
-          made.refused.push_back(measure::refused_row(row, command.error()));
+      row.spec = to_json(spec_of(*this, regime, batch, plan.rungs.back()));
+      auto command = peers::worker_command(library, "training", kThreadPolicy);
+      if (!command) {
+        made.refused.push_back(measure::refused_row(row, command.error()));
+        continue;
+      }
+      row.command = std::move(command->command);
+      row.environment = std::move(command->environment);
+      if (plan.has_ours() && reference.is_null()) {
+        auto written = reference_of(plan.engine_of(regime, batch), scratch / to_string(regime));
+        if (!written) {
+          made.refused.push_back(measure::refused_row(row, written.error()));
           continue;
         }
-        row.command = std::move(command->command);
-        row.environment = std::move(command->environment);
-        if (reference.is_null()) {
-          auto written = reference_of(plan.engine_of(regime, batch), scratch / to_string(regime));
-          if (!written) {
-            made.refused.push_back(measure::refused_row(row, written.error()));
-            continue;
-          }
-          reference = std::move(*written);
-        }
-        row.spec.update(reference);
+        reference = std::move(*written);
       }
+      if (!reference.is_null()) row.spec.update(reference);
       made.rows.push_back(std::move(row));
     }
   }

@@ -19,6 +19,7 @@
 #include "sluice/results/run_folder.h"
 #include "sluice/scenario/scenario.h"
 #include "sluice/scenario/training_spec.h"
+#include "sluice/train/cuda/library.h"
 
 #include <fmt/format.h>
 
@@ -85,9 +86,12 @@ class TrainingVisit {
  private:
   /// Everything that can be refused, before anything is written.
   Status look() {
-    if (!plan_.swept) {
+    if (!plan_.has_ours()) {
+      if (plan_.gpu_index >= 0) SLUICE_CHECK(train::cuda::device_facts(plan_.gpu_index));
+    } else if (!plan_.swept) {
       for (const train::Regime regime : plan_.regimes)
-        SLUICE_CHECK(train::plan_engine(plan_.engine_of(regime, plan_.batches.front())));
+        for (const train::Rung rung : plan_.rungs)
+          SLUICE_CHECK(train::plan_engine(plan_.engine_of(regime, plan_.batches.front(), rung)));
     } else {  // the smallest must fit
       SLUICE_CHECK(
           train::plan_engine(plan_.engine_of(plan_.regimes.front(), plan_.batches.front())));
@@ -109,6 +113,9 @@ class TrainingVisit {
     Json regimes = Json::array();
     for (const train::Regime regime : plan_.regimes)
       regimes.push_back(to_string(regime));
+    std::string rungs;
+    for (const train::Rung rung : plan_.rungs)
+      rungs += (rungs.empty() ? "" : ",") + std::string(to_string(rung));
     file_.run_config = Json{{"command", "bench-training"},
                             {"model", train::to_json(plan_.engine.model)},
                             {"mode", plan_.synthetic ? "synthetic" : "e2e"},
@@ -120,7 +127,7 @@ class TrainingVisit {
                             {"warmup_steps", plan_.warmup_steps},
                             {"measure_steps", plan_.measure_steps},
                             {"optimizer", to_string(plan_.engine.update.kind)},
-                            {"compile", to_string(plan_.engine.rung)},
+                            {"compile", std::move(rungs)},
                             {"checkpoint_activations", plan_.engine.checkpointing},
                             {"threads", plan_.engine.threads},
                             {"libraries", plan_.libraries},

@@ -20,7 +20,10 @@ struct TrainingResult {
 /// that cannot be read. In a sweep a batch that does not fit costs its row only.
 Result<TrainingResult> run_training(Context& context, const TrainingPlan& plan);
 
-/// "training/vit5-tiny", with the batch and the type where several are measured.
+/// "training/vit5-tiny", with the batch and the type where several are measured. The highest rung
+/// has no name of its own: it is what stands beside other libraries.
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch);
+std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
+                          train::Rung rung);
 
 }  // namespace sluice::cli

@@ -9,6 +9,7 @@
 #include "sluice/env/variables.h"
 #include "sluice/peers/environment.h"
 #include "sluice/peers/library.h"
+#include "sluice/peers/python.h"
 
 #include <fmt/format.h>
 
@@ -99,7 +100,24 @@ Result<WorkerCommand> native_command(const Places& places, const Way& way) {
   return worker;
 }
 
-Result<WorkerCommand> python_command(const Places& places, const Library& library, const Way& way) {
+struct Interpreter {
+  fs::path program;
+  std::string lock_hash;
+};
+
+/// One that somebody else equipped. What is in it is not known here: a worker tells its versions.
+Result<Interpreter> own_interpreter(const Places& places, const std::string& group) {
+  auto program = named_python(places, python_variable(group), places.own_pythons.at(group));
+  if (!program) return Error{Errc::unsupported, program.error().message};
+  // Links stay: the python of a virtual environment is one, and finds its packages by its own
+  // place.
+  const fs::path absolute = fs::absolute(*program);
+  return Interpreter{absolute, sha256_hex("python " + absolute.string())};
+}
+
+Result<Interpreter> interpreter_of(const Places& places, const Library& library, const Way& way) {
+  const std::string group(way.group);
+  if (places.own_pythons.contains(group)) return own_interpreter(places, group);
   auto environment = find_environment(places, way.group);
   if (!environment) {
     std::error_code none;
@@ -109,6 +127,11 @@ Result<WorkerCommand> python_command(const Places& places, const Library& librar
                  fmt::format("{}; run: sluice peers install {}", environment.error().message,
                              home ? library.name : way.group)};
   }
+  return Interpreter{environment->python(), environment->lock_hash};
+}
+
+Result<WorkerCommand> python_command(const Places& places, const Library& library, const Way& way) {
+  SLUICE_TRY(const Interpreter python, interpreter_of(places, library, way));
   const fs::path adapter = places.adapters / "python" / way.program;
   std::error_code problem;
   if (!fs::is_regular_file(adapter, problem))
@@ -116,9 +139,9 @@ Result<WorkerCommand> python_command(const Places& places, const Library& librar
                  fmt::format("{}: there is no adapter for '{}' in mode '{}'",
                              printable(adapter.string()), library.name, way.mode)};
   WorkerCommand worker;
-  worker.command = {environment->python().string(), adapter.string(), std::string(library.name),
+  worker.command = {python.program.string(), adapter.string(), std::string(library.name),
                     std::string(way.mode)};
-  worker.lock_hash = environment->lock_hash;
+  worker.lock_hash = python.lock_hash;
   return worker;
 }
 

@@ -144,6 +144,13 @@ const std::vector<Library>& table() {
        .homepage = "https://pytorch.org",
        .licence = "BSD-3-Clause",
        .ways = {{"training", "torch", "training_worker.py"}}},
+      {.name = "torch-max-autotune",
+       .title = "PyTorch (torch.compile, max-autotune)",
+       .package = "torch",
+       .homepage = "https://pytorch.org",
+       .licence = "BSD-3-Clause",
+       .needs_gpu = true,
+       .ways = {{"training", "torch", "training_worker.py"}}},
   };
   return kLibraries;
 }

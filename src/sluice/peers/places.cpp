@@ -3,7 +3,9 @@
 #include "sluice/peers/places.h"
 
 #include "sluice/core/text.h"
+#include "sluice/peers/library.h"
 
+#include <cctype>
 #include <cstdlib>
 
 namespace sluice::peers {
@@ -33,6 +35,13 @@ Result<fs::path> cache_folder() {
 
 }  // namespace
 
+std::string python_variable(std::string_view group) {
+  std::string name = "SLUICE_PYTHON_";
+  for (const char c : group)
+    name += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
 fs::path adapters_above(const fs::path& program) {
   for (fs::path folder = program.parent_path(); !folder.empty(); folder = folder.parent_path()) {
     if (is_folder(folder / "adapters" / "python")) return folder / "adapters";
@@ -58,6 +67,10 @@ Result<Places> find_places() {
     places.adapters = adapters_above(places.program);
   }
   places.python = variable("SLUICE_PYTHON");
+  for (const std::string_view group : groups()) {
+    const std::string own = variable(python_variable(group).c_str());
+    if (!own.empty()) places.own_pythons.emplace(group, own);
+  }
   places.search_path = variable("PATH");
   return places;
 }

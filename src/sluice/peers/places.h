@@ -5,7 +5,9 @@
 #include "sluice/core/result.h"
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <string_view>
 
 namespace sluice::peers {
 
@@ -15,6 +17,9 @@ struct Places {
   std::filesystem::path adapters;  // holds python/; empty: none was found
   std::filesystem::path program;   // our own, links resolved
   std::string python;              // SLUICE_PYTHON; empty: looked for
+  /// By group, from SLUICE_PYTHON_<GROUP>: an interpreter that has the packages already. Workers of
+  /// that group run in it, nothing is installed.
+  std::map<std::string, std::string> own_pythons;
   std::string system_python = "/usr/bin/python3";
   std::string search_path;  // PATH
 };
@@ -24,6 +29,9 @@ struct Places {
 /// adapters: SLUICE_ADAPTERS, the nearest folder above the program that has adapters/python,
 /// <prefix>/share/sluice/adapters.
 Result<Places> find_places();
+
+/// The variable that names an interpreter for a group: "SLUICE_PYTHON_TORCH".
+std::string python_variable(std::string_view group);
 
 /// What find_places() does for adapters, without the variable; empty when there are none.
 std::filesystem::path adapters_above(const std::filesystem::path& program);

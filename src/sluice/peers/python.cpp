@@ -87,20 +87,23 @@ Result<Python> ask_python(const fs::path& program) {
   return Python{program, facts[0], facts[1]};
 }
 
+Result<fs::path> named_python(const Places& places, std::string_view variable,
+                              const std::string& value) {
+  if (value.find('/') == std::string::npos) {
+    for (const std::string& folder : split(places.search_path, ':')) {
+      if (is_program(fs::path(folder) / value)) return fs::path(folder) / value;
+    }
+  } else if (is_program(value)) {
+    return fs::path(value);
+  }
+  return Error{Errc::not_found, fmt::format("{} {}: is no program; expected a Python 3.{} or newer",
+                                            variable, printable(value), kOldestMinor)};
+}
+
 Result<Python> find_python(const Places& places) {
   if (!places.python.empty()) {
-    // A bare name is looked up as a shell would.
-    if (places.python.find('/') == std::string::npos) {
-      for (const std::string& folder : split(places.search_path, ':')) {
-        if (is_program(fs::path(folder) / places.python))
-          return ask_python(fs::path(folder) / places.python);
-      }
-    } else if (is_program(places.python)) {
-      return ask_python(places.python);
-    }
-    return Error{Errc::not_found, fmt::format("SLUICE_PYTHON {}: is no program; expected a Python "
-                                              "3.{} or newer",
-                                              printable(places.python), kOldestMinor)};
+    SLUICE_TRY(const fs::path program, named_python(places, "SLUICE_PYTHON", places.python));
+    return ask_python(program);
   }
   std::optional<Error> first;
   for (const fs::path& program : candidates(places)) {

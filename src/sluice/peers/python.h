@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace sluice::peers {
 
@@ -20,6 +21,10 @@ struct Python {
 /// the first python3 in PATH. It must be 3.11 or newer and have venv and pip: errors say what is
 /// missing and how to get it.
 Result<Python> find_python(const Places& places);
+
+/// The program that `variable` names: a path, or a name looked up in PATH as a shell would.
+Result<std::filesystem::path> named_python(const Places& places, std::string_view variable,
+                                           const std::string& value);
 
 /// Asks one interpreter. The error names it.
 Result<Python> ask_python(const std::filesystem::path& program);

@@ -112,11 +112,13 @@ std::string phases(const Json& json) {
 
 std::string libraries(const Json& summary) {
   const Json& list = at(summary, "libraries");
-  if (!list.is_array() || list.size() < 2) return "";
+  if (!list.is_array() || list.empty()) return "";
+  if (list.size() == 1 && text_at(list[0], "library") == "sluice") return "";
   std::string out = "\n";
   for (const Json& one : list) {
     std::string found = cell(one, "samples_per_sec", "{:.1f} samples/s", 1, "");
-    if (found.empty()) found = text_at(one, "status") + ": " + text_at(one, "reason");
+    const bool good = text_at(one, "status") == "ok";
+    if (found.empty() || !good) found = text_at(one, "status") + ": " + text_at(one, "reason");
     std::string ratio;
     for (const Json& pair : at(summary, "peer_ratios")) {
       if (text_at(pair, "case") != text_at(one, "case") ||
@@ -125,21 +127,30 @@ std::string libraries(const Json& summary) {
       ratio = fmt::format("  sluice is {:.2f} x ({:.2f} to {:.2f})", number_at(pair, "ratio"),
                           number_at(at(pair, "ci95"), "low"), number_at(at(pair, "ci95"), "high"));
     }
-    out += fmt::format("{:<40} {:<16} {:>18}{}\n", text_at(one, "case"), text_at(one, "library"),
-                       found, ratio);
+    const std::string anchor = good ? text_at(at(one, "anchor"), "text") : "";
+    out += fmt::format("{:<40} {:<18} {:>18}{}{}\n", text_at(one, "case"), text_at(one, "library"),
+                       found, ratio, anchor.empty() ? "" : "  " + anchor);
   }
   return out;
+}
+
+bool has_ours(const Json& summary) {
+  for (const Json& one : at(summary, "libraries"))
+    if (text_at(one, "library") == "sluice") return true;
+  return false;
 }
 
 std::string sweep(const Json& summary) {
   const Json& list = at(summary, "sweep");
   if (!list.is_array() || list.empty()) return "";
   std::string out =
-      fmt::format("\n{:>6} {:<14} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8}\n", "batch", "dtype",
+      fmt::format("\n{:>6} {:<20} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8}\n", "batch", "dtype",
                   "samples/s", "step ms", "data ms", "fwd ms", "bwd ms", "MiB", "loss");
   for (const Json& one : list) {
     const std::string head =
-        fmt::format("{:>6} {:<14} ", cell(one, "batch_size", "{:.0f}"), text_at(one, "dtype"));
+        fmt::format("{:>6} {:<20} ", cell(one, "batch_size", "{:.0f}"),
+                    text_at(one, "dtype") + (at(one, "compile").is_string() ? " " : "") +
+                        text_at(one, "compile"));
     if (!at(one, "samples_per_sec").is_number()) {
       out += head + text_at(one, "samples_per_sec_reason") + "\n";
       continue;
@@ -201,7 +212,8 @@ std::string training_text(const results::ResultFile& file) {
   if (is_training_file(file))
     out = block(metrics) + "\n" + further(metrics) + phases(at(metrics, "phases"));
   else
-    out = "Training Benchmark Results:\n===========================\nnothing was measured\n";
+    out = fmt::format("Training Benchmark Results:\n===========================\n{}\n",
+                      has_ours(summary) ? "nothing was measured" : "our engine was not asked for");
   out += libraries(summary);
   out += sweep(summary);
   out += amp(at(metrics, "amp"));

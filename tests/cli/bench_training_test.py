@@ -1,6 +1,7 @@
 # tests/cli/bench_training_test.py - `sluice bench training` as a user meets it, on a model of milliseconds.
 # SPDX-License-Identifier: Apache-2.0
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -116,13 +117,24 @@ class TrainingTest(unittest.TestCase):
         self.assertLess(abs(amp["loss_difference"]), 0.5)
 
     def test_refusals_write_nothing(self):
-        for words, said in (({"--gpu": "cuda:0"}, "cuda"), ({"--batch-size": 60000, "--image-size": 2048}, "fits"),
+        for words, said in (({"--gpu": "cuda:999"}, "cuda"), ({"--gpu": "cuda:999", "--libraries": "torch-eager"}, "cuda"),
+                            ({"--gpu": "cuda:999", "--compile": "off,fused,graph"}, "cuda"),
+                            ({"--compile": "off,fused"}, "one form"), ({"--batch-size": 60000, "--image-size": 2048}, "fits"),
                             ({"--input": "nowhere"}, "nowhere"), ({"--heads": 5}, "heads")):
             done = self.bench(*tiny(words), "--out", "refused")
             self.assertEqual(done.returncode, 2, (words, done.stderr))
             self.assertIn(said, done.stderr)
             self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
             self.assertFalse((self.folder / "refused").exists(), words)
+
+    def test_others_alone_say_why_they_are_not_there(self):
+        done = subprocess.run([PROGRAM, "bench", "training", *map(str, SYNTHETIC), "--libraries", "torch-eager", "--out", "alone"],
+                              capture_output=True, text=True, cwd=self.folder, timeout=300,
+                              env={**os.environ, "SLUICE_PYTHON_TORCH": "/no/python"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("our engine was not asked for", done.stdout)
+        self.assertIn("SLUICE_PYTHON_TORCH /no/python: is no program", done.stdout)
+        self.assertFalse((self.folder / "alone/metrics.json").exists())
 
     def test_a_loss_that_is_no_number_ends_with_5(self):
         done = self.bench(*tiny({"--measure-steps": 400}), "--mode", "synthetic", "--optimizer", "adamw", "--lr", 1000,

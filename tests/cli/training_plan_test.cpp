@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/training_plan.h"
 
+#include "sluice/cli/training_rows.h"
 #include "sluice/cli/training_run.h"
 #include "sluice/core/text.h"
 
@@ -66,6 +67,58 @@ TEST(TrainingPlanTest, DefaultsThatDepend) {
   EXPECT_TRUE(plan_of("--dtype bf16-weights,fp32")->engine_of(train::Regime::fp32, 2).optimizer);
 }
 
+TEST(TrainingPlanTest, TheLadder) {
+  EXPECT_THAT(plan_of("")->rungs, ElementsAre(train::Rung::graph));
+  EXPECT_EQ(plan_of("--gpu cuda:0 --compile off")->engine.rung, train::Rung::off);
+  const auto plan = plan_of("--gpu cuda:0 --compile graph,off,fused --dtype bf16,fp32");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(plan->rungs, ElementsAre(train::Rung::off, train::Rung::fused, train::Rung::graph));
+  EXPECT_EQ(plan->engine.rung, train::Rung::graph);
+  EXPECT_EQ(plan->policy.samples_per_turn, 10) << "in turns";
+  const train::EngineConfig one = plan->engine_of(train::Regime::fp32, 4, train::Rung::fused);
+  EXPECT_EQ(one.rung, train::Rung::fused);
+  EXPECT_EQ(one.regime, train::Regime::fp32);
+  EXPECT_EQ(one.device, "cuda:0");
+  EXPECT_EQ(training_case(*plan, train::Regime::fp32, 4, train::Rung::fused),
+            "training/vit5-tiny/compile=fused/dtype=fp32");
+  EXPECT_EQ(training_case(*plan, train::Regime::fp32, 4, train::Rung::graph),
+            training_case(*plan, train::Regime::fp32, 4))
+      << "the highest rung is the one beside other libraries";
+  EXPECT_NE(plan_of("--gpu cuda:0 --compile off,fused")->policy.warmup_ms, 0) << "in turns";
+}
+
+TEST(TrainingPlanTest, OthersAlone) {
+  const auto plan = plan_of("--gpu cuda:0 --libraries torch-eager,torch-max-autotune");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_FALSE(plan->has_ours());
+  EXPECT_THAT(plan->libraries, ElementsAre("torch-eager", "torch-max-autotune"));
+  EXPECT_EQ(
+      plan_of("--gpu cuda:0 --compile off,graph --libraries torch-eager")->policy.samples_per_turn,
+      100)
+      << "the ladder is ours";
+}
+
+TEST(TrainingPlanTest, RowsOfALadder) {
+  const auto plan = plan_of(
+      "--mode synthetic --gpu cuda:1 --compile off,graph --dtype bf16,bf16-weights --batch-size 2");
+  ASSERT_TRUE(plan) << plan.error().message;
+  const auto made = TrainingRowMaker{*plan, nullptr, Json(), {"sluice", "worker"}}.rows(2, "none");
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(made->refused.empty());
+  ASSERT_EQ(made->rows.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const measure::SubjectSpec& row = made->rows[i];
+    EXPECT_EQ(row.library, "sluice");
+    EXPECT_EQ(row.spec["device"], Json("cuda:1"));
+    EXPECT_EQ(row.spec["compile"], Json(i % 2 == 0 ? "off" : "graph"));
+    EXPECT_EQ(row.params.at("compile"), i % 2 == 0 ? "off" : "graph");
+    EXPECT_EQ(row.spec["dtype"], Json(i < 2 ? "bf16" : "bf16-weights"));
+    EXPECT_EQ(row.spec["optimizer"], Json(i < 2 ? "lamb" : "none"));
+  }
+  EXPECT_EQ(made->rows[0].case_name, "training/vit5-tiny/compile=off/dtype=bf16");
+  EXPECT_EQ(made->rows[1].case_name, "training/vit5-tiny/dtype=bf16");
+}
+
 TEST(TrainingPlanTest, CasesNameWhatDiffers) {
   EXPECT_EQ(training_case(*plan_of(""), train::Regime::fp32, 256), "training/vit5-tiny");
   EXPECT_EQ(training_case(*plan_of("--sweep batch-size=8,16"), train::Regime::fp32, 8),
@@ -102,7 +155,11 @@ TEST(TrainingPlanTest, Refusals) {
       {"--sweep batch-size=8,x", "'x' is no number"},
       {"--sweep batch-size=8 --batch-size 8", "give one of them"},
       {"--num-batches 3 --measure-steps 3", "give one of them"},
-      {"--libraries torch-eager", "'sluice' is missing"},
+      {"--libraries torch-eager --profile trace", "has no 'sluice'"},
+      {"--libraries torch-eager --input photos", "without a loader"},
+      {"--compile off,fused", "the CPU has one form"},
+      {"--gpu cuda:0 --compile off,off", "twice"},
+      {"--gpu cuda:0 --compile off,fast", "fast"},
       {"--libraries sluice,torch-eage", "torch-eager"},
       {"--libraries sluice,torch-tensor", "torch-tensor"},
       {"--mode synthetic --input photos", "--mode e2e"},

@@ -63,6 +63,34 @@ TEST_F(Launch, APythonWorkerRunsInItsGroup) {
   EXPECT_THAT(command("pillow", "pipeline").error().message, HasSubstr("environment 'torch'"));
 }
 
+TEST_F(Launch, AnInterpreterThatIsAlreadyThereNeedsNoEnvironment) {
+  EXPECT_EQ(python_variable("torch"), "SLUICE_PYTHON_TORCH");
+  put(places().adapters / "python" / "training_worker.py", "");
+  const std::string adapter = (places().adapters / "python" / "training_worker.py").string();
+  places().own_pythons["torch"] = "python3";  // by PATH
+  const auto worker = command("torch-max-autotune", "training", "micro-threads");
+  ASSERT_TRUE(worker) << worker.error().message;
+  EXPECT_THAT(worker->command, ElementsAre((root() / "bin" / "python3").string(), adapter,
+                                           "torch-max-autotune", "training"));
+  EXPECT_EQ(worker->lock_hash.size(), 64U);
+  EXPECT_EQ(calls(""), 0) << "no program is asked";
+
+  fs::create_directories(root() / "venv");
+  fs::create_symlink(root() / "bin" / "python3", root() / "venv" / "python");
+  places().own_pythons["torch"] = (root() / "venv" / "python").string();
+  const auto linked = command("torch-eager", "training", "micro-threads");
+  EXPECT_EQ(linked->command[0], (root() / "venv" / "python").string()) << "links stay";
+  EXPECT_NE(linked->lock_hash, worker->lock_hash);
+
+  places().own_pythons["torch"] = "/no/such/python";
+  const auto missing = command("torch-eager", "training", "micro-threads");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Errc::unsupported);
+  EXPECT_THAT(missing.error().message, HasSubstr("SLUICE_PYTHON_TORCH /no/such/python: is no"));
+  EXPECT_THAT(command("pillow", "micro").error().message, HasSubstr("'light' is not installed"))
+      << "of its own group only";
+}
+
 TEST_F(Launch, ANativeWorkerIsFoundBesideTheProgramOrUnderThePrefix) {
   EXPECT_THAT(
       command("opencv", "micro").error().message,

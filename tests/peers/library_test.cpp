@@ -22,10 +22,27 @@ TEST(Library, NamesAreUniqueAndComplete) {
     EXPECT_FALSE(library.licence.empty()) << library.name;
     EXPECT_FALSE(library.ways.empty()) << library.name;
   }
-  for (const char* name :
-       {"sluice", "albumentationsx", "albumentationsx-latest", "torchvision", "kornia", "pillow",
-        "opencv", "opencv-wheel", "dali", "pyav", "torchcodec", "torch-tensor", "torch-pil",
-        "torch-albumentationsx", "dali-cpu", "spdl", "webdataset", "torch-eager", "torch-compile"})
+  for (const char* name : {"sluice",
+                           "albumentationsx",
+                           "albumentationsx-latest",
+                           "torchvision",
+                           "kornia",
+                           "pillow",
+                           "opencv",
+                           "opencv-wheel",
+                           "dali",
+                           "pyav",
+                           "torchcodec",
+                           "torch-tensor",
+                           "torch-pil",
+                           "torch-albumentationsx",
+                           "dali-cpu",
+                           "spdl",
+                           "webdataset",
+                           "torch-eager",
+                           "torch-compile",
+                           "torch-max-autotune",
+                           "torch-max-autotune"})
     EXPECT_EQ(seen.count(name), 1U) << name;
 }
 
@@ -66,9 +83,11 @@ TEST(Library, GroupsPerModeAreThoseOfTheMatrix) {
     EXPECT_EQ(find_library(name)->way("decode")->group, "torch") << name;
   for (const char* name : {"torch-tensor", "torch-pil", "torch-albumentationsx", "webdataset"})
     EXPECT_EQ(find_library(name)->way("loader")->group, "torch") << name;
-  for (const char* name : {"torch-eager", "torch-compile"})
+  for (const char* name : {"torch-eager", "torch-compile", "torch-max-autotune"})
     EXPECT_EQ(find_library(name)->way("training")->group, "torch") << name;
   EXPECT_FALSE(find_library("dali-cpu")->needs_gpu);
+  EXPECT_FALSE(find_library("torch-compile")->needs_gpu);
+  EXPECT_TRUE(find_library("torch-max-autotune")->needs_gpu);
 }
 
 TEST(Library, AMisspeltNameIsAnErrorWithTheNearest) {

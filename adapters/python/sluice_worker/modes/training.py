@@ -235,16 +235,13 @@ def device_of(name):
 
 
 def driver_version():
-    """Of the NVIDIA driver; where it does not say, the CUDA version that it serves."""
+    """Of the NVIDIA driver; None where it does not say."""
     try:
         with open("/proc/driver/nvidia/version", encoding="ascii", errors="replace") as file:
             found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", file.readline())
     except OSError:
-        found = None
-    if found:
-        return found[0]
-    served = torch._C._cuda_getDriverVersion()
-    return f"CUDA {served // 1000}.{served % 1000 // 10}"
+        return None
+    return found[0] if found else None
 
 
 def flat_file(path, kind, shape):

@@ -33,10 +33,11 @@ Program ProgramBuilder::build() {
     BlockTensors block = kept_;
     if (!program_.options.checkpointing)
       block = add_block(fmt::format("blocks.{}", i), Arena::activations);
+    if (ends_in_readout(i)) add_readout_rows(block);
     block.x = residual(fmt::format("blocks.{}.x", i));
     blocks.push_back(block);
   }
-  last_ = residual("x");
+  last_ = ends_in_readout(layers - 1) ? read_ : residual("x");
   ops_ = &program_.forward;
   begin(blocks.front().x);
   for (int i = 0; i < layers; ++i) {
@@ -194,7 +195,7 @@ void ProgramBuilder::finish() {
   const std::string head = is_vit() || !model().tied_head ? "head.weight" : "embed.weight";
   TensorId x = last_;
   if (is_vit()) {
-    op("readout", ReadOut{read_, last_});
+    if (last_ != read_) op("readout", ReadOut{read_, last_});
     x = read_;
   }
   op("final_norm", RmsNorm{final_, final_rstd_, x, value("norm.weight")});
@@ -208,13 +209,14 @@ void ProgramBuilder::finish_backward() {
   const std::string head = is_vit() || !model().tied_head ? "head.weight" : "embed.weight";
   op("head.dw", LinearBackwardWeight{gradient(head), d_logits_, final_});
   op("head.dx", LinearBackwardInput{d_final_, d_logits_, compute(head)});
+  const BlockGradients& d = is_vit() && last_ == read_ ? d_readout_ : d_;
   const TensorId dx = is_vit() ? d_read_ : d_.x;
-  const TensorId copy = d_.x_act == d_.x ? TensorId{} : d_.x_act;
+  const TensorId copy = d.x_act == d.x ? TensorId{} : d.x_act;
   op("final_norm.clear", Clear{dx});
   op("final_norm.backward",
      RmsNormBackward{dx, gradient("norm.weight"), d_final_, is_vit() ? read_ : last_, final_rstd_,
-                     value("norm.weight"), is_vit() ? TensorId{} : copy});
-  if (is_vit()) op("readout.backward", ReadOutBackward{d_.x, d_read_, copy});
+                     value("norm.weight"), is_vit() && last_ != read_ ? TensorId{} : copy});
+  if (is_vit() && last_ != read_) op("readout.backward", ReadOutBackward{d_.x, d_read_, copy});
 }
 
 void ProgramBuilder::begin_backward() {

@@ -26,11 +26,9 @@ BlockTensors ProgramBuilder::add_block(const std::string& prefix, Arena arena) {
   }
   t.attended = add(name("attended"), {rows_, m.dim}, act_, arena);
   t.lse = add(name("lse"), per_head, Dtype::f32, arena);
-  t.middle = add(name("middle"), {rows_, m.dim}, res_, arena);
-  t.h2 = add(name("h2"), {rows_, m.dim}, act_, arena);
-  t.rstd2 = add(name("rstd2"), {rows_}, Dtype::f32, arena);
-  t.f = add(name("f"), {rows_, m.hidden()}, act_, arena);
-  t.g = add(name("g"), {rows_, m.hidden()}, act_, arena);
+  const bool last = prefix == fmt::format("blocks.{}", m.layers - 1);
+  if (last && ends_in_readout(m.layers - 1)) return t;  // add_readout_rows() has the rest
+  add_second_half(t, prefix, rows_, arena);
   if (fused()) return t;
   // The GPT has no LayerScale whose gradient would need the branches: all blocks share one.
   if (is_vit()) {
@@ -42,6 +40,32 @@ BlockTensors ProgramBuilder::add_block(const std::string& prefix, Arena arena) {
     t.m = branch_;
   }
   return t;
+}
+
+void ProgramBuilder::add_second_half(BlockTensors& t, const std::string& prefix, std::int64_t rows,
+                                     Arena arena) {
+  const ModelSpec& m = model();
+  const auto name = [&](const char* rest) { return fmt::format("{}.{}", prefix, rest); };
+  t.middle = add(name("middle"), {rows, m.dim}, res_, arena);
+  t.h2 = add(name("h2"), {rows, m.dim}, act_, arena);
+  t.rstd2 = add(name("rstd2"), {rows}, Dtype::f32, arena);
+  t.f = add(name("f"), {rows, m.hidden()}, act_, arena);
+  t.g = add(name("g"), {rows, m.hidden()}, act_, arena);
+}
+
+void ProgramBuilder::add_readout_rows(BlockTensors& t) {
+  const ModelSpec& m = model();
+  const auto scratch = [&](const char* name, std::int64_t columns, Dtype type) {
+    return add(name, {batch(), columns}, type, Arena::scratch);
+  };
+  add_second_half(t, "read", batch(), Arena::activations);
+  t.x_read = add("read.x", {batch(), m.dim}, res_, Arena::activations);
+  t.attended_read = add("read.attended", {batch(), m.dim}, act_, Arena::activations);
+  d_readout_ = d_;
+  d_readout_.x = d_read_;
+  d_readout_.x_act = act_ == res_ ? d_read_ : scratch("d_readout_act", m.dim, act_);
+  d_readout_.h = scratch("d_read.h", m.dim, act_);
+  d_readout_.f = scratch("d_read.f", m.hidden(), act_);
 }
 
 void ProgramBuilder::attention_forward(int i, const BlockTensors& t) {
@@ -63,7 +87,11 @@ void ProgramBuilder::block_forward(int i, const BlockTensors& t) {
   op(name("norm1"), RmsNorm{t.h1, t.rstd1, t.x, value(of_block(i, "norm1.weight"))});
   op(name("qkv"), Linear{t.qkv, t.h1, compute(of_block(i, "attn.qkv.weight"))});
   attention_forward(i, t);
-  if (fused()) {
+  if (ends_in_readout(i)) {
+    op(name("attention.read"), ReadOut{t.attended_read, t.attended});
+    op(name("x.read"), ReadOut{t.x_read, t.x});
+    op(name("proj"), LinearAdd{t.middle, t.attended_read, proj, t.x_read});
+  } else if (fused()) {
     op(name("proj"), LinearAdd{t.middle, t.attended, proj, t.x});
   } else {
     op(name("proj"), Linear{t.projected, t.attended, proj});
@@ -92,7 +120,7 @@ void ProgramBuilder::add_branch(std::string name, TensorId y, TensorId x, Tensor
 /// The gradient of a branch: d_x itself where nothing scales it and the types agree, or where the
 /// scales are in the weights.
 TensorId ProgramBuilder::branch_gradient(std::string name, int i, int branch, TensorId from) {
-  if (fused()) return d_.x_act;
+  if (fused()) return ends_in_readout(i) ? d_readout_.x_act : d_.x_act;
   const bool plain = !is_vit() && program_.branch_scales.empty() && act_ == res_;
   if (plain) return d_.x;
   op(std::move(name), AddBranchBackward{d_.branch, layer_scale(i, branch, true), d_.x, from,
@@ -140,21 +168,28 @@ void ProgramBuilder::block_backward(int i, const BlockTensors& t) {
   const auto name = [&](const char* rest) { return block_name(i, rest); };
   const std::string fc1 = of_block(i, "mlp.fc1.weight"), qkv = of_block(i, "attn.qkv.weight");
   const std::string norm1 = of_block(i, "norm1.weight"), norm2 = of_block(i, "norm2.weight");
-  const TensorId copy = d_.x_act == d_.x ? TensorId{} : d_.x_act;
+  const BlockGradients& d = ends_in_readout(i) ? d_readout_ : d_;
+  const auto copy_of = [](const BlockGradients& g) {
+    return g.x_act == g.x ? TensorId{} : g.x_act;
+  };
   TensorId d_branch = branch_gradient(name("mlp.add.backward"), i, 1, t.m);
-  end_of_branch_backward(i, 1, d_branch, d_.f, t.g);
-  op(name("gelu.backward"), GeluBackward{d_.f, d_.f, t.f, fused() ? scale(i, 1) : TensorId{}});
-  op(name("fc1.dw"), LinearBackwardWeight{gradient(fc1), d_.f, t.h2});
-  op(name("fc1.dx"), LinearBackwardInput{d_.h, d_.f, compute(fc1)});
+  end_of_branch_backward(i, 1, d_branch, d.f, t.g);
+  op(name("gelu.backward"), GeluBackward{d.f, d.f, t.f, fused() ? scale(i, 1) : TensorId{}});
+  op(name("fc1.dw"), LinearBackwardWeight{gradient(fc1), d.f, t.h2});
+  op(name("fc1.dx"), LinearBackwardInput{d.h, d.f, compute(fc1)});
   op(name("norm2.backward"),
-     RmsNormBackward{d_.x, gradient(norm2), d_.h, t.middle, t.rstd2, value(norm2), copy});
+     RmsNormBackward{d.x, gradient(norm2), d.h, t.middle, t.rstd2, value(norm2), copy_of(d)});
   d_branch = branch_gradient(name("attn.add.backward"), i, 0, t.projected);
-  end_of_branch_backward(i, 0, d_branch, d_.h, t.attended);
+  end_of_branch_backward(i, 0, d_branch, d.h, ends_in_readout(i) ? t.attended_read : t.attended);
+  if (ends_in_readout(i)) {  // no other token has a gradient yet
+    op(name("attention.read.backward"), ReadOutBackward{d_.h, d.h, {}});
+    op(name("x.read.backward"), ReadOutBackward{d_.x, d.x, {}});
+  }
   attention_backward(i, t);
   op(name("qkv.dw"), LinearBackwardWeight{gradient(qkv), d_.qkv, t.h1});
   op(name("qkv.dx"), LinearBackwardInput{d_.h, d_.qkv, compute(qkv)});
   op(name("norm1.backward"), RmsNormBackward{d_.x, gradient(norm1), d_.h, t.x, t.rstd1,
-                                             value(norm1), i > 0 ? copy : TensorId{}});
+                                             value(norm1), i > 0 ? copy_of(d_) : TensorId{}});
 }
 
 }  // namespace sluice::train

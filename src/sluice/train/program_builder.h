@@ -19,6 +19,7 @@ namespace sluice::train {
 struct BlockTensors {
   TensorId x, h1, rstd1, qkv, q, k, v, rstd_q, rstd_k, attended, lse, projected;
   TensorId middle, h2, rstd2, f, g, m;
+  TensorId x_read, attended_read;  // of a block that ends in the readout: those rows of x, attended
 };
 
 /// Gradients inside a block: written and used within it, so all blocks share them. x_act: x itself,
@@ -44,6 +45,11 @@ class ProgramBuilder {
   [[nodiscard]] std::int64_t batch() const { return program_.options.batch; }
   [[nodiscard]] bool is_vit() const { return model().family == Family::vit5; }
   [[nodiscard]] bool fused() const { return program_.options.fused; }
+  /// Of the last block's output only the class token is read: from its projection on, a fused
+  /// program works on those rows alone. What is left out has no effect and no gradient.
+  [[nodiscard]] bool ends_in_readout(int block) const {
+    return fused() && is_vit() && model().readout == Readout::cls && block + 1 == model().layers;
+  }
 
   TensorId add(std::string name, std::vector<std::int64_t> shape, Dtype dtype, Arena arena) {
     return program_.plan.add(std::move(name), std::move(shape), dtype, arena);
@@ -80,6 +86,8 @@ class ProgramBuilder {
 
   // program_block.cpp
   BlockTensors add_block(const std::string& prefix, Arena arena);
+  void add_second_half(BlockTensors& t, const std::string& prefix, std::int64_t rows, Arena arena);
+  void add_readout_rows(BlockTensors& t);
   /// All but the last addition: what backward needs.
   void block_forward(int i, const BlockTensors& t);
   void end_block(int i, const BlockTensors& t, TensorId next);
@@ -95,7 +103,7 @@ class ProgramBuilder {
   std::vector<Op>* ops_ = nullptr;
   std::int64_t rows_ = 0;
   Dtype act_ = Dtype::f32, res_ = Dtype::f32;
-  BlockGradients d_;
+  BlockGradients d_, d_readout_;  // the latter: of the rows that are read, where a block ends so
   BlockTensors kept_;
   TensorId patches_, embedded_, read_, d_read_, final_, final_rstd_, d_final_, d_logits_,
       d_patches_, last_, branch_;

@@ -13,6 +13,7 @@
 #include "sluice/train/cpu/team.h"
 #include "sluice/train/cpu/tokens.h"
 
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -232,12 +233,18 @@ class Executor {
   }
   void operator()(const ReadOut& op) {
     team_.split(tokens_.batch, 1, [&](Rows samples, int) {
-      read_out(at<Res>(op.y), at<Res>(op.tokens), tokens_, samples);
+      if (is_act(op.y))
+        read_out(at<Act>(op.y), at<Act>(op.tokens), tokens_, samples);
+      else
+        read_out(at<Res>(op.y), at<Res>(op.tokens), tokens_, samples);
     });
   }
   void operator()(const ReadOutBackward& op) {
     team_.split(tokens_.batch, 1, [&](Rows samples, int) {
-      read_out_backward(at<Res>(op.d_tokens), at<Res>(op.dy), tokens_, samples);
+      if (is_act(op.d_tokens))
+        read_out_backward(at<Act>(op.d_tokens), at<Act>(op.dy), tokens_, samples);
+      else
+        read_out_backward(at<Res>(op.d_tokens), at<Res>(op.dy), tokens_, samples);
     });
     copy_as_act(op.copy, op.d_tokens);
   }
@@ -269,6 +276,9 @@ class Executor {
   [[nodiscard]] Sides sides(TensorId weight) const {
     const Tensor& tensor = plan_.at(weight);
     return {tensor.shape.front(), tensor.elements() / tensor.shape.front()};
+  }
+  [[nodiscard]] bool is_act(TensorId id) const {
+    return (plan_.at(id).dtype == Dtype::bf16) == std::same_as<Act, Bf16>;
   }
   /// Null for a tensor that is absent.
   template <class T>

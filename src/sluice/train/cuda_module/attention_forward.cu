@@ -23,8 +23,8 @@ struct ForwardCall {
 /// One tile of queries: sums over the keys seen so far. Index of pairs: rows g and g + 8.
 template <int kDim>
 struct Queries {
-  unsigned q[kDim / 16][4];
-  float o[kDim / 8][4] = {};
+  unsigned q[1][kDim / 16][4];
+  float o[1][kDim / 8][4] = {};
   float most[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
 };
 
@@ -36,13 +36,13 @@ __device__ void scores(float (&s)[2 * kWide][4], const Queries<kDim>& of, unsign
   const int by_columns = RowTiles<kDim>::lane_by_columns(lane);
 #pragma unroll
   for (int j = 0; j < kWide; ++j) {
-    float d[2][4] = {};
+    float d[1][2][4] = {};
     if (first + 16 * j < end)
-      multiply_by_transposed<kDim>(
+      multiply_by_transposed<kDim, 1>(
           d, of.q, keys + static_cast<unsigned>(j * RowTiles<kDim>::kTileBytes), by_columns);
 #pragma unroll
     for (int i = 0; i < 8; ++i)
-      s[2 * j + i / 4][i % 4] = d[i / 4][i % 4];
+      s[2 * j + i / 4][i % 4] = d[0][i / 4][i % 4];
   }
   if (first + 16 * kWide <= end && (!causal || first + 16 * kWide <= query - lane / 4 + 1)) return;
 #pragma unroll
@@ -77,7 +77,7 @@ __device__ void soften(float (&s)[2 * kWide][4], Queries<kDim>& of) {
     of.sum[half] = of.sum[half] * factor + sum;
 #pragma unroll
     for (int n = 0; n < kDim / 8; ++n)
-      of.o[n][2 * half] *= factor, of.o[n][2 * half + 1] *= factor;
+      of.o[0][n][2 * half] *= factor, of.o[0][n][2 * half + 1] *= factor;
   }
 }
 
@@ -94,9 +94,9 @@ __device__ void add_keys(Queries<kDim>& of, unsigned keys, unsigned values, int 
 #pragma unroll
     for (int j = 0; j < kWide; ++j)
       if (from + r + 16 * j < end) {
-        const unsigned p[4] = {pack(s[2 * j][0], s[2 * j][1]), pack(s[2 * j][2], s[2 * j][3]),
-                               pack(s[2 * j + 1][0], s[2 * j + 1][1]),
-                               pack(s[2 * j + 1][2], s[2 * j + 1][3])};
+        const unsigned p[1][4] = {{pack(s[2 * j][0], s[2 * j][1]), pack(s[2 * j][2], s[2 * j][3]),
+                                   pack(s[2 * j + 1][0], s[2 * j + 1][1]),
+                                   pack(s[2 * j + 1][2], s[2 * j + 1][3])}};
         multiply_by<kDim>(
             of.o, p, values + at + static_cast<unsigned>(j * RowTiles<kDim>::kTileBytes), by_rows);
       }
@@ -113,7 +113,7 @@ __device__ void write(const ForwardCall& call, const Head<kDim, kSpan>& head, Qu
     unsigned w[kDim / 8];
 #pragma unroll
     for (int n = 0; n < kDim / 8; ++n)
-      w[n] = pack(of.o[n][2 * half] * factor, of.o[n][2 * half + 1] * factor);
+      w[n] = pack(of.o[0][n][2 * half] * factor, of.o[0][n][2 * half + 1] * factor);
     exchange_words<kDim>(w, head.t);
     if (!head.there(token)) continue;
     store_words<kDim>(call.y + head.output + token * head.output_row, w, head.t);
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, kDim <= 64 ? 2 : 1)
     const int query = tile * 16 + lane / 4;
     const int end = call.heads.causal ? min(tokens, tile * 16 + 16) : tokens;
     Queries<kDim> of;
-    head.prepared_operand(of.q, 0, tile * 16);
+    head.prepared_operand(of.q[0], 0, tile * 16);
     for (int from = 0; from < block_end; from += call.rows) {
       if (!whole) {
         __syncthreads();

@@ -12,10 +12,6 @@ namespace {
 
 constexpr int kTwoBlocks = 113 * 1024;  // bytes of shared memory of each of two blocks
 
-__device__ unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
-
 /// A whole head in shared memory: q, k (prepared), v and dy.
 template <int kDim>
 struct WholeHead {
@@ -40,22 +36,30 @@ struct WholeHead {
 template <int kDim, int kSpan>
 __device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& head,
                           const WholeHead<kDim>& to, int rows) {
-  for (int r = static_cast<int>(threadIdx.x) / 4; r < rows; r += static_cast<int>(blockDim.x) / 4) {
-    unsigned q[kDim / 8], k[kDim / 8], v[kDim / 8], dy[kDim / 8];
+  head.copy(to.q, head.first, head.row, 0, rows);
+  head.copy(to.k, head.first + head.part, head.row, 0, rows);
+  head.copy(to.dy, call.dy + head.output, head.output_row, 0, rows);
+  head.copy(to.v, head.first + 2 * head.part, head.row, 0, rows);
+  unsigned y[kDim / 8];
+  const auto load_y = [&](int r) {
+    load_words<kDim>(y, call.y + head.output + r * head.output_row, head.t, head.there(r));
+  };
+  load_y(head.quad());
+  wait_for_copies();
+  for (int r = head.quad(); r < rows; r += head.quads()) {
+    unsigned q[kDim / 8], k[kDim / 8], dy[kDim / 8];
     QuadRow<kDim> cosine, sine;
-    float lse, delta;
-    head.load(q, 0, r);
-    head.load(k, 1, r);
-    head.load(v, 2, r);
     head.load_tables(cosine, sine, r);
-    load_gradient(dy, lse, delta, call, head, r);
-    share_words<kDim>(to.v, r, v, head.t);
-    share_words<kDim>(to.dy, r, dy, head.t);
+    shared_words<kDim>(dy, to.dy, r, head.t);
+    const float delta = dot_words<kDim>(dy, y);
+    load_y(r + head.quads());
+    if (head.t == 0) to.lse[r] = lse_of(call, head, r), to.delta[r] = delta;
+    shared_words<kDim>(q, to.q, r, head.t);
+    shared_words<kDim>(k, to.k, r, head.t);
     head.prepare(q, 0, cosine, sine, head.there(r));
     share_words<kDim>(to.q, r, q, head.t);
     head.prepare(k, 1, cosine, sine, head.there(r));
     share_words<kDim>(to.k, r, k, head.t);
-    if (head.t == 0) to.lse[r] = lse, to.delta[r] = delta;
   }
 }
 
@@ -172,15 +176,19 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
     const int to_all = !kKeys && call.heads.causal ? end : tokens;
     for (int from = from_all; from < to_all; from += call.rows) {
       __syncthreads();
-      head.share(first, second, kKeys ? 0 : 1, from, call.rows, [&](auto& w, int token, int r) {
-        if constexpr (kKeys) {
-          float row_lse, row_delta;
-          load_gradient(w, row_lse, row_delta, call, head, token);
-          if (head.t == 0) lse[r] = row_lse, delta[r] = row_delta;
-        } else {
-          head.load(w, 2, token);
-        }
-      });
+      head.copy(first, head.first + (kKeys ? 0 : head.part), head.row, from, call.rows);
+      if constexpr (kKeys)
+        head.copy(second, call.dy + head.output, head.output_row, from, call.rows);
+      else
+        head.copy(second, head.first + 2 * head.part, head.row, from, call.rows);
+      wait_for_copies();
+      head.prepare_rows(first, kKeys ? 0 : 1, from, call.rows);
+      for (int r = head.quad(); kKeys && r < call.rows; r += head.quads()) {
+        unsigned w[kDim / 8];
+        float row_lse, row_delta;
+        load_gradient(w, row_lse, row_delta, call, head, from + r);
+        if (head.t == 0) lse[r] = row_lse, delta[r] = row_delta;
+      }
       __syncthreads();
       const unsigned first0 = shared_address(first), second0 = shared_address(second);
       for (int r = 0; r < call.rows && from + r < tokens; r += 16) {

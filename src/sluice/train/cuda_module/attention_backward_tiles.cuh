@@ -123,24 +123,33 @@ __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>&
   }
 }
 
-/// Σ dy·y of a row and its lse in units of log 2; lse infinite where the row is not there. dy stays
-/// in w.
+/// Σ a·b of a row.
+template <int kDim>
+__device__ inline float dot_words(const unsigned (&a)[kDim / 8], const unsigned (&b)[kDim / 8]) {
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kDim / 8; ++i) {
+    const float2 x = unpack(a[i]), y = unpack(b[i]);
+    sum += x.x * y.x + x.y * y.y;
+  }
+  return quad_sum(sum);
+}
+/// lse of a query in units of log 2; infinite where it is not there.
+template <int kDim, int kSpan>
+__device__ inline float lse_of(const BackwardCall& call, const Head<kDim, kSpan>& head, int token) {
+  return head.there(token) ? call.lse[head.lse + token] * kLog2e : INFINITY;
+}
+/// dy of a query in w, its lse, and delta = Σ dy·y.
 template <int kDim, int kSpan>
 __device__ inline void load_gradient(unsigned (&w)[kDim / 8], float& lse, float& delta,
                                      const BackwardCall& call, const Head<kDim, kSpan>& head,
                                      int token) {
-  unsigned v[kDim / 8];
+  unsigned y[kDim / 8];
   const std::int64_t at = head.output + token * head.output_row;
   load_words<kDim>(w, call.dy + at, head.t, head.there(token));
-  load_words<kDim>(v, call.y + at, head.t, head.there(token));
-  lse = head.there(token) ? call.lse[head.lse + token] * kLog2e : INFINITY;
-  delta = 0;
-#pragma unroll
-  for (int i = 0; i < kDim / 8; ++i) {
-    const float2 a = unpack(w[i]), b = unpack(v[i]);
-    delta += a.x * b.x + a.y * b.y;
-  }
-  delta = quad_sum(delta);
+  load_words<kDim>(y, call.y + at, head.t, head.there(token));
+  lse = lse_of(call, head, token);
+  delta = dot_words<kDim>(w, y);
 }
 
 /// Adds what finish() wrote, in its order.

@@ -108,23 +108,35 @@ struct Head {
       for (unsigned& word : w)
         word = 0;
   }
-  /// Tokens `from` and on as rows 0 to rows - 1 of two tiles: q or k prepared, and v or others as
-  /// they are. Whole warps, eight rows each.
-  template <class LoadSecond>
-  __device__ void share(unsigned char* prepared, unsigned char* second, int which, int from,
-                        int rows, LoadSecond load_second) const {
-    for (int r = static_cast<int>(threadIdx.x) / 4; r < rows;
-         r += static_cast<int>(blockDim.x) / 4) {
-      const int token = from + r;
-      unsigned w[kDim / 8], other[kDim / 8];
-      QuadRow<kDim> cosine, sine;
-      load(w, which, token);
-      load_second(other, token, r);
-      load_tables(cosine, sine, token);
-      prepare(w, which, cosine, sine, there(token));
-      share_words<kDim>(prepared, r, w, t);
-      share_words<kDim>(second, r, other, t);
+  /// Starts to copy tokens `from` and on, as they are, to rows 0 to rows - 1 of tiles; zeros where
+  /// there is no token. Rows of a thread: those of its quad, every blockDim / 4.
+  __device__ void copy(unsigned char* tiles, const __nv_bfloat16* token0, std::int64_t stride,
+                       int from, int rows) const {
+    for (int r = quad(); r < rows; r += quads()) {
+      const bool is_there = there(from + r);
+      const __nv_bfloat16* const at = token0 + (is_there ? (from + r) * stride : 0);
+#pragma unroll
+      for (int m = 0; m < kDim / 32; ++m)
+        copy_later(shared_address(tiles + RowTiles<kDim>::offset(r, 4 * m + t)),
+                   at + 32 * m + 8 * t, is_there);
     }
+  }
+  /// Then, after wait_for_copies(), by the same threads: q (which 0) or k (1) normed and turned.
+  __device__ void prepare_rows(unsigned char* tiles, int which, int from, int rows) const {
+    for (int r = quad(); r < rows; r += quads()) {
+      unsigned w[kDim / 8];
+      QuadRow<kDim> cosine, sine;
+      load_tables(cosine, sine, from + r);
+      shared_words<kDim>(w, tiles, r, t);
+      prepare(w, which, cosine, sine, there(from + r));
+      share_words<kDim>(tiles, r, w, t);
+    }
+  }
+  __device__ static int quad() {
+    return static_cast<int>(threadIdx.x) / 4;
+  }
+  __device__ static int quads() {
+    return static_cast<int>(blockDim.x) / 4;
   }
   /// Tokens from `from`, sixteen, of q or k, prepared, as an operand.
   __device__ void prepared_operand(unsigned (&a)[kDim / 16][4], int which, int from) const {

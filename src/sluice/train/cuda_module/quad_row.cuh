@@ -34,8 +34,7 @@ __device__ inline void load_words(unsigned (&w)[kDim / 8], const __nv_bfloat16* 
                                   bool there) {
 #pragma unroll
   for (int m = 0; m < kDim / 32; ++m) {
-    const uint4 piece =
-        there ? *reinterpret_cast<const uint4*>(row + 32 * m + 8 * t) : make_uint4(0, 0, 0, 0);
+    const uint4 piece = there ? load_once(row + 32 * m + 8 * t) : make_uint4(0, 0, 0, 0);
     w[4 * m] = piece.x, w[4 * m + 1] = piece.y, w[4 * m + 2] = piece.z, w[4 * m + 3] = piece.w;
   }
 }
@@ -46,7 +45,17 @@ __device__ inline void store_words(__nv_bfloat16* row, const unsigned (&w)[kDim 
     *reinterpret_cast<uint4*>(row + 32 * m + 8 * t) =
         make_uint4(w[4 * m], w[4 * m + 1], w[4 * m + 2], w[4 * m + 3]);
 }
-/// Into row `row` of tiles in shared memory.
+/// From and into row `row` of tiles in shared memory.
+template <int kDim>
+__device__ inline void shared_words(unsigned (&w)[kDim / 8], const unsigned char* tiles, int row,
+                                    int t) {
+#pragma unroll
+  for (int m = 0; m < kDim / 32; ++m) {
+    const uint4 piece =
+        *reinterpret_cast<const uint4*>(tiles + RowTiles<kDim>::offset(row, 4 * m + t));
+    w[4 * m] = piece.x, w[4 * m + 1] = piece.y, w[4 * m + 2] = piece.z, w[4 * m + 3] = piece.w;
+  }
+}
 template <int kDim>
 __device__ inline void share_words(unsigned char* tiles, int row, const unsigned (&w)[kDim / 8],
                                    int t) {

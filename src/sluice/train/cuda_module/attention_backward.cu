@@ -44,22 +44,24 @@ __device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& hea
   const auto load_y = [&](int r) {
     load_words<kDim>(y, call.y + head.output + r * head.output_row, head.t, head.there(r));
   };
+  TurnRow<kDim> turns, next;
   load_y(head.quad());
+  head.load_turns_of(turns, head.quad());
   wait_for_copies();
   for (int r = head.quad(); r < rows; r += head.quads()) {
     unsigned q[kDim / 8], k[kDim / 8], dy[kDim / 8];
-    QuadRow<kDim> cosine, sine;
-    head.load_tables(cosine, sine, r);
+    head.load_turns_of(next, r + head.quads());
     shared_words<kDim>(dy, to.dy, r, head.t);
     const float delta = dot_words<kDim>(dy, y);
     load_y(r + head.quads());
     if (head.t == 0) to.lse[r] = lse_of(call, head, r), to.delta[r] = delta;
     shared_words<kDim>(q, to.q, r, head.t);
     shared_words<kDim>(k, to.k, r, head.t);
-    head.prepare(q, 0, cosine, sine, head.there(r));
+    head.prepare(q, 0, turns, head.there(r));
     share_words<kDim>(to.q, r, q, head.t);
-    head.prepare(k, 1, cosine, sine, head.there(r));
+    head.prepare(k, 1, turns, head.there(r));
     share_words<kDim>(to.k, r, k, head.t);
+    turns = next;
   }
 }
 
@@ -160,7 +162,7 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
   } else {
     const int owned = begin + warp * 16;
     Owner<kDim, kKeys, 1> of;
-    head.prepared_operand(of.first[0], kKeys ? 1 : 0, owned);
+    head.template prepared_operands<1>(of.first, kKeys ? 1 : 0, owned);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int token = owned + 8 * half + lane / 4;
@@ -223,7 +225,7 @@ cudaError_t launch_backward(const QkvAttentionBackwardCall& call, const Launch& 
   const int tokens = static_cast<int>(call.heads.tokens), tiles = (tokens + 15) / 16;
   // Two tiles of head_dim 128 would not fit into the registers.
   const bool whole = kDim <= 64 && WholeHead<kDim>::bytes(tiles) <= kTwoBlocks;
-  BackwardCall of{.heads = fused_heads(call),
+  BackwardCall of{.heads = fused_heads(call, static_cast<const unsigned*>(on.workspace)),
                   .d_qkv = static_cast<__nv_bfloat16*>(call.d_qkv.data),
                   .dy = static_cast<const __nv_bfloat16*>(call.dy.data),
                   .y = static_cast<const __nv_bfloat16*>(call.y.data),
@@ -233,10 +235,13 @@ cudaError_t launch_backward(const QkvAttentionBackwardCall& call, const Launch& 
   const std::int64_t blocks = whole ? 1 : (tiles + kLongWarps - 1) / kLongWarps;
   const std::int64_t pairs = call.heads.batch * call.heads.heads;
   const std::int64_t pair_bytes = blocks * kDim * 2 * 4;
+  if (pairs == 0 || tokens == 0) return cudaSuccess;
+  if (const cudaError_t error = launch_turns(call, on); error != cudaSuccess) return error;
+  const std::size_t turns = turns_bytes(call.heads);
   const std::int64_t most =
-      std::min(pairs, static_cast<std::int64_t>(on.workspace_bytes) / pair_bytes);
-  if (most == 0) return pairs == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
-  of.partial_q = static_cast<float*>(on.workspace);
+      std::min(pairs, static_cast<std::int64_t>(on.workspace_bytes - turns) / pair_bytes);
+  if (most == 0) return cudaErrorMemoryAllocation;
+  of.partial_q = static_cast<float*>(on.workspace) + turns / 4;
   of.partial_k = of.partial_q + most * blocks * kDim;
   for (std::int64_t pair = 0; pair < pairs; pair += most) {
     const std::int64_t count = std::min(most, pairs - pair);

@@ -86,34 +86,42 @@ __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>&
   __nv_bfloat16* const out = call.d_qkv + (head.first - call.heads.qkv);
   // Queries carried scale · log2(e): Σ ds·q is too large by log2(e); Σ ds·k still wants the scale.
   const float factor = kKeys ? kLn2 : call.heads.scale;
+  const int token = from + lane / 4;  // and every eighth after it
+  unsigned raw[2 * kM][kDim / 8];
+  TurnRow<kDim> turns, next;
+#pragma unroll
+  for (int i = 0; i < 2 * kM; ++i)
+    head.load(raw[i], kWhich, token + 8 * i);
+  head.load_turns_of(turns, token);
+  if constexpr (kKeys)
+#pragma unroll
+    for (int i = 0; i < 2 * kM; ++i) {
+      unsigned w[kDim / 8];
+      QuadRow<kDim> d;
+      row_of_sum<kDim>(d, of.d_second[i / 2], i % 2, head.branch, head.t);
+      narrow(w, d);
+      if (head.there(token + 8 * i))
+        store_words<kDim>(out + (token + 8 * i) * head.row + 2 * head.part, w, head.t);
+    }
   QuadRow<kDim> sums = {};
 #pragma unroll
-  for (int m = 0; m < kM; ++m)
+  for (int i = 0; i < 2 * kM; ++i) {
+    const bool there = head.there(token + 8 * i);
+    if (i + 1 < 2 * kM) head.load_turns_of(next, token + 8 * (i + 1));
+    unsigned w[kDim / 8];
+    QuadRow<kDim> x, d;
+    widen(x, raw[i]);
+    row_of_sum<kDim>(d, of.d_first[i / 2], i % 2, factor, head.t);
+    if (!there)
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int token = from + 16 * m + 8 * half + lane / 4;
-      const bool there = head.there(token);
-      unsigned w[kDim / 8];
-      QuadRow<kDim> x, d, cosine, sine;
-      if constexpr (kKeys) {
-        row_of_sum<kDim>(d, of.d_second[m], half, head.branch, head.t);
-        narrow(w, d);
-        if (there) store_words<kDim>(out + token * head.row + 2 * head.part, w, head.t);
-      }
-      head.load(w, kWhich, token);
-      head.load_tables(cosine, sine, token);
-      widen(x, w);
-      row_of_sum<kDim>(d, of.d_first[m], half, factor, head.t);
-      if (!there)
-#pragma unroll
-        for (int i = 0; i < QuadRow<kDim>::kCount; ++i)
-          d.x[i] = 0, x.x[i] = 1;
-      norm_and_turn_backward<kDim, kSpan>(d, sums, x,
-                                          kKeys ? call.heads.gamma_k : call.heads.gamma_q, cosine,
-                                          sine, call.heads.epsilon, head.t);
-      narrow(w, d);
-      if (there) store_words<kDim>(out + token * head.row + kWhich * head.part, w, head.t);
-    }
+      for (int c = 0; c < QuadRow<kDim>::kCount; ++c)
+        d.x[c] = 0, x.x[c] = 1;
+    norm_and_turn_backward<kDim, kSpan>(d, sums, x, kKeys ? call.heads.gamma_k : call.heads.gamma_q,
+                                        turns, call.heads.epsilon, head.t);
+    narrow(w, d);
+    if (there) store_words<kDim>(out + (token + 8 * i) * head.row + kWhich * head.part, w, head.t);
+    turns = next;
+  }
 #pragma unroll
   for (int i = 0; i < QuadRow<kDim>::kCount; ++i) {
     float sum = sums.x[i];

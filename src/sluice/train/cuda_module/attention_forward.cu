@@ -177,9 +177,7 @@ __global__ void __launch_bounds__(kWarps * 32, kDim <= 64 && kWhole ? 3 : 2)
                       .end = call.heads.causal ? min(tokens, first + 16 * kM) : tokens,
                       .causal = call.heads.causal};
     Queries<kDim, kM> of;
-#pragma unroll
-    for (int m = 0; m < kM; ++m)
-      head.prepared_operand(of.q[m], 0, first + 16 * m);
+    head.template prepared_operands<kM>(of.q, 0, first);
     if constexpr (kWhole) {
       add_keys<kDim, kM>(of, keys, values, 0, call.rows, sight, lane);
     } else {
@@ -215,7 +213,8 @@ cudaError_t launch_forward(const QkvAttentionCall& call, const Launch& on) {
   const int rows = static_cast<int>((call.heads.tokens + 15) / 16 * 16);
   const std::int64_t pairs = call.heads.batch * call.heads.heads;
   if (pairs == 0 || rows == 0) return cudaSuccess;
-  ForwardCall of{.heads = fused_heads(call),
+  if (const cudaError_t error = launch_turns(call, on); error != cudaSuccess) return error;
+  ForwardCall of{.heads = fused_heads(call, static_cast<const unsigned*>(on.workspace)),
                  .y = static_cast<__nv_bfloat16*>(call.y.data),
                  .lse = call.lse,
                  .rows = rows};

@@ -15,20 +15,19 @@ inline constexpr float kLog2e = 1.44269504088896340736F, kLn2 = 0.69314718055994
 /// What forward and backward read of the records.
 struct FusedHeads {
   const __nv_bfloat16* qkv = nullptr;
-  const float *gamma_q = nullptr, *gamma_k = nullptr, *cosine = nullptr, *sine = nullptr,
-              *branch_scale = nullptr;
+  const float *gamma_q = nullptr, *gamma_k = nullptr, *branch_scale = nullptr;
+  const unsigned* turns = nullptr;  // [tokens, head_dim], see TurnRow
   int tokens = 0, heads = 0, first_pair = 0;
   float epsilon = 0, scale = 0;
   bool causal = false;
 };
 template <class Call>
-FusedHeads fused_heads(const Call& call) {
+FusedHeads fused_heads(const Call& call, const unsigned* turns) {
   return {.qkv = static_cast<const __nv_bfloat16*>(call.qkv.data),
           .gamma_q = call.gamma_q,
           .gamma_k = call.gamma_k,
-          .cosine = call.cosine,
-          .sine = call.sine,
           .branch_scale = call.branch_scale,
+          .turns = turns,
           .tokens = static_cast<int>(call.heads.tokens),
           .heads = static_cast<int>(call.heads.heads),
           .first_pair = 0,
@@ -49,8 +48,26 @@ bool has_fused_form(const Call& call) {
          (s.head_dim == 32 || s.head_dim == 64 || s.head_dim == 128) &&
          (s.rope_span == s.head_dim || 2 * s.rope_span == s.head_dim) &&
          s.tokens <= (std::int64_t{1} << 24) && in_pieces(call.qkv.data) &&
-         in_pieces(call.gamma_q) && in_pieces(call.gamma_k) && in_pieces(call.cosine) &&
-         in_pieces(call.sine);
+         in_pieces(call.gamma_q) && in_pieces(call.gamma_k);
+}
+/// Tables of turns at the start of the workspace.
+static __global__ void write_turns(unsigned* to, const float* cosine, const float* sine,
+                                   std::int64_t count) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const __half2 both = __floats2half2_rn(cosine[i], sine[i]);
+  to[i] = *reinterpret_cast<const unsigned*>(&both);
+}
+inline std::size_t turns_bytes(const Heads& s) {
+  return (static_cast<std::size_t>(s.tokens * s.head_dim) * 4 + 255) / 256 * 256;
+}
+template <class Call>
+cudaError_t launch_turns(const Call& call, const Launch& on) {
+  const std::int64_t count = call.heads.tokens * call.heads.head_dim;
+  if (turns_bytes(call.heads) > on.workspace_bytes) return cudaErrorMemoryAllocation;
+  write_turns<<<static_cast<unsigned>((count + 255) / 256), 256, 0, on.stream>>>(
+      static_cast<unsigned*>(on.workspace), call.cosine, call.sine, count);
+  return cudaPeekAtLastError();
 }
 /// body.operator()<head_dim, rope_span>() of a call with a fused form.
 template <class Body>
@@ -90,17 +107,16 @@ struct Head {
   __device__ void load(unsigned (&w)[kDim / 8], int which, int token) const {
     load_words<kDim>(w, first + token * row + which * part, t, there(token));
   }
-  __device__ void load_tables(QuadRow<kDim>& cosine, QuadRow<kDim>& sine, int token) const {
+  __device__ void load_turns_of(TurnRow<kDim>& turns, int token) const {
     const int known = min(token, all.tokens - 1);
-    load_floats(cosine, all.cosine + static_cast<std::int64_t>(known) * kDim, t);
-    load_floats(sine, all.sine + static_cast<std::int64_t>(known) * kDim, t);
+    load_turns(turns, all.turns + static_cast<std::int64_t>(known) * kDim, t);
   }
   /// Words of a query (which 0) or key (1) become normed and turned; rows not there stay zero.
-  __device__ void prepare(unsigned (&w)[kDim / 8], int which, const QuadRow<kDim>& cosine,
-                          const QuadRow<kDim>& sine, bool is_there) const {
+  __device__ void prepare(unsigned (&w)[kDim / 8], int which, const TurnRow<kDim>& turns,
+                          bool is_there) const {
     QuadRow<kDim> x;
     widen(x, w);
-    norm_and_turn<kDim, kSpan>(x, which == 0 ? all.gamma_q : all.gamma_k, cosine, sine, all.epsilon,
+    norm_and_turn<kDim, kSpan>(x, which == 0 ? all.gamma_q : all.gamma_k, turns, all.epsilon,
                                which == 0 ? all.scale * kLog2e : 1.0F, t);
     narrow(w, x);
     if (!is_there)
@@ -123,13 +139,15 @@ struct Head {
   }
   /// Then, after wait_for_copies(), by the same threads: q (which 0) or k (1) normed and turned.
   __device__ void prepare_rows(unsigned char* tiles, int which, int from, int rows) const {
+    TurnRow<kDim> turns, next;
+    load_turns_of(turns, from + quad());
     for (int r = quad(); r < rows; r += quads()) {
+      load_turns_of(next, from + r + quads());
       unsigned w[kDim / 8];
-      QuadRow<kDim> cosine, sine;
-      load_tables(cosine, sine, from + r);
       shared_words<kDim>(w, tiles, r, t);
-      prepare(w, which, cosine, sine, there(from + r));
+      prepare(w, which, turns, there(from + r));
       share_words<kDim>(tiles, r, w, t);
+      turns = next;
     }
   }
   __device__ static int quad() {
@@ -138,17 +156,21 @@ struct Head {
   __device__ static int quads() {
     return static_cast<int>(blockDim.x) / 4;
   }
-  /// Tokens from `from`, sixteen, of q or k, prepared, as an operand.
-  __device__ void prepared_operand(unsigned (&a)[kDim / 16][4], int which, int from) const {
+  /// Tokens from `from`, kM tiles of sixteen, of q or k, prepared, as operands.
+  template <int kM>
+  __device__ void prepared_operands(unsigned (&a)[kM][kDim / 16][4], int which, int from) const {
+    const int token = from + static_cast<int>(threadIdx.x) % 32 / 4;
+    unsigned w[2 * kM][kDim / 8];
+    TurnRow<kDim> turns[2 * kM];
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int token = from + 8 * half + static_cast<int>(threadIdx.x) % 32 / 4;
-      unsigned w[kDim / 8];
-      QuadRow<kDim> cosine, sine;
-      load(w, which, token);
-      load_tables(cosine, sine, token);
-      prepare(w, which, cosine, sine, there(token));
-      operand_row<kDim>(a, w, half, t);
+    for (int i = 0; i < 2 * kM; ++i) {
+      load(w[i], which, token + 8 * i);
+      load_turns_of(turns[i], token + 8 * i);
+    }
+#pragma unroll
+    for (int i = 0; i < 2 * kM; ++i) {
+      prepare(w[i], which, turns[i], there(token + 8 * i));
+      operand_row<kDim>(a[i / 2], w[i], i % 2, t);
     }
   }
 };

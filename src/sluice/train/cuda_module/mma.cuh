@@ -59,13 +59,13 @@ __device__ inline void copy_later(unsigned to, const void* from, bool there) {
 __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
-/// 16 bytes that no one reads again soon: tables keep their place in the first-level cache.
+/// 16 bytes that no one writes in this kernel, nor reads again soon: tables keep their place in the
+/// first-level cache.
 __device__ inline uint4 load_once(const void* from) {
   uint4 v;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from)
-               : "memory");
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+      : "l"(from));
   return v;
 }
 __device__ inline unsigned shared_address(const void* pointer) {

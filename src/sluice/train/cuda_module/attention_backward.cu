@@ -12,37 +12,41 @@ namespace {
 
 constexpr int kTwoBlocks = 113 * 1024;  // bytes of shared memory of each of two blocks
 
-/// A whole head in shared memory: q, k (prepared), v and dy.
+/// A whole head in shared memory: q, k (prepared), v and dy; lse and delta of the queries; d_gamma
+/// [items, kDim] of finish(); the item of work that is next.
 template <int kDim>
 struct WholeHead {
-  unsigned char *q, *k, *v, *dy;
-  float *lse, *delta;
-  float *d_gamma_q, *d_gamma_k;  // [items, kDim] of finish()
-  int* next;                     // item of work not yet taken
+  unsigned char* memory;
+  int tiles;
   /// As many pairs of tiles as there are, then the last tile: what is worked on at once.
-  static constexpr int items(int tiles) { return (tiles + 1) / 2; }
+  __host__ __device__ static constexpr int items(int tiles) { return (tiles + 1) / 2; }
   static constexpr int bytes(int tiles) {
     return tiles * 16 * (4 * RowTiles<kDim>::kRowBytes + 8) + 2 * items(tiles) * kDim * 4 + 16;
   }
-  __device__ WholeHead(unsigned char* memory, int tiles) {
-    const int array = tiles * RowTiles<kDim>::kTileBytes;
-    q = memory, k = q + array, v = k + array, dy = v + array;
-    lse = reinterpret_cast<float*>(dy + array), delta = lse + tiles * 16;
-    d_gamma_q = delta + tiles * 16, d_gamma_k = d_gamma_q + items(tiles) * kDim;
-    next = reinterpret_cast<int*>(d_gamma_k + items(tiles) * kDim);
+  __device__ unsigned char* rows(int which) const {
+    return memory + which * tiles * RowTiles<kDim>::kTileBytes;
   }
+  __device__ unsigned char* q() const { return rows(0); }
+  __device__ unsigned char* k() const { return rows(1); }
+  __device__ unsigned char* v() const { return rows(2); }
+  __device__ unsigned char* dy() const { return rows(3); }
+  __device__ float* lse() const { return reinterpret_cast<float*>(rows(4)); }
+  __device__ float* delta() const { return lse() + tiles * 16; }
+  __device__ float* d_gamma_q() const { return delta() + tiles * 16; }
+  __device__ float* d_gamma_k() const { return d_gamma_q() + items(tiles) * kDim; }
+  __device__ int* next() const { return reinterpret_cast<int*>(d_gamma_k() + items(tiles) * kDim); }
 };
 
 template <int kDim, int kSpan>
 __device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& head,
                           const WholeHead<kDim>& to, int rows) {
-  head.copy(to.q, head.first, head.row, 0, rows);
-  head.copy(to.k, head.first + head.part, head.row, 0, rows);
-  head.copy(to.dy, call.dy + head.output, head.output_row, 0, rows);
-  head.copy(to.v, head.first + 2 * head.part, head.row, 0, rows);
+  head.copy(to.q(), head.first(0), head.row(), 0, rows);
+  head.copy(to.k(), head.first(1), head.row(), 0, rows);
+  head.copy(to.dy(), call.dy + head.output(), head.output_row(), 0, rows);
+  head.copy(to.v(), head.first(2), head.row(), 0, rows);
   unsigned y[kDim / 8];
   const auto load_y = [&](int r) {
-    load_words<kDim>(y, call.y + head.output + r * head.output_row, head.t, head.there(r));
+    load_words<kDim>(y, call.y + head.output() + r * head.output_row(), head.t, head.there(r));
   };
   TurnRow<kDim> turns, next;
   load_y(head.quad());
@@ -51,28 +55,30 @@ __device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& hea
   for (int r = head.quad(); r < rows; r += head.quads()) {
     unsigned q[kDim / 8], k[kDim / 8], dy[kDim / 8];
     head.load_turns_of(next, r + head.quads());
-    shared_words<kDim>(dy, to.dy, r, head.t);
+    shared_words<kDim>(dy, to.dy(), r, head.t);
     const float delta = dot_words<kDim>(dy, y);
     load_y(r + head.quads());
-    if (head.t == 0) to.lse[r] = lse_of(call, head, r), to.delta[r] = delta;
-    shared_words<kDim>(q, to.q, r, head.t);
-    shared_words<kDim>(k, to.k, r, head.t);
+    if (head.t == 0) to.lse()[r] = lse_of(call, head, r), to.delta()[r] = delta;
+    shared_words<kDim>(q, to.q(), r, head.t);
+    shared_words<kDim>(k, to.k(), r, head.t);
     head.prepare(q, 0, turns, head.there(r));
-    share_words<kDim>(to.q, r, q, head.t);
+    share_words<kDim>(to.q(), r, q, head.t);
     head.prepare(k, 1, turns, head.there(r));
-    share_words<kDim>(to.k, r, k, head.t);
+    share_words<kDim>(to.k(), r, k, head.t);
     turns = next;
   }
 }
 
-/// kM tiles from `tile` of keys or queries against the whole head.
+/// kM tiles from `tile` of keys or queries against the whole head. No inlining: four of these in
+/// one body share so many addresses that the loop would spill.
 template <int kDim, int kSpan, bool kKeys, int kM>
-__device__ void work_on(const BackwardCall& call, const Head<kDim, kSpan>& head,
-                        const WholeHead<kDim>& in, float* d_gamma, int tile, int tiles, int lane) {
+__device__ __noinline__ void work_on(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                     const WholeHead<kDim>& in, float* d_gamma, int tile, int tiles,
+                                     int lane) {
   constexpr unsigned kTile = RowTiles<kDim>::kTileBytes;
   const int by_rows = RowTiles<kDim>::lane_by_rows(lane);
-  const unsigned k = shared_address(in.k), v = shared_address(in.v), q = shared_address(in.q),
-                 dy = shared_address(in.dy);
+  const unsigned k = shared_address(in.k()), v = shared_address(in.v()), q = shared_address(in.q()),
+                 dy = shared_address(in.dy());
   Owner<kDim, kKeys, kM> of;
 #pragma unroll
   for (int m = 0; m < kM; ++m) {
@@ -81,8 +87,8 @@ __device__ void work_on(const BackwardCall& call, const Head<kDim, kSpan>& head,
     load_operand<kDim>(of.second[m], (kKeys ? v : dy) + own, by_rows);
 #pragma unroll
     for (int half = 0; half < 2 && !kKeys; ++half) {
-      of.lse[m][half] = in.lse[16 * (tile + m) + 8 * half + lane / 4];
-      of.delta[m][half] = in.delta[16 * (tile + m) + 8 * half + lane / 4];
+      of.lse[m][half] = in.lse()[16 * (tile + m) + 8 * half + lane / 4];
+      of.delta[m][half] = in.delta()[16 * (tile + m) + 8 * half + lane / 4];
     }
   }
   // Causal: keys count for the queries from their own on, queries count the keys up to their own.
@@ -91,8 +97,8 @@ __device__ void work_on(const BackwardCall& call, const Head<kDim, kSpan>& head,
 #pragma unroll 1
   for (int other = begin; other < end; ++other) {
     const unsigned at = static_cast<unsigned>(other) * kTile;
-    add_tile(of, (kKeys ? q : k) + at, (kKeys ? dy : v) + at, in.lse + 16 * other,
-             in.delta + 16 * other, call.heads, head.branch, 16 * tile, 16 * other, lane);
+    add_tile(of, (kKeys ? q : k) + at, (kKeys ? dy : v) + at, in.lse() + 16 * other,
+             in.delta() + 16 * other, call.heads, head.branch, 16 * tile, 16 * other, lane);
   }
   finish(call, head, of, d_gamma, 16 * tile, lane);
 }
@@ -102,7 +108,7 @@ __device__ void work_on(const BackwardCall& call, const Head<kDim, kSpan>& head,
 constexpr int kWholeWarps = 4;
 template <int kDim, int kSpan>
 __global__ void __launch_bounds__(kWholeWarps * 32, 2)
-    attention_backward_whole(const BackwardCall call) {
+    attention_backward_whole(const __grid_constant__ BackwardCall call) {
   extern __shared__ __align__(128) unsigned char memory[];
   const int lane = static_cast<int>(threadIdx.x) % 32, tiles = call.rows / 16;
   const Head<kDim, kSpan> head(call.heads, call.heads.first_pair + static_cast<int>(blockIdx.x));
@@ -114,31 +120,31 @@ __global__ void __launch_bounds__(kWholeWarps * 32, 2)
     write_partial<kDim>(partial_k, nullptr, 0);
     return;
   }
-  const WholeHead<kDim> in(memory, tiles);
-  if (threadIdx.x == 0) *in.next = 0;
+  const WholeHead<kDim> in{memory, tiles};
+  if (threadIdx.x == 0) *in.next() = 0;
   share_all(call, head, in, call.rows);
   __syncthreads();
   const int pairs = tiles / 2, items = 2 * WholeHead<kDim>::items(tiles);
   for (;;) {
-    int item = lane == 0 ? atomicAdd(in.next, 1) : 0;
+    int item = lane == 0 ? atomicAdd(in.next(), 1) : 0;
     item = __shfl_sync(kAllLanes, item, 0);
     if (item >= items) break;
     if (item < pairs)
-      work_on<kDim, kSpan, true, 2>(call, head, in, in.d_gamma_k + item * kDim, 2 * item, tiles,
+      work_on<kDim, kSpan, true, 2>(call, head, in, in.d_gamma_k() + item * kDim, 2 * item, tiles,
                                     lane);
     else if (item < 2 * pairs)
-      work_on<kDim, kSpan, false, 2>(call, head, in, in.d_gamma_q + (item - pairs) * kDim,
+      work_on<kDim, kSpan, false, 2>(call, head, in, in.d_gamma_q() + (item - pairs) * kDim,
                                      2 * (item - pairs), tiles, lane);
     else if (item == 2 * pairs)
-      work_on<kDim, kSpan, true, 1>(call, head, in, in.d_gamma_k + pairs * kDim, 2 * pairs, tiles,
+      work_on<kDim, kSpan, true, 1>(call, head, in, in.d_gamma_k() + pairs * kDim, 2 * pairs, tiles,
                                     lane);
     else
-      work_on<kDim, kSpan, false, 1>(call, head, in, in.d_gamma_q + pairs * kDim, 2 * pairs, tiles,
-                                     lane);
+      work_on<kDim, kSpan, false, 1>(call, head, in, in.d_gamma_q() + pairs * kDim, 2 * pairs,
+                                     tiles, lane);
   }
   __syncthreads();
-  write_partial<kDim>(partial_q, in.d_gamma_q, items / 2);
-  write_partial<kDim>(partial_k, in.d_gamma_k, items / 2);
+  write_partial<kDim>(partial_q, in.d_gamma_q(), items / 2);
+  write_partial<kDim>(partial_k, in.d_gamma_k(), items / 2);
 }
 
 constexpr int kLongWarps = 7;
@@ -178,11 +184,11 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
     const int to_all = !kKeys && call.heads.causal ? end : tokens;
     for (int from = from_all; from < to_all; from += call.rows) {
       __syncthreads();
-      head.copy(first, head.first + (kKeys ? 0 : head.part), head.row, from, call.rows);
+      head.copy(first, head.first(kKeys ? 0 : 1), head.row(), from, call.rows);
       if constexpr (kKeys)
-        head.copy(second, call.dy + head.output, head.output_row, from, call.rows);
+        head.copy(second, call.dy + head.output(), head.output_row(), from, call.rows);
       else
-        head.copy(second, head.first + 2 * head.part, head.row, from, call.rows);
+        head.copy(second, head.first(2), head.row(), from, call.rows);
       wait_for_copies();
       head.prepare_rows(first, kKeys ? 0 : 1, from, call.rows);
       for (int r = head.quad(); kKeys && r < call.rows; r += head.quads()) {
@@ -211,10 +217,12 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
 template <class Kernel>
 cudaError_t start(Kernel kernel, dim3 grid, int warps, int bytes, const BackwardCall& call,
                   const Launch& on) {
-  if (const cudaError_t error =
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-      error != cudaSuccess)
-    return error;
+  cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  if (error == cudaSuccess)  // two blocks need nearly all of it
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared);
+  if (error != cudaSuccess) return error;
   kernel<<<grid, static_cast<unsigned>(warps * 32), static_cast<std::size_t>(bytes), on.stream>>>(
       call);
   return cudaPeekAtLastError();

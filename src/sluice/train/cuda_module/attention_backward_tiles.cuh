@@ -83,7 +83,7 @@ __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>&
                               const Owner<kDim, kKeys, kM>& of, float* d_gamma, int from,
                               int lane) {
   constexpr int kWhich = kKeys ? 1 : 0;
-  __nv_bfloat16* const out = call.d_qkv + (head.first - call.heads.qkv);
+  __nv_bfloat16* const out = call.d_qkv + head.input();
   // Queries carried scale · log2(e): Σ ds·q is too large by log2(e); Σ ds·k still wants the scale.
   const float factor = kKeys ? kLn2 : call.heads.scale;
   const int token = from + lane / 4;  // and every eighth after it
@@ -101,7 +101,7 @@ __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>&
       row_of_sum<kDim>(d, of.d_second[i / 2], i % 2, head.branch, head.t);
       narrow(w, d);
       if (head.there(token + 8 * i))
-        store_words<kDim>(out + (token + 8 * i) * head.row + 2 * head.part, w, head.t);
+        store_words<kDim>(out + (token + 8 * i) * head.row() + 2 * head.part(), w, head.t);
     }
   QuadRow<kDim> sums = {};
 #pragma unroll
@@ -119,7 +119,8 @@ __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>&
     norm_and_turn_backward<kDim, kSpan>(d, sums, x, kKeys ? call.heads.gamma_k : call.heads.gamma_q,
                                         turns, call.heads.epsilon, head.t);
     narrow(w, d);
-    if (there) store_words<kDim>(out + (token + 8 * i) * head.row + kWhich * head.part, w, head.t);
+    if (there)
+      store_words<kDim>(out + (token + 8 * i) * head.row() + kWhich * head.part(), w, head.t);
     turns = next;
   }
 #pragma unroll
@@ -145,7 +146,7 @@ __device__ inline float dot_words(const unsigned (&a)[kDim / 8], const unsigned 
 /// lse of a query in units of log 2; infinite where it is not there.
 template <int kDim, int kSpan>
 __device__ inline float lse_of(const BackwardCall& call, const Head<kDim, kSpan>& head, int token) {
-  return head.there(token) ? call.lse[head.lse + token] * kLog2e : INFINITY;
+  return head.there(token) ? call.lse[head.lse() + token] * kLog2e : INFINITY;
 }
 /// dy of a query in w, its lse, and delta = Σ dy·y.
 template <int kDim, int kSpan>
@@ -153,7 +154,7 @@ __device__ inline void load_gradient(unsigned (&w)[kDim / 8], float& lse, float&
                                      const BackwardCall& call, const Head<kDim, kSpan>& head,
                                      int token) {
   unsigned y[kDim / 8];
-  const std::int64_t at = head.output + token * head.output_row;
+  const std::int64_t at = head.output() + token * head.output_row();
   load_words<kDim>(w, call.dy + at, head.t, head.there(token));
   load_words<kDim>(y, call.y + at, head.t, head.there(token));
   lse = lse_of(call, head, token);
@@ -177,11 +178,11 @@ template <int kDim, int kSpan>
 __device__ inline void write_zeros(const BackwardCall& call, const Head<kDim, kSpan>& head,
                                    int begin, int end, int part, int last) {
   const unsigned w[kDim / 8] = {};
-  __nv_bfloat16* const out = call.d_qkv + (head.first - call.heads.qkv);
+  __nv_bfloat16* const out = call.d_qkv + head.input();
   for (int r = begin + static_cast<int>(threadIdx.x) / 4; r < end;
        r += static_cast<int>(blockDim.x) / 4)
     for (int which = part; which <= last; ++which)
-      store_words<kDim>(out + r * head.row + which * head.part, w, head.t);
+      store_words<kDim>(out + r * head.row() + which * head.part(), w, head.t);
 }
 
 }  // namespace sluice::train::cuda

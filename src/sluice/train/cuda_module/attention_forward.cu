@@ -141,8 +141,8 @@ __device__ void write(const ForwardCall& call, const Head<kDim, kSpan>& head, Qu
         w[n] = pack(of.o[m][n][2 * half] * factor, of.o[m][n][2 * half + 1] * factor);
       exchange_words<kDim>(w, head.t);
       if (!head.there(token)) continue;
-      store_words<kDim>(call.y + head.output + token * head.output_row, w, head.t);
-      if (head.t == 0) call.lse[head.lse + token] = (of.most[m][half] + log2f(sum)) * kLn2;
+      store_words<kDim>(call.y + head.output() + token * head.output_row(), w, head.t);
+      if (head.t == 0) call.lse[head.lse() + token] = (of.most[m][half] + log2f(sum)) * kLn2;
     }
 }
 
@@ -159,8 +159,8 @@ __global__ void __launch_bounds__(kWarps * 32, kDim <= 64 && kWhole ? 3 : 2)
   const Head<kDim, kSpan> head(call.heads, static_cast<int>(blockIdx.x));
   const int tokens = call.heads.tokens;
   const auto bring = [&](int from) {
-    head.copy(key_rows, head.first + head.part, head.row, from, call.rows);
-    head.copy(value_rows, head.first + 2 * head.part, head.row, from, call.rows);
+    head.copy(key_rows, head.first(1), head.row(), from, call.rows);
+    head.copy(value_rows, head.first(2), head.row(), from, call.rows);
     wait_for_copies();
     head.prepare_rows(key_rows, 1, from, call.rows);
     __syncthreads();
@@ -196,15 +196,15 @@ template <int kDim, int kSpan, bool kWhole>
 cudaError_t start(const ForwardCall& of, std::int64_t pairs, const Launch& on) {
   constexpr int kStep = kWarps * kTogether<kDim> * 16;
   const int bytes = 2 * of.rows * RowTiles<kDim>::kRowBytes;
-  if (const cudaError_t error =
-          cudaFuncSetAttribute(attention_forward<kDim, kSpan, kWhole>,
-                               cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-      error != cudaSuccess)
-    return error;
+  const auto kernel = attention_forward<kDim, kSpan, kWhole>;
+  cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  if (error == cudaSuccess)  // three blocks of 201 tokens; the rest holds the table of turns
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 72);
+  if (error != cudaSuccess) return error;
   const dim3 grid(static_cast<unsigned>(pairs),
                   kWhole ? 1U : static_cast<unsigned>((of.heads.tokens + kStep - 1) / kStep));
-  attention_forward<kDim, kSpan, kWhole>
-      <<<grid, kWarps * 32, static_cast<std::size_t>(bytes), on.stream>>>(of);
+  kernel<<<grid, kWarps * 32, static_cast<std::size_t>(bytes), on.stream>>>(of);
   return cudaPeekAtLastError();
 }
 

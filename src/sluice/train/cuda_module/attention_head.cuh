@@ -85,27 +85,34 @@ cudaError_t with_sizes(const Heads& s, Body body) {
 template <int kDim, int kSpan>
 struct Head {
   const FusedHeads& all;
-  const __nv_bfloat16* first;                 // of q
-  std::int64_t row, part;                     // elements from token to token, from q to k to v
-  std::int64_t output;                        // element of the first token in y and dy
-  std::int64_t output_row;                    // elements from token to token there
-  std::int64_t lse;                           // first in lse
+  int pair, sample;
   float branch;                               // branch scale of the sample
   int t = static_cast<int>(threadIdx.x) % 4;  // lane of the quad
 
-  __device__ Head(const FusedHeads& of, int pair) : all(of) {
-    const int sample = pair / of.heads, head = pair % of.heads;
-    part = static_cast<std::int64_t>(of.heads) * kDim;
-    row = 3 * part;
-    first = of.qkv + static_cast<std::int64_t>(sample) * of.tokens * row + head * kDim;
-    output_row = part;
-    output = static_cast<std::int64_t>(sample) * of.tokens * part + head * kDim;
-    lse = static_cast<std::int64_t>(pair) * of.tokens;
+  // Little is kept: what follows is made again where it is used, and leaves registers to the sums.
+  __device__ Head(const FusedHeads& of, int which)
+      : all(of), pair(which), sample(which / of.heads) {
     branch = of.branch_scale == nullptr ? 1.0F : of.branch_scale[sample];
+  }
+  /// Elements from q to k to v, and from token to token in qkv.
+  __device__ std::int64_t part() const { return static_cast<std::int64_t>(all.heads) * kDim; }
+  __device__ std::int64_t row() const { return 3 * part(); }
+  /// The first token's element in qkv; in y and dy, where tokens are output_row() apart; in lse.
+  __device__ std::int64_t input() const {
+    return static_cast<std::int64_t>(sample) * all.tokens * row() + head() * kDim;
+  }
+  __device__ std::int64_t output() const {
+    return static_cast<std::int64_t>(sample) * all.tokens * part() + head() * kDim;
+  }
+  __device__ std::int64_t output_row() const { return part(); }
+  __device__ std::int64_t lse() const { return static_cast<std::int64_t>(pair) * all.tokens; }
+  __device__ int head() const { return pair - sample * all.heads; }
+  const __device__ __nv_bfloat16* first(int which) const {
+    return all.qkv + input() + which * part();
   }
   __device__ bool there(int token) const { return token < all.tokens; }
   __device__ void load(unsigned (&w)[kDim / 8], int which, int token) const {
-    load_words<kDim>(w, first + token * row + which * part, t, there(token));
+    load_words<kDim>(w, first(which) + token * row(), t, there(token));
   }
   __device__ void load_turns_of(TurnRow<kDim>& turns, int token) const {
     const int known = min(token, all.tokens - 1);

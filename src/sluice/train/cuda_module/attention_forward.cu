@@ -70,32 +70,40 @@ __device__ void scores(float (&s)[kM][2 * kWide][4], const Queries<kDim, kM>& of
       }
 }
 
-/// Scores of one tile become exp2(score - most); what was summed is scaled to the new maximum.
+/// Scores of one tile become exp2(score - most). `most` follows the maximum only where it grew by
+/// more than kSlack: until then the exponentials are at most 2^kSlack, and nothing is scaled again.
+constexpr float kSlack = 8;
 template <int kDim>
-__device__ void soften(float (&s)[2 * kWide][4], float (&o)[kDim / 8][4], float (&all_most)[2],
-                       float (&all_sum)[2]) {
+__device__ void soften(float (&s)[2 * kWide][4], float (&o)[kDim / 8][4], float (&most)[2],
+                       float (&sum)[2]) {
+  float now[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    float most = all_most[half];
+    now[half] = s[0][2 * half];
 #pragma unroll
     for (int n = 0; n < 2 * kWide; ++n)
-      most = fmaxf(most, fmaxf(s[n][2 * half], s[n][2 * half + 1]));
-    most = quad_max(most);  // finite: every row counts the first key of every step it takes
-    const float factor = exp2_fast(all_most[half] - most);
-    all_most[half] = most;
-    float sum = 0;
-#pragma unroll
-    for (int n = 0; n < 2 * kWide; ++n)
-#pragma unroll
-      for (int e = 2 * half; e < 2 * half + 2; ++e) {
-        s[n][e] = exp2_fast(s[n][e] - most);
-        sum += s[n][e];
-      }
-    all_sum[half] = all_sum[half] * factor + sum;
-#pragma unroll
-    for (int n = 0; n < kDim / 8; ++n)
-      o[n][2 * half] *= factor, o[n][2 * half + 1] *= factor;
+      now[half] = fmaxf(now[half], fmaxf(s[n][2 * half], s[n][2 * half + 1]));
+    now[half] = quad_max(now[half]);  // finite: a row counts the first key of every step it takes
   }
+  if (__any_sync(kAllLanes, now[0] > most[0] + kSlack || now[1] > most[1] + kSlack)) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float larger = fmaxf(most[half], now[half]);
+      const float factor = exp2_fast(most[half] - larger);
+      most[half] = larger;
+      sum[half] *= factor;
+#pragma unroll
+      for (int n = 0; n < kDim / 8; ++n)
+        o[n][2 * half] *= factor, o[n][2 * half + 1] *= factor;
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < 2 * kWide; ++n)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      s[n][e] = exp2_fast(s[n][e] - most[e / 2]);
+      sum[e / 2] += s[n][e];
+    }
 }
 
 /// Adds the keys `from` to from + rows - 1, which lie in shared memory.

@@ -1,10 +1,7 @@
 // tests/train/cuda_attention_test.cpp - attention on the device, fused and not, by the references
 // of the CPU in double.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/cpu/attention_reference.h"
-#include "sluice/train/cpu/rope_reference.h"
-
-#include "tests/train/cuda_support.h"
+#include "tests/train/cuda_attention_case.h"
 #include <cstdio>
 #include <cstdlib>
 
@@ -14,135 +11,19 @@ namespace {
 using testing::as_double;
 using testing::Buffer;
 using testing::converted;
+using testing::distance;
 using testing::Draws;
+using testing::filled;
+using testing::Given;
+using testing::kFloat;
+using testing::kTolerance;
+using testing::name_of;
+using testing::norm_of;
+using testing::OnGpu;
+using testing::part_of;
+using testing::Wanted;
 
 class Attention : public testing::OnDevice {};
-
-constexpr double kFloat = 1e-5;
-/// Operands of the products are rounded to bf16 (2⁻⁹ each), and what is stored: 3e-3 to 5e-3 is
-/// what comes out.
-constexpr double kBf16 = 1e-2;
-template <class Act>
-constexpr double kTolerance = std::same_as<Act, float> ? kFloat : kBf16;
-
-std::string name_of(const Heads& s) {
-  return std::to_string(s.batch) + " x " + std::to_string(s.tokens) + " x " +
-         std::to_string(s.heads) + " x " + std::to_string(s.head_dim) + ", span " +
-         std::to_string(s.rope_span) + (s.causal ? ", causal" : "");
-}
-
-/// ‖got − want‖ / max(‖want‖, floor): a gradient that is nearly zero (one key) has no norm to be
-/// relative to.
-template <class A>
-double distance(const std::vector<A>& got, const std::vector<double>& want, double floor = 0) {
-  std::vector<A> with = got;
-  std::vector<double> wanted = want;
-  with.push_back(testing::from_double<A>(floor));
-  wanted.push_back(as_double(with.back()));
-  return testing::relative_error(with, wanted);
-}
-double norm_of(const std::vector<double>& values) {
-  return std::sqrt(testing::dot(values, values));
-}
-
-/// What both forms start from.
-template <class Act>
-struct Given {
-  Given(Draws& draws, const Heads& sizes, bool with_branch)
-      : s(sizes),
-        rows(s.batch * s.tokens * s.heads),
-        qkv(draws.normals<Act>(rows * 3 * s.head_dim, 0.7)),
-        dy(draws.normals<Act>(rows * s.head_dim)),
-        gamma_q(draws.normals<float>(s.head_dim, 0.2, 1)),
-        gamma_k(draws.normals<float>(s.head_dim, 0.2, 1)),
-        cosine(draws.normals<float>(s.tokens * s.head_dim)),
-        sine(cosine.size()) {
-    for (std::size_t i = 0; i < sine.size(); ++i) {  // no rotation: an angle for every channel
-      const float angle = 3 * cosine[i];
-      cosine[i] = std::cos(angle), sine[i] = std::sin(angle);
-    }
-    for (std::int64_t b = 0; with_branch && b < s.batch; ++b)
-      branch.push_back(b % 3 == 1 ? 0.0F : 1.25F);
-  }
-  [[nodiscard]] double branch_of(std::int64_t sample) const {
-    return branch.empty() ? 1.0 : branch[static_cast<std::size_t>(sample)];
-  }
-  Heads s;
-  std::int64_t rows;
-  std::vector<Act> qkv, dy;
-  std::vector<float> gamma_q, gamma_k, cosine, sine, branch;
-};
-
-/// All of it in double.
-struct Wanted {
-  std::vector<double> q, k, v, rstd_q, rstd_k, y, lse, dq, dk, dv, d_qkv, d_gamma_q, d_gamma_k;
-};
-template <class Act>
-Wanted wanted(const Given<Act>& given, double d_gamma_before) {
-  const Heads& s = given.s;
-  const auto n = static_cast<std::size_t>(given.rows * s.head_dim);
-  const auto rows = static_cast<std::size_t>(given.rows);
-  const auto dim = static_cast<std::size_t>(s.head_dim);
-  const std::vector<double> qkv = converted<double>(given.qkv),
-                            gamma_q = converted<double>(given.gamma_q),
-                            gamma_k = converted<double>(given.gamma_k),
-                            cosine = converted<double>(given.cosine),
-                            sine = converted<double>(given.sine);
-  std::vector<double> dy = converted<double>(given.dy);
-  Wanted w;
-  w.q = w.k = w.v = w.y = w.dq = w.dk = w.dv = std::vector<double>(n);
-  w.rstd_q = w.rstd_k = w.lse = std::vector<double>(rows);
-  w.d_qkv.resize(3 * n);
-  w.d_gamma_q = w.d_gamma_k = std::vector<double>(dim, d_gamma_before);
-  cpu::qk_norm_rope_forward_reference(w.q.data(), w.k.data(), w.v.data(), w.rstd_q.data(),
-                                      w.rstd_k.data(), qkv.data(), gamma_q.data(), gamma_k.data(),
-                                      cosine.data(), sine.data(), s, {0, s.batch});
-  const cpu::Rows pairs{0, s.batch * s.heads};
-  cpu::attention_forward_reference(w.y.data(), w.lse.data(), w.q.data(), w.k.data(), w.v.data(), s,
-                                   pairs);
-  const std::size_t sample = n / static_cast<std::size_t>(s.batch);
-  for (std::size_t i = 0; i < n; ++i)
-    dy[i] *= given.branch_of(static_cast<std::int64_t>(i / sample));
-  cpu::attention_backward_reference(w.dq.data(), w.dk.data(), w.dv.data(), dy.data(), w.y.data(),
-                                    w.lse.data(), w.q.data(), w.k.data(), w.v.data(), s, pairs);
-  cpu::qk_norm_rope_backward_reference(w.d_qkv.data(), w.d_gamma_q.data(), w.d_gamma_k.data(),
-                                       w.dq.data(), w.dk.data(), w.dv.data(), qkv.data(),
-                                       w.rstd_q.data(), w.rstd_k.data(), gamma_q.data(),
-                                       gamma_k.data(), cosine.data(), sine.data(), s, {0, s.batch});
-  for (std::size_t i = 0; i < n; ++i)
-    w.y[i] *= given.branch_of(static_cast<std::int64_t>(i / sample));
-  return w;
-}
-
-/// Part 0, 1 or 2 of [batch, tokens, 3, heads, head_dim].
-template <class T>
-std::vector<T> part_of(const std::vector<T>& qkv, const Heads& s, std::int64_t part) {
-  std::vector<T> made;
-  const std::int64_t one = s.heads * s.head_dim;
-  for (std::int64_t row = 0; row < s.batch * s.tokens; ++row) {
-    const auto from = qkv.begin() + (row * 3 + part) * one;
-    made.insert(made.end(), from, from + one);
-  }
-  return made;
-}
-
-/// A call's inputs on the device.
-template <class Act>
-struct OnGpu {
-  explicit OnGpu(const Given<Act>& given)
-      : qkv(given.qkv),
-        dy(given.dy),
-        gamma_q(given.gamma_q),
-        gamma_k(given.gamma_k),
-        cosine(given.cosine),
-        sine(given.sine),
-        branch(given.branch),
-        has_branch(!given.branch.empty()) {}
-  [[nodiscard]] const float* scale() const { return has_branch ? branch.data() : nullptr; }
-  Buffer<Act> qkv, dy;
-  Buffer<float> gamma_q, gamma_k, cosine, sine, branch;
-  bool has_branch;
-};
 
 template <class Act>
 QkvAttentionCall forward_call(const OnGpu<Act>& in, Written y, float* lse, const Heads& s) {
@@ -187,9 +68,8 @@ class Fused : public Attention {
     const Wanted want = wanted(given, before);
     const OnGpu<Act> in(given);
     const Buffer<Act> y(given.rows * s.head_dim), d_qkv(given.rows * 3 * s.head_dim);
-    const Buffer<float> lse(given.rows),
-        d_gamma_q(std::vector<float>(static_cast<std::size_t>(s.head_dim), before)),
-        d_gamma_k(std::vector<float>(static_cast<std::size_t>(s.head_dim), before));
+    const Buffer<float> lse(given.rows), d_gamma_q = filled(s.head_dim, before),
+                                         d_gamma_k = filled(s.head_dim, before);
     run(forward_call(in, y, lse.data(), s));
     EXPECT_LE(distance(y.values(), want.y), tolerance) << "y";
     EXPECT_LE(distance(lse.values(), want.lse), tolerance) << "lse";
@@ -211,8 +91,7 @@ class Fused : public Attention {
         ASSERT_EQ(as_double(got[static_cast<std::size_t>(b) * sample + i]), 0);
     // Again: the same bits.
     const Buffer<Act> again(given.rows * 3 * s.head_dim);
-    const Buffer<float> again_q(std::vector<float>(static_cast<std::size_t>(s.head_dim), before)),
-        again_k(std::vector<float>(static_cast<std::size_t>(s.head_dim), before));
+    const Buffer<float> again_q = filled(s.head_dim, before), again_k = filled(s.head_dim, before);
     run(backward_call(in, again, again_q.data(), again_k.data(), y, lse.data(), s));
     EXPECT_EQ(converted<double>(again.values()), converted<double>(got));
     EXPECT_EQ(again_q.values(), d_gamma_q.values());
@@ -236,7 +115,7 @@ TEST_F(Fused, Bf16OfEveryLength) {
   for (const std::int64_t tokens :
        {1, 2, 15, 16, 17, 33, 64, 65, 112, 113, 197, 201, 208, 209, 256, 257, 300})
     for (const bool causal : {false, true})
-      check<Bf16>(heads(3, tokens, 2, 64, causal), seed % 2 == 0, seed), ++seed;
+      check<Bf16>(heads(3, tokens, 2, 64, causal), seed % 3 != 0, seed), ++seed;
   check<Bf16>(heads(1, 1024, 2, 64, true), false, 50);
   check<Bf16>(heads(1, 700, 1, 64), true, 51);
 }
@@ -245,7 +124,7 @@ TEST_F(Fused, Bf16OfEveryHeadDim) {
   for (const std::int64_t head_dim : {16, 32, 64, 128, 24, 80})
     for (const std::int64_t tokens : {17, 130, 201, 530})
       for (const bool causal : {false, true})
-        check<Bf16>(heads(2, tokens, 3, head_dim, causal), seed % 2 == 0, seed), ++seed;
+        check<Bf16>(heads(2, tokens, 3, head_dim, causal), seed % 3 != 0, seed), ++seed;
 }
 TEST_F(Fused, Bf16OfBothSpans) {
   for (const std::int64_t head_dim : {32, 64, 128})
@@ -269,7 +148,7 @@ TEST_F(Fused, Float) {
   std::uint64_t seed = 400;
   for (const std::int64_t tokens : {1, 16, 31, 33, 201, 300})
     for (const bool causal : {false, true})
-      check<float>(heads(2, tokens, 2, 64, causal), seed % 2 == 0, seed), ++seed;
+      check<float>(heads(2, tokens, 2, 64, causal), seed % 3 != 0, seed), ++seed;
   for (const std::int64_t head_dim : {16, 32, 128, 40, 256})
     check<float>(heads(2, 70, 2, head_dim, head_dim == 32), true, ++seed);
 }
@@ -325,8 +204,7 @@ void check_unfused(const Heads& s, std::uint64_t seed, auto run) {
   EXPECT_LE(distance(dv.values(), want.dv, floor), tolerance) << "dv";
 
   const Buffer<Act> d_qkv(3 * n);
-  const Buffer<float> d_gamma_q(std::vector<float>(static_cast<std::size_t>(s.head_dim), 0.5F)),
-      d_gamma_k(std::vector<float>(static_cast<std::size_t>(s.head_dim), 0.5F));
+  const Buffer<float> d_gamma_q = filled(s.head_dim, 0.5F), d_gamma_k = filled(s.head_dim, 0.5F);
   run(QkNormRopeBackwardCall{.d_qkv = d_qkv,
                              .d_gamma_q = d_gamma_q.data(),
                              .d_gamma_k = d_gamma_k.data(),
@@ -375,7 +253,7 @@ TEST_F(Attention, Timing) {
     Buffer<float> lse;
   };
   const Set sets[3] = {Set(given), Set(given), Set(given)};
-  const Buffer<float> d_gamma_q(std::vector<float>(64)), d_gamma_k(std::vector<float>(64));
+  const Buffer<float> d_gamma_q = filled(64, 0), d_gamma_k = filled(64, 0);
   const auto forward = [&](const Set& set) {
     return KernelCall(forward_call(set.in, set.y, set.lse.data(), s));
   };

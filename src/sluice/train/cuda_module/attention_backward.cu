@@ -10,98 +10,148 @@
 namespace sluice::train::cuda {
 namespace {
 
-constexpr int kWarps = 7;  // 13 tiles of keys and 13 of queries: four rounds at most
-constexpr int kThreads = kWarps * 32;
 constexpr int kTwoBlocks = 113 * 1024;  // bytes of shared memory of each of two blocks
 
-__device__ unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+/// A whole head in shared memory: q, k (prepared), v and dy; lse and delta of the queries; d_gamma
+/// [items, kDim] of finish(); the item of work that is next.
+template <int kDim>
+struct WholeHead {
+  unsigned char* memory;
+  int tiles;
+  /// As many pairs of tiles as there are, then the last tile: what is worked on at once.
+  __host__ __device__ static constexpr int items(int tiles) { return (tiles + 1) / 2; }
+  static constexpr int bytes(int tiles) {
+    return tiles * 16 * (4 * RowTiles<kDim>::kRowBytes + 8) + 2 * items(tiles) * kDim * 4 + 16;
+  }
+  __device__ unsigned char* rows(int which) const {
+    return memory + which * tiles * RowTiles<kDim>::kTileBytes;
+  }
+  __device__ unsigned char* q() const { return rows(0); }
+  __device__ unsigned char* k() const { return rows(1); }
+  __device__ unsigned char* v() const { return rows(2); }
+  __device__ unsigned char* dy() const { return rows(3); }
+  __device__ float* lse() const { return reinterpret_cast<float*>(rows(4)); }
+  __device__ float* delta() const { return lse() + tiles * 16; }
+  __device__ float* d_gamma_q() const { return delta() + tiles * 16; }
+  __device__ float* d_gamma_k() const { return d_gamma_q() + items(tiles) * kDim; }
+  __device__ int* next() const { return reinterpret_cast<int*>(d_gamma_k() + items(tiles) * kDim); }
+};
+
+template <int kDim, int kSpan>
+__device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                          const WholeHead<kDim>& to, int rows) {
+  head.copy(to.q(), head.first(0), head.row(), 0, rows);
+  head.copy(to.k(), head.first(1), head.row(), 0, rows);
+  head.copy(to.dy(), call.dy + head.output(), head.output_row(), 0, rows);
+  head.copy(to.v(), head.first(2), head.row(), 0, rows);
+  unsigned y[kDim / 8];
+  const auto load_y = [&](int r) {
+    load_words<kDim>(y, call.y + head.output() + r * head.output_row(), head.t, head.there(r));
+  };
+  TurnRow<kDim> turns, next;
+  load_y(head.quad());
+  head.load_turns_of(turns, head.quad());
+  wait_for_copies();
+  for (int r = head.quad(); r < rows; r += head.quads()) {
+    unsigned q[kDim / 8], k[kDim / 8], dy[kDim / 8];
+    head.load_turns_of(next, r + head.quads());
+    shared_words<kDim>(dy, to.dy(), r, head.t);
+    const float delta = dot_words<kDim>(dy, y);
+    load_y(r + head.quads());
+    if (head.t == 0) to.lse()[r] = lse_of(call, head, r), to.delta()[r] = delta;
+    shared_words<kDim>(q, to.q(), r, head.t);
+    shared_words<kDim>(k, to.k(), r, head.t);
+    head.prepare(q, 0, turns, head.there(r));
+    share_words<kDim>(to.q(), r, q, head.t);
+    head.prepare(k, 1, turns, head.there(r));
+    share_words<kDim>(to.k(), r, k, head.t);
+    turns = next;
+  }
 }
 
-/// A block: a whole head. q, k, v and dy lie in shared memory, prepared; a warp takes tiles of
-/// keys, then tiles of queries.
-template <int kDim, int kSpan>
-__global__ void __launch_bounds__(kThreads, kDim <= 64 ? 2 : 1)
-    attention_backward_whole(const BackwardCall call) {
-  using Tiles = RowTiles<kDim>;
-  extern __shared__ __align__(128) unsigned char memory[];
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const Head<kDim, kSpan> head(call.heads, call.heads.first_pair + static_cast<int>(blockIdx.x));
-  const int tokens = call.heads.tokens, bytes = call.rows * Tiles::kRowBytes;
-  unsigned char *const q = memory, *const k = q + bytes, *const v = k + bytes,
-                       *const dy = v + bytes;
-  float* const lse = reinterpret_cast<float*>(dy + bytes);
-  float* const delta = lse + call.rows;
-  float* const d_gamma_q = delta + call.rows;  // [kWarps, kDim], and k's
-  float* const d_gamma_k = d_gamma_q + kWarps * kDim;
-  for (int i = static_cast<int>(threadIdx.x); i < 2 * kWarps * kDim; i += kThreads)
-    d_gamma_q[i] = 0;
-
-  if (head.branch == 0) {
-    write_zeros(call, head, 0, tokens, 0, 2);
-  } else {
-    for (int r = static_cast<int>(threadIdx.x) / 4; r < call.rows; r += kThreads / 4) {
-      unsigned w[kDim / 8], other[kDim / 8];
-      QuadRow<kDim> cosine, sine;
-      head.load_tables(cosine, sine, r);
-      head.load(w, 0, r);
-      head.load(other, 1, r);
-      head.prepare(w, 0, cosine, sine, head.there(r));
-      share_words<kDim>(q, r, w, head.t);
-      head.prepare(other, 1, cosine, sine, head.there(r));
-      share_words<kDim>(k, r, other, head.t);
-      float row_lse, row_delta;
-      head.load(other, 2, r);
-      load_gradient(w, row_lse, row_delta, call, head, r);
-      share_words<kDim>(v, r, other, head.t);
-      share_words<kDim>(dy, r, w, head.t);
-      if (head.t == 0) lse[r] = row_lse, delta[r] = row_delta;
+/// kM tiles from `tile` of keys or queries against the whole head. No inlining: four of these in
+/// one body share so many addresses that the loop would spill.
+template <int kDim, int kSpan, bool kKeys, int kM>
+__device__ __noinline__ void work_on(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                     const WholeHead<kDim>& in, float* d_gamma, int tile, int tiles,
+                                     int lane) {
+  constexpr unsigned kTile = RowTiles<kDim>::kTileBytes;
+  const int by_rows = RowTiles<kDim>::lane_by_rows(lane);
+  const unsigned k = shared_address(in.k()), v = shared_address(in.v()), q = shared_address(in.q()),
+                 dy = shared_address(in.dy());
+  Owner<kDim, kKeys, kM> of;
+#pragma unroll
+  for (int m = 0; m < kM; ++m) {
+    const unsigned own = static_cast<unsigned>(tile + m) * kTile;
+    load_operand<kDim>(of.first[m], (kKeys ? k : q) + own, by_rows);
+    load_operand<kDim>(of.second[m], (kKeys ? v : dy) + own, by_rows);
+#pragma unroll
+    for (int half = 0; half < 2 && !kKeys; ++half) {
+      of.lse[m][half] = in.lse()[16 * (tile + m) + 8 * half + lane / 4];
+      of.delta[m][half] = in.delta()[16 * (tile + m) + 8 * half + lane / 4];
     }
-    __syncthreads();
+  }
+  // Causal: keys count for the queries from their own on, queries count the keys up to their own.
+  const int begin = kKeys && call.heads.causal ? tile : 0;
+  const int end = !kKeys && call.heads.causal ? tile + kM : tiles;
+#pragma unroll 1
+  for (int other = begin; other < end; ++other) {
+    const unsigned at = static_cast<unsigned>(other) * kTile;
+    add_tile(of, (kKeys ? q : k) + at, (kKeys ? dy : v) + at, in.lse() + 16 * other,
+             in.delta() + 16 * other, call.heads, head.branch, 16 * tile, 16 * other, lane);
+  }
+  finish(call, head, of, d_gamma, 16 * tile, lane);
+}
 
-    const int by_rows = Tiles::lane_by_rows(lane), tiles = call.rows / 16;
-    const unsigned q0 = shared_address(q), k0 = shared_address(k), v0 = shared_address(v),
-                   dy0 = shared_address(dy);
-    for (int item = warp; item < 2 * tiles; item += kWarps)
-      if (item < tiles) {
-        const unsigned own = static_cast<unsigned>(item * Tiles::kTileBytes);
-        Owner<kDim, true> of;
-        load_operand<kDim>(of.first, k0 + own, by_rows);
-        load_operand<kDim>(of.second, v0 + own, by_rows);
-        for (int tile = call.heads.causal ? item : 0; tile < tiles; ++tile) {
-          const unsigned at = static_cast<unsigned>(tile * Tiles::kTileBytes);
-          add_tile(of, q0 + at, dy0 + at, lse + 16 * tile, delta + 16 * tile, call.heads,
-                   head.branch, 16 * item, 16 * tile, lane);
-        }
-        finish(call, head, of, d_gamma_k + warp * kDim, 16 * item, lane);
-      } else {
-        const int owned = item - tiles;
-        const unsigned own = static_cast<unsigned>(owned * Tiles::kTileBytes);
-        Owner<kDim, false> of;
-        load_operand<kDim>(of.first, q0 + own, by_rows);
-        load_operand<kDim>(of.second, dy0 + own, by_rows);
-        for (int half = 0; half < 2; ++half) {
-          of.lse[half] = lse[16 * owned + 8 * half + lane / 4];
-          of.delta[half] = delta[16 * owned + 8 * half + lane / 4];
-        }
-        for (int tile = 0; tile < (call.heads.causal ? owned + 1 : tiles); ++tile) {
-          const unsigned at = static_cast<unsigned>(tile * Tiles::kTileBytes);
-          add_tile(of, k0 + at, v0 + at, nullptr, nullptr, call.heads, head.branch, 16 * owned,
-                   16 * tile, lane);
-        }
-        finish(call, head, of, d_gamma_q + warp * kDim, 16 * owned, lane);
-      }
+/// A block: one head, its warps taking two tiles of keys or queries at a time, the costly first.
+/// Which warp takes what depends on time, what is summed where does not.
+constexpr int kWholeWarps = 4;
+template <int kDim, int kSpan>
+__global__ void __launch_bounds__(kWholeWarps * 32, 2)
+    attention_backward_whole(const __grid_constant__ BackwardCall call) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const int lane = static_cast<int>(threadIdx.x) % 32, tiles = call.rows / 16;
+  const Head<kDim, kSpan> head(call.heads, call.heads.first_pair + static_cast<int>(blockIdx.x));
+  float* const partial_q = call.partial_q + static_cast<std::int64_t>(blockIdx.x) * kDim;
+  float* const partial_k = call.partial_k + static_cast<std::int64_t>(blockIdx.x) * kDim;
+  if (head.branch == 0) {
+    write_zeros(call, head, 0, call.heads.tokens, 0, 2);
+    write_partial<kDim>(partial_q, nullptr, 0);
+    write_partial<kDim>(partial_k, nullptr, 0);
+    return;
+  }
+  const WholeHead<kDim> in{memory, tiles};
+  if (threadIdx.x == 0) *in.next() = 0;
+  share_all(call, head, in, call.rows);
+  __syncthreads();
+  const int pairs = tiles / 2, items = 2 * WholeHead<kDim>::items(tiles);
+  for (;;) {
+    int item = lane == 0 ? atomicAdd(in.next(), 1) : 0;
+    item = __shfl_sync(kAllLanes, item, 0);
+    if (item >= items) break;
+    if (item < pairs)
+      work_on<kDim, kSpan, true, 2>(call, head, in, in.d_gamma_k() + item * kDim, 2 * item, tiles,
+                                    lane);
+    else if (item < 2 * pairs)
+      work_on<kDim, kSpan, false, 2>(call, head, in, in.d_gamma_q() + (item - pairs) * kDim,
+                                     2 * (item - pairs), tiles, lane);
+    else if (item == 2 * pairs)
+      work_on<kDim, kSpan, true, 1>(call, head, in, in.d_gamma_k() + pairs * kDim, 2 * pairs, tiles,
+                                    lane);
+    else
+      work_on<kDim, kSpan, false, 1>(call, head, in, in.d_gamma_q() + pairs * kDim, 2 * pairs,
+                                     tiles, lane);
   }
   __syncthreads();
-  write_partial<kDim>(call.partial_q + static_cast<std::int64_t>(blockIdx.x) * kDim, d_gamma_q,
-                      kWarps);
-  write_partial<kDim>(call.partial_k + static_cast<std::int64_t>(blockIdx.x) * kDim, d_gamma_k,
-                      kWarps);
+  write_partial<kDim>(partial_q, in.d_gamma_q(), items / 2);
+  write_partial<kDim>(partial_k, in.d_gamma_k(), items / 2);
 }
 
+constexpr int kLongWarps = 7;
 /// A block: 16 keys (kKeys) or queries for each warp; the other kind comes in pieces of call.rows.
 template <int kDim, int kSpan, bool kKeys>
-__global__ void __launch_bounds__(kThreads, 1) attention_backward_long(const BackwardCall call) {
+__global__ void __launch_bounds__(kLongWarps * 32, 1)
+    attention_backward_long(const BackwardCall call) {
   using Tiles = RowTiles<kDim>;
   extern __shared__ __align__(128) unsigned char memory[];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -110,19 +160,15 @@ __global__ void __launch_bounds__(kThreads, 1) attention_backward_long(const Bac
   unsigned char *const first = memory, *const second = first + call.rows * Tiles::kRowBytes;
   float* const lse = reinterpret_cast<float*>(second + call.rows * Tiles::kRowBytes);
   float* const delta = lse + call.rows;
-  float* const d_gamma = delta + call.rows;  // [kWarps, kDim]
-  for (int i = static_cast<int>(threadIdx.x); i < kWarps * kDim; i += kThreads)
-    d_gamma[i] = 0;
-  __syncthreads();
-
-  const int begin = static_cast<int>(blockIdx.y) * kWarps * 16;
-  const int end = min(tokens, begin + kWarps * 16);
+  float* const d_gamma = delta + call.rows;  // [kLongWarps, kDim]
+  const int begin = static_cast<int>(blockIdx.y) * kLongWarps * 16;
+  const int end = min(tokens, begin + kLongWarps * 16);
   if (head.branch == 0) {
     write_zeros(call, head, begin, end, kKeys ? 1 : 0, kKeys ? 2 : 0);
   } else {
     const int owned = begin + warp * 16;
-    Owner<kDim, kKeys> of;
-    head.prepared_operand(of.first, kKeys ? 1 : 0, owned);
+    Owner<kDim, kKeys, 1> of;
+    head.template prepared_operands<1>(of.first, kKeys ? 1 : 0, owned);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int token = owned + 8 * half + lane / 4;
@@ -130,23 +176,27 @@ __global__ void __launch_bounds__(kThreads, 1) attention_backward_long(const Bac
       if constexpr (kKeys)
         head.load(w, 2, token);
       else
-        load_gradient(w, of.lse[half], of.delta[half], call, head, token);
-      operand_row<kDim>(of.second, w, half, head.t);
+        load_gradient(w, of.lse[0][half], of.delta[0][half], call, head, token);
+      operand_row<kDim>(of.second[0], w, half, head.t);
     }
     // Causal: keys count for the queries from their own on, queries count the keys up to their own.
     const int from_all = kKeys && call.heads.causal ? begin / call.rows * call.rows : 0;
     const int to_all = !kKeys && call.heads.causal ? end : tokens;
     for (int from = from_all; from < to_all; from += call.rows) {
       __syncthreads();
-      head.share(first, second, kKeys ? 0 : 1, from, call.rows, [&](auto& w, int token, int r) {
-        if constexpr (kKeys) {
-          float row_lse, row_delta;
-          load_gradient(w, row_lse, row_delta, call, head, token);
-          if (head.t == 0) lse[r] = row_lse, delta[r] = row_delta;
-        } else {
-          head.load(w, 2, token);
-        }
-      });
+      head.copy(first, head.first(kKeys ? 0 : 1), head.row(), from, call.rows);
+      if constexpr (kKeys)
+        head.copy(second, call.dy + head.output(), head.output_row(), from, call.rows);
+      else
+        head.copy(second, head.first(2), head.row(), from, call.rows);
+      wait_for_copies();
+      head.prepare_rows(first, kKeys ? 0 : 1, from, call.rows);
+      for (int r = head.quad(); kKeys && r < call.rows; r += head.quads()) {
+        unsigned w[kDim / 8];
+        float row_lse, row_delta;
+        load_gradient(w, row_lse, row_delta, call, head, from + r);
+        if (head.t == 0) lse[r] = row_lse, delta[r] = row_delta;
+      }
       __syncthreads();
       const unsigned first0 = shared_address(first), second0 = shared_address(second);
       for (int r = 0; r < call.rows && from + r < tokens; r += 16) {
@@ -161,40 +211,45 @@ __global__ void __launch_bounds__(kThreads, 1) attention_backward_long(const Bac
   __syncthreads();
   write_partial<kDim>((kKeys ? call.partial_k : call.partial_q) +
                           (static_cast<std::int64_t>(blockIdx.x) * gridDim.y + blockIdx.y) * kDim,
-                      d_gamma, kWarps);
+                      d_gamma, head.branch == 0 ? 0 : kLongWarps);
 }
 
 template <class Kernel>
-cudaError_t start(Kernel kernel, dim3 grid, int bytes, const BackwardCall& call, const Launch& on) {
-  if (const cudaError_t error =
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-      error != cudaSuccess)
-    return error;
-  kernel<<<grid, kThreads, static_cast<std::size_t>(bytes), on.stream>>>(call);
+cudaError_t start(Kernel kernel, dim3 grid, int warps, int bytes, const BackwardCall& call,
+                  const Launch& on) {
+  cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  if (error == cudaSuccess)  // two blocks need nearly all of it
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared);
+  if (error != cudaSuccess) return error;
+  kernel<<<grid, static_cast<unsigned>(warps * 32), static_cast<std::size_t>(bytes), on.stream>>>(
+      call);
   return cudaPeekAtLastError();
 }
 
 template <int kDim, int kSpan>
 cudaError_t launch_backward(const QkvAttentionBackwardCall& call, const Launch& on) {
   const int tokens = static_cast<int>(call.heads.tokens), tiles = (tokens + 15) / 16;
-  const auto bytes = [](std::int64_t rows, int arrays, int sums) {
-    return arrays * rows * RowTiles<kDim>::kRowBytes + 2 * rows * 4 + sums * kWarps * kDim * 4;
-  };
-  const bool whole = bytes(tiles * 16, 4, 2) <= kTwoBlocks;
-  BackwardCall of{.heads = fused_heads(call),
+  // Two tiles of head_dim 128 would not fit into the registers.
+  const bool whole = kDim <= 64 && WholeHead<kDim>::bytes(tiles) <= kTwoBlocks;
+  BackwardCall of{.heads = fused_heads(call, static_cast<const unsigned*>(on.workspace)),
                   .d_qkv = static_cast<__nv_bfloat16*>(call.d_qkv.data),
                   .dy = static_cast<const __nv_bfloat16*>(call.dy.data),
                   .y = static_cast<const __nv_bfloat16*>(call.y.data),
                   .lse = call.lse,
                   .rows = whole ? tiles * 16 : 128 * 64 / kDim};
   // Partial sums of as many pairs as the workspace holds at a time.
-  const std::int64_t blocks = whole ? 1 : (tiles + kWarps - 1) / kWarps;
+  const std::int64_t blocks = whole ? 1 : (tiles + kLongWarps - 1) / kLongWarps;
   const std::int64_t pairs = call.heads.batch * call.heads.heads;
   const std::int64_t pair_bytes = blocks * kDim * 2 * 4;
+  if (pairs == 0 || tokens == 0) return cudaSuccess;
+  if (const cudaError_t error = launch_turns(call, on); error != cudaSuccess) return error;
+  const std::size_t turns = turns_bytes(call.heads);
   const std::int64_t most =
-      std::min(pairs, static_cast<std::int64_t>(on.workspace_bytes) / pair_bytes);
-  if (most == 0) return pairs == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
-  of.partial_q = static_cast<float*>(on.workspace);
+      std::min(pairs, static_cast<std::int64_t>(on.workspace_bytes - turns) / pair_bytes);
+  if (most == 0) return cudaErrorMemoryAllocation;
+  of.partial_q = static_cast<float*>(on.workspace) + turns / 4;
   of.partial_k = of.partial_q + most * blocks * kDim;
   for (std::int64_t pair = 0; pair < pairs; pair += most) {
     const std::int64_t count = std::min(most, pairs - pair);
@@ -202,13 +257,14 @@ cudaError_t launch_backward(const QkvAttentionBackwardCall& call, const Launch& 
     of.heads.first_pair = static_cast<int>(pair);
     cudaError_t error = cudaSuccess;
     if (whole) {
-      error = start(attention_backward_whole<kDim, kSpan>, grid,
-                    static_cast<int>(bytes(of.rows, 4, 2)), of, on);
+      if constexpr (kDim <= 64)
+        error = start(attention_backward_whole<kDim, kSpan>, grid, kWholeWarps,
+                      WholeHead<kDim>::bytes(tiles), of, on);
     } else {
-      const int each = static_cast<int>(bytes(of.rows, 2, 1));
-      error = start(attention_backward_long<kDim, kSpan, true>, grid, each, of, on);
+      const int bytes = of.rows * (2 * RowTiles<kDim>::kRowBytes + 8) + kLongWarps * kDim * 4;
+      error = start(attention_backward_long<kDim, kSpan, true>, grid, kLongWarps, bytes, of, on);
       if (error == cudaSuccess)
-        error = start(attention_backward_long<kDim, kSpan, false>, grid, each, of, on);
+        error = start(attention_backward_long<kDim, kSpan, false>, grid, kLongWarps, bytes, of, on);
     }
     if (error == cudaSuccess)
       error = launch_column_sums({.to = {call.d_gamma_q, call.d_gamma_k},

@@ -18,33 +18,33 @@ struct BackwardCall {
   int rows = 0;                                      // of each tile array in shared memory
 };
 
-/// Keys (kKeys) or queries of one warp, 16: first is k or q, second v or dy; sums of dk or dq (in
-/// units that finish() gives) and dv.
-template <int kDim, bool kKeys>
+/// Keys (kKeys) or queries of one warp, kM tiles of 16: first is k or q, second v or dy; sums of dk
+/// or dq (in units that finish() gives) and dv.
+template <int kDim, bool kKeys, int kM>
 struct Owner {
-  unsigned first[kDim / 16][4], second[kDim / 16][4];
-  float d_first[kDim / 8][4] = {};
-  float d_second[kKeys ? kDim / 8 : 1][4] = {};
-  float lse[2] = {}, delta[2] = {};  // of owned queries, rows g and g + 8; lse in units of log 2
+  unsigned first[kM][kDim / 16][4], second[kM][kDim / 16][4];
+  float d_first[kM][kDim / 8][4] = {};
+  float d_second[kKeys ? kM : 1][kDim / 8][4] = {};
+  float lse[kM][2] = {}, delta[kM][2] = {};  // of owned queries, rows g and g + 8; lse · log2(e)
 };
 
 /// Adds 16 rows of the other kind: tiles of k and v, or of q and dy with their lse and delta in
 /// shared memory. `owned` and `other`: tokens of the first rows.
-template <int kDim, bool kKeys>
-__device__ inline void add_tile(Owner<kDim, kKeys>& of, unsigned first, unsigned second,
+template <int kDim, bool kKeys, int kM>
+__device__ inline void add_tile(Owner<kDim, kKeys, kM>& of, unsigned first, unsigned second,
                                 const float* lse, const float* delta, const FusedHeads& all,
                                 float branch, int owned, int other, int lane) {
   const int g = lane / 4, t = lane % 4;
   const int by_columns = RowTiles<kDim>::lane_by_columns(lane);
   const int by_rows = RowTiles<kDim>::lane_by_rows(lane);
-  float s[2][4] = {}, d[2][4] = {};
-  multiply_by_transposed<kDim>(s, of.first, first, by_columns);
-  multiply_by_transposed<kDim>(d, of.second, second, by_columns);
+  float s[kM][2][4] = {}, d[kM][2][4] = {};
+  multiply_by_transposed<kDim, kM>(s, of.first, first, by_columns);
+  multiply_by_transposed<kDim, kM>(d, of.second, second, by_columns);
   // Keys that are not there: their rows are zero, but 0 · p must not be 0 · infinity. As owned rows
   // they are never written, and queries that are not there have lse infinity.
-  const bool masked = kKeys ? all.causal && owned + 15 > other
+  const bool masked = kKeys ? all.causal && owned + 16 * kM - 1 > other
                             : other + 16 > all.tokens || (all.causal && other + 15 > owned);
-  unsigned p[4], ds[4];
+  unsigned p[kM][4], ds[kM][4];
 #pragma unroll
   for (int n = 0; n < 2; ++n) {
     float2 column_lse = {}, column_delta = {};
@@ -53,97 +53,121 @@ __device__ inline void add_tile(Owner<kDim, kKeys>& of, unsigned first, unsigned
       column_delta = *reinterpret_cast<const float2*>(delta + 8 * n + 2 * t);
     }
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const float at_lse = !kKeys ? of.lse[e / 2] : e % 2 == 0 ? column_lse.x : column_lse.y;
-      const float at_delta = !kKeys       ? of.delta[e / 2]
-                             : e % 2 == 0 ? column_delta.x
-                                          : column_delta.y;
-      float weight = exp2_fast(s[n][e] - at_lse);
-      if (masked) {
-        const int row = owned + g + e / 2 * 8, column = other + 8 * n + 2 * t + e % 2;
-        const int key = kKeys ? row : column, query = kKeys ? column : row;
-        if (key >= all.tokens || (all.causal && key > query)) weight = 0;
+    for (int m = 0; m < kM; ++m) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const float at_lse = !kKeys ? of.lse[m][e / 2] : e % 2 == 0 ? column_lse.x : column_lse.y;
+        const float at_delta = !kKeys       ? of.delta[m][e / 2]
+                               : e % 2 == 0 ? column_delta.x
+                                            : column_delta.y;
+        float weight = exp2_fast(s[m][n][e] - at_lse);
+        if (masked) {
+          const int row = owned + 16 * m + g + e / 2 * 8, column = other + 8 * n + 2 * t + e % 2;
+          const int key = kKeys ? row : column, query = kKeys ? column : row;
+          if (key >= all.tokens || (all.causal && key > query)) weight = 0;
+        }
+        s[m][n][e] = weight;
+        d[m][n][e] = weight * (d[m][n][e] * branch - at_delta);
       }
-      s[n][e] = weight;
-      d[n][e] = weight * (d[n][e] * branch - at_delta);
+      p[m][2 * n] = pack(s[m][n][0], s[m][n][1]), p[m][2 * n + 1] = pack(s[m][n][2], s[m][n][3]);
+      ds[m][2 * n] = pack(d[m][n][0], d[m][n][1]), ds[m][2 * n + 1] = pack(d[m][n][2], d[m][n][3]);
     }
-    p[2 * n] = pack(s[n][0], s[n][1]), p[2 * n + 1] = pack(s[n][2], s[n][3]);
-    ds[2 * n] = pack(d[n][0], d[n][1]), ds[2 * n + 1] = pack(d[n][2], d[n][3]);
   }
-  if constexpr (kKeys) multiply_by<kDim>(of.d_second, p, second, by_rows);
-  multiply_by<kDim>(of.d_first, ds, first, by_rows);
+  if constexpr (kKeys) multiply_by<kDim, kM>(of.d_second, p, second, by_rows);
+  multiply_by<kDim, kM>(of.d_first, ds, first, by_rows);
 }
 
-/// Writes d_qkv of the 16 tokens from `from` and adds their part of d_gamma to this warp's sums
-/// [kDim] in shared memory.
-template <int kDim, int kSpan, bool kKeys>
+/// Writes d_qkv of the tokens from `from` and their part of d_gamma [kDim] to shared memory.
+template <int kDim, int kSpan, bool kKeys, int kM>
 __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>& head,
-                              const Owner<kDim, kKeys>& of, float* d_gamma, int from, int lane) {
+                              const Owner<kDim, kKeys, kM>& of, float* d_gamma, int from,
+                              int lane) {
   constexpr int kWhich = kKeys ? 1 : 0;
-  __nv_bfloat16* const out = call.d_qkv + (head.first - call.heads.qkv);
+  __nv_bfloat16* const out = call.d_qkv + head.input();
   // Queries carried scale · log2(e): Σ ds·q is too large by log2(e); Σ ds·k still wants the scale.
   const float factor = kKeys ? kLn2 : call.heads.scale;
+  const int token = from + lane / 4;  // and every eighth after it
+  unsigned raw[2 * kM][kDim / 8];
+  TurnRow<kDim> turns, next;
+#pragma unroll
+  for (int i = 0; i < 2 * kM; ++i)
+    head.load(raw[i], kWhich, token + 8 * i);
+  head.load_turns_of(turns, token);
+  if constexpr (kKeys)
+#pragma unroll
+    for (int i = 0; i < 2 * kM; ++i) {
+      unsigned w[kDim / 8];
+      QuadRow<kDim> d;
+      row_of_sum<kDim>(d, of.d_second[i / 2], i % 2, head.branch, head.t);
+      narrow(w, d);
+      if (head.there(token + 8 * i))
+        store_words<kDim>(out + (token + 8 * i) * head.row() + 2 * head.part(), w, head.t);
+    }
   QuadRow<kDim> sums = {};
-#pragma unroll 1
-  for (int half = 0; half < 2; ++half) {
-    const int token = from + 8 * half + lane / 4;
-    const bool there = head.there(token);
+#pragma unroll
+  for (int i = 0; i < 2 * kM; ++i) {
+    const bool there = head.there(token + 8 * i);
+    if (i + 1 < 2 * kM) head.load_turns_of(next, token + 8 * (i + 1));
     unsigned w[kDim / 8];
-    QuadRow<kDim> x, d, cosine, sine;
-    head.load(w, kWhich, token);
-    head.load_tables(cosine, sine, token);
-    widen(x, w);
-    row_of_sum<kDim>(d, of.d_first, half, factor, head.t);
+    QuadRow<kDim> x, d;
+    widen(x, raw[i]);
+    row_of_sum<kDim>(d, of.d_first[i / 2], i % 2, factor, head.t);
     if (!there)
 #pragma unroll
-      for (int i = 0; i < QuadRow<kDim>::kCount; ++i)
-        d.x[i] = 0, x.x[i] = 1;
+      for (int c = 0; c < QuadRow<kDim>::kCount; ++c)
+        d.x[c] = 0, x.x[c] = 1;
     norm_and_turn_backward<kDim, kSpan>(d, sums, x, kKeys ? call.heads.gamma_k : call.heads.gamma_q,
-                                        cosine, sine, call.heads.epsilon, head.t);
+                                        turns, call.heads.epsilon, head.t);
     narrow(w, d);
-    if (there) store_words<kDim>(out + token * head.row + kWhich * head.part, w, head.t);
-    if constexpr (kKeys) {
-      row_of_sum<kDim>(d, of.d_second, half, head.branch, head.t);
-      narrow(w, d);
-      if (there) store_words<kDim>(out + token * head.row + 2 * head.part, w, head.t);
-    }
+    if (there)
+      store_words<kDim>(out + (token + 8 * i) * head.row() + kWhich * head.part(), w, head.t);
+    turns = next;
   }
 #pragma unroll
   for (int i = 0; i < QuadRow<kDim>::kCount; ++i) {
     float sum = sums.x[i];
     for (int other = 4; other < 32; other *= 2)
       sum += __shfl_xor_sync(kAllLanes, sum, other);
-    if (lane < 4) d_gamma[32 * (i / 8) + 8 * lane + i % 8] += sum;
+    if (lane < 4) d_gamma[32 * (i / 8) + 8 * lane + i % 8] = sum;
   }
 }
 
-/// Σ dy·y of a row and its lse in units of log 2; lse infinite where the row is not there. dy stays
-/// in w.
+/// Σ a·b of a row.
+template <int kDim>
+__device__ inline float dot_words(const unsigned (&a)[kDim / 8], const unsigned (&b)[kDim / 8]) {
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kDim / 8; ++i) {
+    const float2 x = unpack(a[i]), y = unpack(b[i]);
+    sum += x.x * y.x + x.y * y.y;
+  }
+  return quad_sum(sum);
+}
+/// lse of a query in units of log 2; infinite where it is not there.
+template <int kDim, int kSpan>
+__device__ inline float lse_of(const BackwardCall& call, const Head<kDim, kSpan>& head, int token) {
+  return head.there(token) ? call.lse[head.lse() + token] * kLog2e : INFINITY;
+}
+/// dy of a query in w, its lse, and delta = Σ dy·y.
 template <int kDim, int kSpan>
 __device__ inline void load_gradient(unsigned (&w)[kDim / 8], float& lse, float& delta,
                                      const BackwardCall& call, const Head<kDim, kSpan>& head,
                                      int token) {
-  unsigned v[kDim / 8];
-  const std::int64_t at = head.output + token * head.output_row;
+  unsigned y[kDim / 8];
+  const std::int64_t at = head.output() + token * head.output_row();
   load_words<kDim>(w, call.dy + at, head.t, head.there(token));
-  load_words<kDim>(v, call.y + at, head.t, head.there(token));
-  lse = head.there(token) ? call.lse[head.lse + token] * kLog2e : INFINITY;
-  delta = 0;
-#pragma unroll
-  for (int i = 0; i < kDim / 8; ++i) {
-    const float2 a = unpack(w[i]), b = unpack(v[i]);
-    delta += a.x * b.x + a.y * b.y;
-  }
-  delta = quad_sum(delta);
+  load_words<kDim>(y, call.y + at, head.t, head.there(token));
+  lse = lse_of(call, head, token);
+  delta = dot_words<kDim>(w, y);
 }
 
-/// Adds the warps' sums of d_gamma in their order.
+/// Adds what finish() wrote, in its order.
 template <int kDim>
-__device__ inline void write_partial(float* to, const float* sums, int warps) {
+__device__ inline void write_partial(float* to, const float* sums, int count) {
   for (int c = static_cast<int>(threadIdx.x); c < kDim; c += static_cast<int>(blockDim.x)) {
     float sum = 0;
-    for (int warp = 0; warp < warps; ++warp)
-      sum += sums[warp * kDim + c];
+    for (int i = 0; i < count; ++i)
+      sum += sums[i * kDim + c];
     to[c] = sum;
   }
 }
@@ -154,11 +178,11 @@ template <int kDim, int kSpan>
 __device__ inline void write_zeros(const BackwardCall& call, const Head<kDim, kSpan>& head,
                                    int begin, int end, int part, int last) {
   const unsigned w[kDim / 8] = {};
-  __nv_bfloat16* const out = call.d_qkv + (head.first - call.heads.qkv);
+  __nv_bfloat16* const out = call.d_qkv + head.input();
   for (int r = begin + static_cast<int>(threadIdx.x) / 4; r < end;
        r += static_cast<int>(blockDim.x) / 4)
     for (int which = part; which <= last; ++which)
-      store_words<kDim>(out + r * head.row + which * head.part, w, head.t);
+      store_words<kDim>(out + r * head.row() + which * head.part(), w, head.t);
 }
 
 }  // namespace sluice::train::cuda

@@ -15,20 +15,19 @@ inline constexpr float kLog2e = 1.44269504088896340736F, kLn2 = 0.69314718055994
 /// What forward and backward read of the records.
 struct FusedHeads {
   const __nv_bfloat16* qkv = nullptr;
-  const float *gamma_q = nullptr, *gamma_k = nullptr, *cosine = nullptr, *sine = nullptr,
-              *branch_scale = nullptr;
+  const float *gamma_q = nullptr, *gamma_k = nullptr, *branch_scale = nullptr;
+  const unsigned* turns = nullptr;  // [tokens, head_dim], see TurnRow
   int tokens = 0, heads = 0, first_pair = 0;
   float epsilon = 0, scale = 0;
   bool causal = false;
 };
 template <class Call>
-FusedHeads fused_heads(const Call& call) {
+FusedHeads fused_heads(const Call& call, const unsigned* turns) {
   return {.qkv = static_cast<const __nv_bfloat16*>(call.qkv.data),
           .gamma_q = call.gamma_q,
           .gamma_k = call.gamma_k,
-          .cosine = call.cosine,
-          .sine = call.sine,
           .branch_scale = call.branch_scale,
+          .turns = turns,
           .tokens = static_cast<int>(call.heads.tokens),
           .heads = static_cast<int>(call.heads.heads),
           .first_pair = 0,
@@ -49,8 +48,26 @@ bool has_fused_form(const Call& call) {
          (s.head_dim == 32 || s.head_dim == 64 || s.head_dim == 128) &&
          (s.rope_span == s.head_dim || 2 * s.rope_span == s.head_dim) &&
          s.tokens <= (std::int64_t{1} << 24) && in_pieces(call.qkv.data) &&
-         in_pieces(call.gamma_q) && in_pieces(call.gamma_k) && in_pieces(call.cosine) &&
-         in_pieces(call.sine);
+         in_pieces(call.gamma_q) && in_pieces(call.gamma_k);
+}
+/// Tables of turns at the start of the workspace.
+static __global__ void write_turns(unsigned* to, const float* cosine, const float* sine,
+                                   std::int64_t count) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const __half2 both = __floats2half2_rn(cosine[i], sine[i]);
+  to[i] = *reinterpret_cast<const unsigned*>(&both);
+}
+inline std::size_t turns_bytes(const Heads& s) {
+  return (static_cast<std::size_t>(s.tokens * s.head_dim) * 4 + 255) / 256 * 256;
+}
+template <class Call>
+cudaError_t launch_turns(const Call& call, const Launch& on) {
+  const std::int64_t count = call.heads.tokens * call.heads.head_dim;
+  if (turns_bytes(call.heads) > on.workspace_bytes) return cudaErrorMemoryAllocation;
+  write_turns<<<static_cast<unsigned>((count + 255) / 256), 256, 0, on.stream>>>(
+      static_cast<unsigned*>(on.workspace), call.cosine, call.sine, count);
+  return cudaPeekAtLastError();
 }
 /// body.operator()<head_dim, rope_span>() of a call with a fused form.
 template <class Body>
@@ -68,39 +85,45 @@ cudaError_t with_sizes(const Heads& s, Body body) {
 template <int kDim, int kSpan>
 struct Head {
   const FusedHeads& all;
-  const __nv_bfloat16* first;                 // of q
-  std::int64_t row, part;                     // elements from token to token, from q to k to v
-  std::int64_t output;                        // element of the first token in y and dy
-  std::int64_t output_row;                    // elements from token to token there
-  std::int64_t lse;                           // first in lse
+  int pair, sample;
   float branch;                               // branch scale of the sample
   int t = static_cast<int>(threadIdx.x) % 4;  // lane of the quad
 
-  __device__ Head(const FusedHeads& of, int pair) : all(of) {
-    const int sample = pair / of.heads, head = pair % of.heads;
-    part = static_cast<std::int64_t>(of.heads) * kDim;
-    row = 3 * part;
-    first = of.qkv + static_cast<std::int64_t>(sample) * of.tokens * row + head * kDim;
-    output_row = part;
-    output = static_cast<std::int64_t>(sample) * of.tokens * part + head * kDim;
-    lse = static_cast<std::int64_t>(pair) * of.tokens;
+  // Little is kept: what follows is made again where it is used, and leaves registers to the sums.
+  __device__ Head(const FusedHeads& of, int which)
+      : all(of), pair(which), sample(which / of.heads) {
     branch = of.branch_scale == nullptr ? 1.0F : of.branch_scale[sample];
+  }
+  /// Elements from q to k to v, and from token to token in qkv.
+  __device__ std::int64_t part() const { return static_cast<std::int64_t>(all.heads) * kDim; }
+  __device__ std::int64_t row() const { return 3 * part(); }
+  /// The first token's element in qkv; in y and dy, where tokens are output_row() apart; in lse.
+  __device__ std::int64_t input() const {
+    return static_cast<std::int64_t>(sample) * all.tokens * row() + head() * kDim;
+  }
+  __device__ std::int64_t output() const {
+    return static_cast<std::int64_t>(sample) * all.tokens * part() + head() * kDim;
+  }
+  __device__ std::int64_t output_row() const { return part(); }
+  __device__ std::int64_t lse() const { return static_cast<std::int64_t>(pair) * all.tokens; }
+  __device__ int head() const { return pair - sample * all.heads; }
+  const __device__ __nv_bfloat16* first(int which) const {
+    return all.qkv + input() + which * part();
   }
   __device__ bool there(int token) const { return token < all.tokens; }
   __device__ void load(unsigned (&w)[kDim / 8], int which, int token) const {
-    load_words<kDim>(w, first + token * row + which * part, t, there(token));
+    load_words<kDim>(w, first(which) + token * row(), t, there(token));
   }
-  __device__ void load_tables(QuadRow<kDim>& cosine, QuadRow<kDim>& sine, int token) const {
+  __device__ void load_turns_of(TurnRow<kDim>& turns, int token) const {
     const int known = min(token, all.tokens - 1);
-    load_floats(cosine, all.cosine + static_cast<std::int64_t>(known) * kDim, t);
-    load_floats(sine, all.sine + static_cast<std::int64_t>(known) * kDim, t);
+    load_turns(turns, all.turns + static_cast<std::int64_t>(known) * kDim, t);
   }
   /// Words of a query (which 0) or key (1) become normed and turned; rows not there stay zero.
-  __device__ void prepare(unsigned (&w)[kDim / 8], int which, const QuadRow<kDim>& cosine,
-                          const QuadRow<kDim>& sine, bool is_there) const {
+  __device__ void prepare(unsigned (&w)[kDim / 8], int which, const TurnRow<kDim>& turns,
+                          bool is_there) const {
     QuadRow<kDim> x;
     widen(x, w);
-    norm_and_turn<kDim, kSpan>(x, which == 0 ? all.gamma_q : all.gamma_k, cosine, sine, all.epsilon,
+    norm_and_turn<kDim, kSpan>(x, which == 0 ? all.gamma_q : all.gamma_k, turns, all.epsilon,
                                which == 0 ? all.scale * kLog2e : 1.0F, t);
     narrow(w, x);
     if (!is_there)
@@ -108,35 +131,53 @@ struct Head {
       for (unsigned& word : w)
         word = 0;
   }
-  /// Tokens `from` and on as rows 0 to rows - 1 of two tiles: q or k prepared, and v or others as
-  /// they are. Whole warps, eight rows each.
-  template <class LoadSecond>
-  __device__ void share(unsigned char* prepared, unsigned char* second, int which, int from,
-                        int rows, LoadSecond load_second) const {
-    for (int r = static_cast<int>(threadIdx.x) / 4; r < rows;
-         r += static_cast<int>(blockDim.x) / 4) {
-      const int token = from + r;
-      unsigned w[kDim / 8], other[kDim / 8];
-      QuadRow<kDim> cosine, sine;
-      load(w, which, token);
-      load_second(other, token, r);
-      load_tables(cosine, sine, token);
-      prepare(w, which, cosine, sine, there(token));
-      share_words<kDim>(prepared, r, w, t);
-      share_words<kDim>(second, r, other, t);
+  /// Starts to copy tokens `from` and on, as they are, to rows 0 to rows - 1 of tiles; zeros where
+  /// there is no token. Rows of a thread: those of its quad, every blockDim / 4.
+  __device__ void copy(unsigned char* tiles, const __nv_bfloat16* token0, std::int64_t stride,
+                       int from, int rows) const {
+    for (int r = quad(); r < rows; r += quads()) {
+      const bool is_there = there(from + r);
+      const __nv_bfloat16* const at = token0 + (is_there ? (from + r) * stride : 0);
+#pragma unroll
+      for (int m = 0; m < kDim / 32; ++m)
+        copy_later(shared_address(tiles + RowTiles<kDim>::offset(r, 4 * m + t)),
+                   at + 32 * m + 8 * t, is_there);
     }
   }
-  /// Tokens from `from`, sixteen, of q or k, prepared, as an operand.
-  __device__ void prepared_operand(unsigned (&a)[kDim / 16][4], int which, int from) const {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int token = from + 8 * half + static_cast<int>(threadIdx.x) % 32 / 4;
+  /// Then, after wait_for_copies(), by the same threads: q (which 0) or k (1) normed and turned.
+  __device__ void prepare_rows(unsigned char* tiles, int which, int from, int rows) const {
+    TurnRow<kDim> turns, next;
+    load_turns_of(turns, from + quad());
+    for (int r = quad(); r < rows; r += quads()) {
+      load_turns_of(next, from + r + quads());
       unsigned w[kDim / 8];
-      QuadRow<kDim> cosine, sine;
-      load(w, which, token);
-      load_tables(cosine, sine, token);
-      prepare(w, which, cosine, sine, there(token));
-      operand_row<kDim>(a, w, half, t);
+      shared_words<kDim>(w, tiles, r, t);
+      prepare(w, which, turns, there(from + r));
+      share_words<kDim>(tiles, r, w, t);
+      turns = next;
+    }
+  }
+  __device__ static int quad() {
+    return static_cast<int>(threadIdx.x) / 4;
+  }
+  __device__ static int quads() {
+    return static_cast<int>(blockDim.x) / 4;
+  }
+  /// Tokens from `from`, kM tiles of sixteen, of q or k, prepared, as operands.
+  template <int kM>
+  __device__ void prepared_operands(unsigned (&a)[kM][kDim / 16][4], int which, int from) const {
+    const int token = from + static_cast<int>(threadIdx.x) % 32 / 4;
+    unsigned w[2 * kM][kDim / 8];
+    TurnRow<kDim> turns[2 * kM];
+#pragma unroll
+    for (int i = 0; i < 2 * kM; ++i) {
+      load(w[i], which, token + 8 * i);
+      load_turns_of(turns[i], token + 8 * i);
+    }
+#pragma unroll
+    for (int i = 0; i < 2 * kM; ++i) {
+      prepare(w[i], which, turns[i], there(token + 8 * i));
+      operand_row<kDim>(a[i / 2], w[i], i % 2, t);
     }
   }
 };

@@ -28,8 +28,7 @@ __device__ inline float exp2_fast(float x) {
 /// 2t + 8); b (16 x 8) pairs of rows at (2t, g), (2t + 8, g). So two d side by side, packed, are an
 /// a.
 __device__ inline void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
       "{%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -48,6 +47,29 @@ __device__ inline void load_tiles_transposed(unsigned (&r)[4], unsigned address)
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                : "r"(address)
                : "memory");
+}
+
+/// 16 bytes from global to shared memory, later; zeros where they are not there. What a thread
+/// copied it sees after wait_for_copies(), others after a barrier too.
+__device__ inline void copy_later(unsigned to, const void* from, bool there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+               "r"(there ? 16 : 0)
+               : "memory");
+}
+__device__ inline void wait_for_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+/// 16 bytes that no one writes in this kernel, nor reads again soon: tables keep their place in the
+/// first-level cache.
+__device__ inline uint4 load_once(const void* from) {
+  uint4 v;
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+      : "l"(from));
+  return v;
+}
+__device__ inline unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
 /// Rows of kDim bf16 in shared memory. Their 16-byte chunks are exchanged so that eight rows at one
@@ -81,29 +103,36 @@ __device__ inline void load_operand(unsigned (&a)[kDim / 16][4], unsigned tile, 
     load_tiles(a[step], tile + static_cast<unsigned>(lane_by_rows ^ (step * 32)));
 }
 
-/// d (16 x 16) += a · tileᵀ over all channels.
-template <int kDim>
-__device__ inline void multiply_by_transposed(float (&d)[2][4], const unsigned (&a)[kDim / 16][4],
-                                              unsigned tile, int lane_by_columns) {
+/// d (16 x 16) += a · tileᵀ over all channels, for kM operands at once.
+template <int kDim, int kM>
+__device__ inline void multiply_by_transposed(float (&d)[kM][2][4],
+                                              const unsigned (&a)[kM][kDim / 16][4], unsigned tile,
+                                              int lane_by_columns) {
 #pragma unroll
   for (int step = 0; step < kDim / 16; ++step) {
     unsigned b[4];
     load_tiles(b, tile + static_cast<unsigned>(lane_by_columns ^ (step * 32)));
-    mma(d[0], a[step], b[0], b[1]);
-    mma(d[1], a[step], b[2], b[3]);
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      mma(d[m][0], a[m][step], b[0], b[1]);
+      mma(d[m][1], a[m][step], b[2], b[3]);
+    }
   }
 }
 
-/// d (16 x kDim) += a (16 x 16) · tile.
-template <int kDim>
-__device__ inline void multiply_by(float (&d)[kDim / 8][4], const unsigned (&a)[4], unsigned tile,
-                                   int lane_by_rows) {
+/// d (16 x kDim) += a (16 x 16) · tile, for kM operands at once.
+template <int kDim, int kM>
+__device__ inline void multiply_by(float (&d)[kM][kDim / 8][4], const unsigned (&a)[kM][4],
+                                   unsigned tile, int lane_by_rows) {
 #pragma unroll
   for (int step = 0; step < kDim / 16; ++step) {
     unsigned b[4];
     load_tiles_transposed(b, tile + static_cast<unsigned>(lane_by_rows ^ (step * 32)));
-    mma(d[2 * step], a, b[0], b[1]);
-    mma(d[2 * step + 1], a, b[2], b[3]);
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      mma(d[m][2 * step], a[m], b[0], b[1]);
+      mma(d[m][2 * step + 1], a[m], b[2], b[3]);
+    }
   }
 }
 

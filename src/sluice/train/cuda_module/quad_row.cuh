@@ -6,6 +6,7 @@
 #include "sluice/train/cuda_module/mma.cuh"
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 namespace sluice::train::cuda {
 
@@ -34,8 +35,7 @@ __device__ inline void load_words(unsigned (&w)[kDim / 8], const __nv_bfloat16* 
                                   bool there) {
 #pragma unroll
   for (int m = 0; m < kDim / 32; ++m) {
-    const uint4 piece =
-        there ? *reinterpret_cast<const uint4*>(row + 32 * m + 8 * t) : make_uint4(0, 0, 0, 0);
+    const uint4 piece = there ? load_once(row + 32 * m + 8 * t) : make_uint4(0, 0, 0, 0);
     w[4 * m] = piece.x, w[4 * m + 1] = piece.y, w[4 * m + 2] = piece.z, w[4 * m + 3] = piece.w;
   }
 }
@@ -46,7 +46,17 @@ __device__ inline void store_words(__nv_bfloat16* row, const unsigned (&w)[kDim 
     *reinterpret_cast<uint4*>(row + 32 * m + 8 * t) =
         make_uint4(w[4 * m], w[4 * m + 1], w[4 * m + 2], w[4 * m + 3]);
 }
-/// Into row `row` of tiles in shared memory.
+/// From and into row `row` of tiles in shared memory.
+template <int kDim>
+__device__ inline void shared_words(unsigned (&w)[kDim / 8], const unsigned char* tiles, int row,
+                                    int t) {
+#pragma unroll
+  for (int m = 0; m < kDim / 32; ++m) {
+    const uint4 piece =
+        *reinterpret_cast<const uint4*>(tiles + RowTiles<kDim>::offset(row, 4 * m + t));
+    w[4 * m] = piece.x, w[4 * m + 1] = piece.y, w[4 * m + 2] = piece.z, w[4 * m + 3] = piece.w;
+  }
+}
 template <int kDim>
 __device__ inline void share_words(unsigned char* tiles, int row, const unsigned (&w)[kDim / 8],
                                    int t) {
@@ -82,6 +92,24 @@ __device__ inline void load_floats(QuadRow<kDim>& to, const float* row, int t) {
     }
 }
 
+/// The row of a token in the tables of turns, in the layout of QuadRow: cosine (low) and sine as
+/// halves, 2⁻¹² of them off, an eighth of what the turned row is rounded by.
+template <int kDim>
+struct TurnRow {
+  unsigned x[kDim / 4];
+  __device__ float2 at(int i) const {
+    return __half22float2(*reinterpret_cast<const __half2*>(&x[i]));
+  }
+};
+template <int kDim>
+__device__ inline void load_turns(TurnRow<kDim>& to, const unsigned* row, int t) {
+#pragma unroll
+  for (int i = 0; i < kDim / 4; i += 4) {
+    const uint4 piece = __ldg(reinterpret_cast<const uint4*>(row + 32 * (i / 8) + 8 * t + i % 8));
+    to.x[i] = piece.x, to.x[i + 1] = piece.y, to.x[i + 2] = piece.z, to.x[i + 3] = piece.w;
+  }
+}
+
 /// 1 / sqrt(mean(x²) + epsilon).
 template <int kDim>
 __device__ inline float rstd_of(const QuadRow<kDim>& row, float epsilon) {
@@ -108,52 +136,49 @@ __device__ inline bool in_first_half(int i, int t) {
 }
 
 template <int kDim, int kSpan>
-__device__ inline void turn(QuadRow<kDim>& row, const QuadRow<kDim>& cosine,
-                            const QuadRow<kDim>& sine, int t) {
+__device__ inline void turn(QuadRow<kDim>& row, const TurnRow<kDim>& by, int t) {
   QuadRow<kDim> turned;
 #pragma unroll
   for (int i = 0; i < QuadRow<kDim>::kCount; ++i) {
-    const float other = partner<kDim, kSpan>(row, i) * sine.x[i];
-    turned.x[i] = row.x[i] * cosine.x[i] + (in_first_half<kSpan>(i, t) ? -other : other);
+    const float2 turn = by.at(i);
+    const float other = partner<kDim, kSpan>(row, i) * turn.y;
+    turned.x[i] = row.x[i] * turn.x + (in_first_half<kSpan>(i, t) ? -other : other);
   }
   row = turned;
 }
 /// The transpose.
 template <int kDim, int kSpan>
-__device__ inline void turn_back(QuadRow<kDim>& row, const QuadRow<kDim>& cosine,
-                                 const QuadRow<kDim>& sine, int t) {
+__device__ inline void turn_back(QuadRow<kDim>& row, const TurnRow<kDim>& by, int t) {
   QuadRow<kDim> by_sine;
 #pragma unroll
   for (int i = 0; i < QuadRow<kDim>::kCount; ++i)
-    by_sine.x[i] = row.x[i] * sine.x[i];
+    by_sine.x[i] = row.x[i] * by.at(i).y;
 #pragma unroll
   for (int i = 0; i < QuadRow<kDim>::kCount; ++i) {
     const float other = partner<kDim, kSpan>(by_sine, i);
-    row.x[i] = row.x[i] * cosine.x[i] + (in_first_half<kSpan>(i, t) ? other : -other);
+    row.x[i] = row.x[i] * by.at(i).x + (in_first_half<kSpan>(i, t) ? other : -other);
   }
 }
 
 /// gamma · x · rstd · factor, turned.
 template <int kDim, int kSpan>
 __device__ inline void norm_and_turn(QuadRow<kDim>& row, const float* gamma,
-                                     const QuadRow<kDim>& cosine, const QuadRow<kDim>& sine,
-                                     float epsilon, float factor, int t) {
+                                     const TurnRow<kDim>& by, float epsilon, float factor, int t) {
   const float rstd = rstd_of(row, epsilon) * factor;
   QuadRow<kDim> weight;
   load_floats(weight, gamma, t);
 #pragma unroll
   for (int i = 0; i < QuadRow<kDim>::kCount; ++i)
     row.x[i] *= weight.x[i] * rstd;
-  turn<kDim, kSpan>(row, cosine, sine, t);
+  turn<kDim, kSpan>(row, by, t);
 }
 
 /// d, the gradient of the normed and turned row, becomes that of x; d_gamma is added to.
 template <int kDim, int kSpan>
 __device__ inline void norm_and_turn_backward(QuadRow<kDim>& d, QuadRow<kDim>& d_gamma,
                                               const QuadRow<kDim>& x, const float* gamma,
-                                              const QuadRow<kDim>& cosine,
-                                              const QuadRow<kDim>& sine, float epsilon, int t) {
-  turn_back<kDim, kSpan>(d, cosine, sine, t);
+                                              const TurnRow<kDim>& by, float epsilon, int t) {
+  turn_back<kDim, kSpan>(d, by, t);
   const float rstd = rstd_of(x, epsilon);
   QuadRow<kDim> weight;
   load_floats(weight, gamma, t);

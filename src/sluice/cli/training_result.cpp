@@ -174,6 +174,7 @@ gate::TrainingFacts facts_of(const results::ResultFile& file, const TrainingPlan
   facts.memory_total_bytes = gpu.use ? gpu.use->total_bytes : machine_memory();
   facts.gpu = gpu.use;
   facts.no_gpu = gpu.reason;
+  facts.phases_by_device = plan.gpu_index >= 0;
   if (one.use->first_step_ns) facts.first_step_s = seconds_since_start(*one.use->first_step_ns);
   return facts;
 }

@@ -146,15 +146,29 @@ Json gradient_json(const TrainingUse& use) {
 
 Json utilization_json(const TrainingFacts& facts) {
   Json json = Json::object();
-  put(json, "compute", facts.gpu ? std::optional(facts.gpu->mean_utilisation) : std::nullopt,
-      facts.no_gpu);
-  if (facts.gpu) json["compute_label"] = "share of time in which a kernel ran (NVML)";
+  const auto busy = gpu_busy(facts);
+  put(json, "compute", busy ? std::optional(busy->share) : std::nullopt, facts.no_gpu);
+  if (busy) json["compute_label"] = busy->label;
   put(json, "memory_bandwidth", std::nullopt,
       facts.gpu ? "DRAM counters (CUPTI) are not read by this build" : facts.no_gpu);
   return json;
 }
 
 }  // namespace
+
+std::optional<GpuBusy> gpu_busy(const TrainingFacts& facts) {
+  if (facts.phases_by_device) {
+    double busy = 0;
+    for (const PhaseUse& phase : facts.use.phases)
+      if (phase.name != "data" && phase.name != "transfer") busy += phase.seconds;
+    if (const auto sum = reconcile(facts.use); sum && sum->natural_s > 0)
+      return GpuBusy{std::min(busy / sum->natural_s, 1.0),
+                     "share of a step between the first and last kernel of its phases (device "
+                     "events)"};
+  }
+  if (!facts.gpu) return std::nullopt;
+  return GpuBusy{facts.gpu->mean_utilisation, "share of time in which a kernel ran (NVML)"};
+}
 
 Json training_metrics_json(const TrainingFacts& facts) {
   Json json{{"schema_version", kTrainingSchema},

@@ -34,8 +34,17 @@ struct TrainingFacts {
   double memory_total_bytes = 0;  // of the device, or of the machine
   std::optional<GpuUse> gpu;
   std::string no_gpu;                  // why `gpu` is absent
+  bool phases_by_device = false;       // the phases of `use` are times of device events
   std::optional<double> first_step_s;  // from the start of the program to the first step
 };
+
+/// How much of a step the GPU works, 0 to 1. By device events (our phases over the natural step)
+/// where the engine runs on it; else NVML's mean, which also sees what is not a step.
+struct GpuBusy {
+  double share = 0;
+  const char* label = "";
+};
+std::optional<GpuBusy> gpu_busy(const TrainingFacts& facts);
 
 /// Every key that the schema asks for, and further ones: phases, stability, gradient_norm, amp,
 /// utilization, start. What was not measured is null with `<key>_reason` beside it.

@@ -44,8 +44,9 @@ Value forward_backward_rate(const TrainingFacts& facts) {
 }
 
 Value gpu_use(const TrainingFacts& facts) {
-  if (!facts.gpu) return {std::nullopt, facts.no_gpu};
-  return {facts.gpu->mean_utilisation, ""};
+  const auto busy = gpu_busy(facts);
+  if (!busy) return {std::nullopt, facts.no_gpu};
+  return {busy->share, ""};
 }
 
 Value spread(const TrainingUse& use) {
@@ -101,11 +102,11 @@ std::vector<std::string> training_recommendations(const TrainingFacts& facts,
                     "--persistent-workers, "
                     "bundles, data downloaded before",
                     *cv.value * 100));
-  if (facts.gpu && facts.gpu->mean_utilisation < kPoorGpu)
+  if (const auto busy = gpu_busy(facts); busy && busy->share < kPoorGpu)
     list.push_back(
         fmt::format("the GPU is busy {:.0f} % of the time: look at the loader "
                     "(`sluice bench dataloader`, `sluice diagnose`)",
-                    facts.gpu->mean_utilisation * 100));
+                    busy->share * 100));
   if (facts.gpu && facts.gpu->total_bytes > 0 &&
       facts.gpu->peak_used_bytes / facts.gpu->total_bytes < kIdleMemory)
     list.push_back(

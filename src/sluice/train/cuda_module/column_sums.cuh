@@ -35,7 +35,7 @@ static __global__ void add_column_sums(ColumnSums sums) {
   if (lane == 0 && column < sums.columns) to[column] += part[0][threadIdx.x % 8];
 }
 
-inline cudaError_t launch_column_sums(const ColumnSums& sums, const Launch& on) {
+static inline cudaError_t launch_column_sums(const ColumnSums& sums, const Launch& on) {
   const dim3 grid(static_cast<unsigned>((sums.columns + 7) / 8), 2);
   add_column_sums<<<grid, 1024, 0, on.stream>>>(sums);
   return cudaPeekAtLastError();

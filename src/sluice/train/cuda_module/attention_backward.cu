@@ -18,7 +18,7 @@ template <int kDim>
 struct WholeHead {
   unsigned char* memory;
   int tiles;
-  /// As many pairs of tiles as there are, then the last tile: what is worked on at once.
+  /// Pairs of tiles: what is worked on at once.
   __host__ __device__ static constexpr int items(int tiles) { return (tiles + 1) / 2; }
   static constexpr int bytes(int tiles) {
     return tiles * 16 * (4 * RowTiles<kDim>::kRowBytes + 8) + 2 * items(tiles) * kDim * 4 + 16;
@@ -46,7 +46,8 @@ __device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& hea
   head.copy(to.v(), head.first(2), head.row(), 0, rows);
   unsigned y[kDim / 8];
   const auto load_y = [&](int r) {
-    load_words<kDim>(y, call.y + head.output() + r * head.output_row(), head.t, head.there(r));
+    load_words<kDim, kSpan>(y, call.y + head.output() + r * head.output_row(), head.t,
+                            head.there(r));
   };
   TurnRow<kDim> turns, next;
   load_y(head.quad());
@@ -55,26 +56,26 @@ __device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& hea
   for (int r = head.quad(); r < rows; r += head.quads()) {
     unsigned q[kDim / 8], k[kDim / 8], dy[kDim / 8];
     head.load_turns_of(next, r + head.quads());
-    shared_words<kDim>(dy, to.dy(), r, head.t);
+    shared_words<kDim, kSpan>(dy, to.dy(), r, head.t);
     const float delta = dot_words<kDim>(dy, y);
     load_y(r + head.quads());
     if (head.t == 0) to.lse()[r] = lse_of(call, head, r), to.delta()[r] = delta;
-    shared_words<kDim>(q, to.q(), r, head.t);
-    shared_words<kDim>(k, to.k(), r, head.t);
+    shared_words<kDim, kSpan>(q, to.q(), r, head.t);
+    shared_words<kDim, kSpan>(k, to.k(), r, head.t);
     head.prepare(q, 0, turns, head.there(r));
-    share_words<kDim>(to.q(), r, q, head.t);
+    share_words<kDim, kSpan>(to.q(), r, q, head.t);
     head.prepare(k, 1, turns, head.there(r));
-    share_words<kDim>(to.k(), r, k, head.t);
+    share_words<kDim, kSpan>(to.k(), r, k, head.t);
     turns = next;
   }
 }
 
-/// kM tiles from `tile` of keys or queries against the whole head. No inlining: four of these in
-/// one body share so many addresses that the loop would spill.
+/// kM tiles from `tile` of keys or queries against the whole head. Inlined: behind a call the
+/// compiler no longer knows which memory an address is of, and pays for it at every access.
 template <int kDim, int kSpan, bool kKeys, int kM>
-__device__ __noinline__ void work_on(const BackwardCall& call, const Head<kDim, kSpan>& head,
-                                     const WholeHead<kDim>& in, float* d_gamma, int tile, int tiles,
-                                     int lane) {
+__device__ __forceinline__ void work_on(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                        const WholeHead<kDim>& in, float* d_gamma, int tile,
+                                        int tiles, int lane) {
   constexpr unsigned kTile = RowTiles<kDim>::kTileBytes;
   const int by_rows = RowTiles<kDim>::lane_by_rows(lane);
   const unsigned k = shared_address(in.k()), v = shared_address(in.v()), q = shared_address(in.q()),
@@ -82,23 +83,28 @@ __device__ __noinline__ void work_on(const BackwardCall& call, const Head<kDim, 
   Owner<kDim, kKeys, kM> of;
 #pragma unroll
   for (int m = 0; m < kM; ++m) {
-    const unsigned own = static_cast<unsigned>(tile + m) * kTile;
+    // The second tile of the last pair may not be there: the first again, and nothing is written.
+    const int tile_m = min(tile + m, tiles - 1);
+    const unsigned own = static_cast<unsigned>(tile_m) * kTile;
     load_operand<kDim>(of.first[m], (kKeys ? k : q) + own, by_rows);
     load_operand<kDim>(of.second[m], (kKeys ? v : dy) + own, by_rows);
 #pragma unroll
     for (int half = 0; half < 2 && !kKeys; ++half) {
-      of.lse[m][half] = in.lse()[16 * (tile + m) + 8 * half + lane / 4];
-      of.delta[m][half] = in.delta()[16 * (tile + m) + 8 * half + lane / 4];
+      of.lse[m][half] = in.lse()[16 * tile_m + 8 * half + lane / 4];
+      of.delta[m][half] = in.delta()[16 * tile_m + 8 * half + lane / 4];
     }
   }
+  const unsigned lse = shared_address(in.lse()), delta = shared_address(in.delta());
+  const TileSight sight{call.heads.tokens, call.heads.causal, head.branch};
   // Causal: keys count for the queries from their own on, queries count the keys up to their own.
-  const int begin = kKeys && call.heads.causal ? tile : 0;
-  const int end = !kKeys && call.heads.causal ? tile + kM : tiles;
+  const int begin = kKeys && sight.causal ? tile : 0;
+  const int end = !kKeys && sight.causal ? min(tile + kM, tiles) : tiles;
 #pragma unroll 1
   for (int other = begin; other < end; ++other) {
     const unsigned at = static_cast<unsigned>(other) * kTile;
-    add_tile(of, (kKeys ? q : k) + at, (kKeys ? dy : v) + at, in.lse() + 16 * other,
-             in.delta() + 16 * other, call.heads, head.branch, 16 * tile, 16 * other, lane);
+    add_tile(of, (kKeys ? q : k) + at, (kKeys ? dy : v) + at,
+             lse + static_cast<unsigned>(64 * other), delta + static_cast<unsigned>(64 * other),
+             sight, 16 * tile, 16 * other, lane);
   }
   finish(call, head, of, d_gamma, 16 * tile, lane);
 }
@@ -124,7 +130,7 @@ __global__ void __launch_bounds__(kWholeWarps * 32, 2)
   if (threadIdx.x == 0) *in.next() = 0;
   share_all(call, head, in, call.rows);
   __syncthreads();
-  const int pairs = tiles / 2, items = 2 * WholeHead<kDim>::items(tiles);
+  const int pairs = WholeHead<kDim>::items(tiles), items = 2 * pairs;
   for (;;) {
     int item = lane == 0 ? atomicAdd(in.next(), 1) : 0;
     item = __shfl_sync(kAllLanes, item, 0);
@@ -132,19 +138,13 @@ __global__ void __launch_bounds__(kWholeWarps * 32, 2)
     if (item < pairs)
       work_on<kDim, kSpan, true, 2>(call, head, in, in.d_gamma_k() + item * kDim, 2 * item, tiles,
                                     lane);
-    else if (item < 2 * pairs)
+    else
       work_on<kDim, kSpan, false, 2>(call, head, in, in.d_gamma_q() + (item - pairs) * kDim,
                                      2 * (item - pairs), tiles, lane);
-    else if (item == 2 * pairs)
-      work_on<kDim, kSpan, true, 1>(call, head, in, in.d_gamma_k() + pairs * kDim, 2 * pairs, tiles,
-                                    lane);
-    else
-      work_on<kDim, kSpan, false, 1>(call, head, in, in.d_gamma_q() + pairs * kDim, 2 * pairs,
-                                     tiles, lane);
   }
   __syncthreads();
-  write_partial<kDim>(partial_q, in.d_gamma_q(), items / 2);
-  write_partial<kDim>(partial_k, in.d_gamma_k(), items / 2);
+  write_partial<kDim>(partial_q, in.d_gamma_q(), pairs);
+  write_partial<kDim>(partial_k, in.d_gamma_k(), pairs);
 }
 
 constexpr int kLongWarps = 7;
@@ -177,8 +177,9 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
         head.load(w, 2, token);
       else
         load_gradient(w, of.lse[0][half], of.delta[0][half], call, head, token);
-      operand_row<kDim>(of.second[0], w, half, head.t);
+      operand_row<kDim, kSpan>(of.second[0], w, half, head.t);
     }
+    const TileSight sight{tokens, call.heads.causal, head.branch};
     // Causal: keys count for the queries from their own on, queries count the keys up to their own.
     const int from_all = kKeys && call.heads.causal ? begin / call.rows * call.rows : 0;
     const int to_all = !kKeys && call.heads.causal ? end : tokens;
@@ -202,8 +203,8 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
       for (int r = 0; r < call.rows && from + r < tokens; r += 16) {
         if (call.heads.causal && (kKeys ? from + r + 15 < owned : from + r > owned + 15)) continue;
         const unsigned at = static_cast<unsigned>(r * Tiles::kRowBytes);
-        add_tile(of, first0 + at, second0 + at, lse + r, delta + r, call.heads, head.branch, owned,
-                 from + r, lane);
+        add_tile(of, first0 + at, second0 + at, shared_address(lse + r), shared_address(delta + r),
+                 sight, owned, from + r, lane);
       }
     }
     finish(call, head, of, d_gamma + warp * kDim, owned, lane);

@@ -28,51 +28,81 @@ struct Owner {
   float lse[kM][2] = {}, delta[kM][2] = {};  // of owned queries, rows g and g + 8; lse · log2(e)
 };
 
-/// Adds 16 rows of the other kind: tiles of k and v, or of q and dy with their lse and delta in
-/// shared memory. `owned` and `other`: tokens of the first rows.
+/// What add_tile() reads of a call, by value: after a read of shared memory the compiler reads
+/// again whatever lies behind a reference.
+struct TileSight {
+  int tokens;
+  bool causal;
+  float branch;
+};
+
+__device__ inline float2 shared_pair(unsigned address) {
+  float2 v;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address) : "memory");
+  return v;
+}
+
+/// Adds 16 rows of the other kind: tiles of k and v, or of q and dy with their lse and delta, all
+/// addresses of shared memory. `owned` and `other`: tokens of the first rows.
 template <int kDim, bool kKeys, int kM>
 __device__ inline void add_tile(Owner<kDim, kKeys, kM>& of, unsigned first, unsigned second,
-                                const float* lse, const float* delta, const FusedHeads& all,
-                                float branch, int owned, int other, int lane) {
+                                unsigned lse, unsigned delta, const TileSight sight, int owned,
+                                int other, int lane) {
   const int g = lane / 4, t = lane % 4;
   const int by_columns = RowTiles<kDim>::lane_by_columns(lane);
   const int by_rows = RowTiles<kDim>::lane_by_rows(lane);
   float s[kM][2][4] = {}, d[kM][2][4] = {};
   multiply_by_transposed<kDim, kM>(s, of.first, first, by_columns);
   multiply_by_transposed<kDim, kM>(d, of.second, second, by_columns);
-  // Keys that are not there: their rows are zero, but 0 · p must not be 0 · infinity. As owned rows
-  // they are never written, and queries that are not there have lse infinity.
-  const bool masked = kKeys ? all.causal && owned + 16 * kM - 1 > other
-                            : other + 16 > all.tokens || (all.causal && other + 15 > owned);
-  unsigned p[kM][4], ds[kM][4];
 #pragma unroll
   for (int n = 0; n < 2; ++n) {
     float2 column_lse = {}, column_delta = {};
     if constexpr (kKeys) {
-      column_lse = *reinterpret_cast<const float2*>(lse + 8 * n + 2 * t);
-      column_delta = *reinterpret_cast<const float2*>(delta + 8 * n + 2 * t);
+      column_lse = shared_pair(lse + static_cast<unsigned>(4 * (8 * n + 2 * t)));
+      column_delta = shared_pair(delta + static_cast<unsigned>(4 * (8 * n + 2 * t)));
     }
 #pragma unroll
-    for (int m = 0; m < kM; ++m) {
+    for (int m = 0; m < kM; ++m)
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const float at_lse = !kKeys ? of.lse[m][e / 2] : e % 2 == 0 ? column_lse.x : column_lse.y;
         const float at_delta = !kKeys       ? of.delta[m][e / 2]
                                : e % 2 == 0 ? column_delta.x
                                             : column_delta.y;
-        float weight = exp2_fast(s[m][n][e] - at_lse);
-        if (masked) {
-          const int row = owned + 16 * m + g + e / 2 * 8, column = other + 8 * n + 2 * t + e % 2;
-          const int key = kKeys ? row : column, query = kKeys ? column : row;
-          if (key >= all.tokens || (all.causal && key > query)) weight = 0;
-        }
-        s[m][n][e] = weight;
-        d[m][n][e] = weight * (d[m][n][e] * branch - at_delta);
+        s[m][n][e] = exp2_fast(s[m][n][e] - at_lse);
+        d[m][n][e] = d[m][n][e] * sight.branch - at_delta;
       }
-      p[m][2 * n] = pack(s[m][n][0], s[m][n][1]), p[m][2 * n + 1] = pack(s[m][n][2], s[m][n][3]);
-      ds[m][2 * n] = pack(d[m][n][0], d[m][n][1]), ds[m][2 * n + 1] = pack(d[m][n][2], d[m][n][3]);
-    }
   }
+  // Keys that are not there: their rows are zero, but 0 · p must not be 0 · infinity. As owned rows
+  // they are never written, and queries that are not there have lse infinity.
+  const bool masked = kKeys ? sight.causal && owned + 16 * kM - 1 > other
+                            : other + 16 > sight.tokens || (sight.causal && other + 15 > owned);
+  if (masked) {
+    const int own = owned + g, far = other + 2 * t;
+#pragma unroll
+    for (int m = 0; m < kM; ++m)
+#pragma unroll
+      for (int n = 0; n < 2; ++n)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const int row = 16 * m + e / 2 * 8, column = 8 * n + e % 2;
+          const bool counts =
+              kKeys ? own + row <= far + column
+                    : column < min(sight.tokens - far, sight.causal ? own + row + 1 - far : 16);
+          s[m][n][e] = counts ? s[m][n][e] : 0.0F;
+        }
+  }
+  unsigned p[kM][4], ds[kM][4];
+#pragma unroll
+  for (int m = 0; m < kM; ++m)
+#pragma unroll
+    for (int n = 0; n < 2; ++n) {
+      const float(&w)[4] = s[m][n];
+      const float(&u)[4] = d[m][n];
+      p[m][2 * n] = pack(w[0], w[1]), p[m][2 * n + 1] = pack(w[2], w[3]);
+      ds[m][2 * n] = pack(w[0] * u[0], w[1] * u[1]);
+      ds[m][2 * n + 1] = pack(w[2] * u[2], w[3] * u[3]);
+    }
   if constexpr (kKeys) multiply_by<kDim, kM>(of.d_second, p, second, by_rows);
   multiply_by<kDim, kM>(of.d_first, ds, first, by_rows);
 }
@@ -82,53 +112,55 @@ template <int kDim, int kSpan, bool kKeys, int kM>
 __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>& head,
                               const Owner<kDim, kKeys, kM>& of, float* d_gamma, int from,
                               int lane) {
-  constexpr int kWhich = kKeys ? 1 : 0;
+  constexpr int kWhich = kKeys ? 1 : 0, kCount = kDim / 4;
   __nv_bfloat16* const out = call.d_qkv + head.input();
   // Queries carried scale · log2(e): Σ ds·q is too large by log2(e); Σ ds·k still wants the scale.
   const float factor = kKeys ? kLn2 : call.heads.scale;
   const int token = from + lane / 4;  // and every eighth after it
   unsigned raw[2 * kM][kDim / 8];
-  TurnRow<kDim> turns, next;
 #pragma unroll
   for (int i = 0; i < 2 * kM; ++i)
     head.load(raw[i], kWhich, token + 8 * i);
-  head.load_turns_of(turns, token);
-  if constexpr (kKeys)
-#pragma unroll
-    for (int i = 0; i < 2 * kM; ++i) {
-      unsigned w[kDim / 8];
-      QuadRow<kDim> d;
-      row_of_sum<kDim>(d, of.d_second[i / 2], i % 2, head.branch, head.t);
-      narrow(w, d);
-      if (head.there(token + 8 * i))
-        store_words<kDim>(out + (token + 8 * i) * head.row() + 2 * head.part(), w, head.t);
-    }
-  QuadRow<kDim> sums = {};
+  float gamma[kCount], sums[kCount] = {};
+  load_floats_for_mma<kDim>(gamma, kKeys ? call.heads.gamma_k : call.heads.gamma_q, head.t);
 #pragma unroll
   for (int i = 0; i < 2 * kM; ++i) {
     const bool there = head.there(token + 8 * i);
-    if (i + 1 < 2 * kM) head.load_turns_of(next, token + 8 * (i + 1));
+    __nv_bfloat16* const row = out + (token + 8 * i) * head.row();
     unsigned w[kDim / 8];
-    QuadRow<kDim> x, d;
-    widen(x, raw[i]);
-    row_of_sum<kDim>(d, of.d_first[i / 2], i % 2, factor, head.t);
-    if (!there)
+    if constexpr (kKeys) {
 #pragma unroll
-      for (int c = 0; c < QuadRow<kDim>::kCount; ++c)
-        d.x[c] = 0, x.x[c] = 1;
-    norm_and_turn_backward<kDim, kSpan>(d, sums, x, kKeys ? call.heads.gamma_k : call.heads.gamma_q,
-                                        turns, call.heads.epsilon, head.t);
-    narrow(w, d);
-    if (there)
-      store_words<kDim>(out + (token + 8 * i) * head.row() + kWhich * head.part(), w, head.t);
-    turns = next;
+      for (int j = 0; j < kDim / 8; ++j)
+        w[j] = pack(of.d_second[i / 2][j][i % 2 * 2] * head.branch,
+                    of.d_second[i / 2][j][i % 2 * 2 + 1] * head.branch);
+      words_from_mma<kDim, kSpan>(w, head.t);
+      if (there) store_words<kDim, kSpan>(row + 2 * head.part(), w, head.t);
+    }
+    TurnRow<kDim> turns;
+    head.load_turns_for_mma_of(turns, token + 8 * i);
+    words_for_mma<kDim, kSpan>(raw[i], head.t);
+    float d[kCount], x[kCount];
+#pragma unroll
+    for (int j = 0; j < kDim / 8; ++j) {
+      const float2 both = unpack(raw[i][j]);
+      x[2 * j] = both.x, x[2 * j + 1] = both.y;
+#pragma unroll
+      for (int e = 0; e < 2; ++e)
+        d[2 * j + e] = there ? of.d_first[i / 2][j][i % 2 * 2 + e] * factor : 0.0F;
+    }
+    norm_and_turn_backward<kDim, kSpan>(d, sums, x, gamma, turns, call.heads.epsilon);
+#pragma unroll
+    for (int j = 0; j < kDim / 8; ++j)
+      w[j] = pack(d[2 * j], d[2 * j + 1]);
+    words_from_mma<kDim, kSpan>(w, head.t);
+    if (there) store_words<kDim, kSpan>(row + kWhich * head.part(), w, head.t);
   }
 #pragma unroll
-  for (int i = 0; i < QuadRow<kDim>::kCount; ++i) {
-    float sum = sums.x[i];
+  for (int i = 0; i < kCount; ++i) {
+    float sum = sums[i];
     for (int other = 4; other < 32; other *= 2)
       sum += __shfl_xor_sync(kAllLanes, sum, other);
-    if (lane < 4) d_gamma[32 * (i / 8) + 8 * lane + i % 8] = sum;
+    if (lane < 4) d_gamma[8 * (i / 2) + 2 * lane + i % 2] = sum;
   }
 }
 
@@ -155,8 +187,8 @@ __device__ inline void load_gradient(unsigned (&w)[kDim / 8], float& lse, float&
                                      int token) {
   unsigned y[kDim / 8];
   const std::int64_t at = head.output() + token * head.output_row();
-  load_words<kDim>(w, call.dy + at, head.t, head.there(token));
-  load_words<kDim>(y, call.y + at, head.t, head.there(token));
+  load_words<kDim, kSpan>(w, call.dy + at, head.t, head.there(token));
+  load_words<kDim, kSpan>(y, call.y + at, head.t, head.there(token));
   lse = lse_of(call, head, token);
   delta = dot_words<kDim>(w, y);
 }
@@ -182,7 +214,7 @@ __device__ inline void write_zeros(const BackwardCall& call, const Head<kDim, kS
   for (int r = begin + static_cast<int>(threadIdx.x) / 4; r < end;
        r += static_cast<int>(blockDim.x) / 4)
     for (int which = part; which <= last; ++which)
-      store_words<kDim>(out + r * head.row() + which * head.part(), w, head.t);
+      store_words<kDim, kSpan>(out + r * head.row() + which * head.part(), w, head.t);
 }
 
 }  // namespace sluice::train::cuda

@@ -147,9 +147,9 @@ __device__ void write(const ForwardCall& call, const Head<kDim, kSpan>& head, Qu
 #pragma unroll
       for (int n = 0; n < kDim / 8; ++n)
         w[n] = pack(of.o[m][n][2 * half] * factor, of.o[m][n][2 * half + 1] * factor);
-      exchange_words<kDim>(w, head.t);
+      words_from_mma<kDim, kSpan>(w, head.t);
       if (!head.there(token)) continue;
-      store_words<kDim>(call.y + head.output() + token * head.output_row(), w, head.t);
+      store_words<kDim, kSpan>(call.y + head.output() + token * head.output_row(), w, head.t);
       if (head.t == 0) call.lse[head.lse() + token] = (of.most[m][half] + log2f(sum)) * kLn2;
     }
 }

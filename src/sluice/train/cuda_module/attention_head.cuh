@@ -112,11 +112,15 @@ struct Head {
   }
   __device__ bool there(int token) const { return token < all.tokens; }
   __device__ void load(unsigned (&w)[kDim / 8], int which, int token) const {
-    load_words<kDim>(w, first(which) + token * row(), t, there(token));
+    load_words<kDim, kSpan>(w, first(which) + token * row(), t, there(token));
   }
   __device__ void load_turns_of(TurnRow<kDim>& turns, int token) const {
     const int known = min(token, all.tokens - 1);
-    load_turns(turns, all.turns + static_cast<std::int64_t>(known) * kDim, t);
+    load_turns<kDim, kSpan>(turns, all.turns + static_cast<std::int64_t>(known) * kDim, t);
+  }
+  __device__ void load_turns_for_mma_of(TurnRow<kDim>& turns, int token) const {
+    const int known = min(token, all.tokens - 1);
+    load_turns_for_mma(turns, all.turns + static_cast<std::int64_t>(known) * kDim, t);
   }
   /// Words of a query (which 0) or key (1) become normed and turned; rows not there stay zero.
   __device__ void prepare(unsigned (&w)[kDim / 8], int which, const TurnRow<kDim>& turns,
@@ -140,8 +144,8 @@ struct Head {
       const __nv_bfloat16* const at = token0 + (is_there ? (from + r) * stride : 0);
 #pragma unroll
       for (int m = 0; m < kDim / 32; ++m)
-        copy_later(shared_address(tiles + RowTiles<kDim>::offset(r, 4 * m + t)),
-                   at + 32 * m + 8 * t, is_there);
+        copy_later(shared_address(tiles + RowTiles<kDim>::offset(r, chunk_of<kDim, kSpan>(m, t))),
+                   at + 8 * chunk_of<kDim, kSpan>(m, t), is_there);
     }
   }
   /// Then, after wait_for_copies(), by the same threads: q (which 0) or k (1) normed and turned.
@@ -151,9 +155,9 @@ struct Head {
     for (int r = quad(); r < rows; r += quads()) {
       load_turns_of(next, from + r + quads());
       unsigned w[kDim / 8];
-      shared_words<kDim>(w, tiles, r, t);
+      shared_words<kDim, kSpan>(w, tiles, r, t);
       prepare(w, which, turns, there(from + r));
-      share_words<kDim>(tiles, r, w, t);
+      share_words<kDim, kSpan>(tiles, r, w, t);
       turns = next;
     }
   }
@@ -177,7 +181,7 @@ struct Head {
 #pragma unroll
     for (int i = 0; i < 2 * kM; ++i) {
       prepare(w[i], which, turns[i], there(token + 8 * i));
-      operand_row<kDim>(a[i / 2], w[i], i % 2, t);
+      operand_row<kDim, kSpan>(a[i / 2], w[i], i % 2, t);
     }
   }
 };

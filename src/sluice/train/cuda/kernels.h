@@ -28,7 +28,7 @@ struct Written {
 
 /// d = op(a)·op(b) + c, row-major: op(a) [m, k], op(b) [k, n], d [m, n]; rows of `ld` elements as
 /// stored. a and b are both f32 or both bf16; d is f32 or bf16, c (null: nothing is added) has d's
-/// type and layout and may be d. Sums in fp32.
+/// type and layout and, where that is f32, may be d. Sums in fp32.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;

@@ -91,6 +91,9 @@ int check(Device& device, const Product& p) {
   if (p.a.type != p.b.type || !number(p.a.type) || !number(p.d.type) ||
       (p.c.data != nullptr && p.c.type != p.d.type))
     return refuse(device, "product: a and b are both f32 or both bf16, c is as d");
+  // Some of cuBLASLt's algorithms round the product to bf16 before they add in place.
+  if (p.c.data != nullptr && p.c.data == p.d.data && p.d.type != Dtype::f32)
+    return refuse(device, "product: c may be d where that is f32");
   if (p.lda < (p.transpose_a ? p.m : p.k) || p.ldb < (p.transpose_b ? p.k : p.n) || p.ldd < p.n)
     return refuse(device, "product: a row is longer than its ld (%lld, %lld, %lld)",
                   static_cast<long long>(p.lda), static_cast<long long>(p.ldb),

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -170,8 +171,12 @@ inline void trained_scales(Engine& engine) {
   }
 }
 
+/// On the CPU, or on SLUICE_TEST_DEVICE (cuda:0): PyTorch's numbers are the CPU's either way.
 inline std::unique_ptr<Engine> make_engine(const Case& c, Regime regime) {
-  auto engine = Engine::make(config_of(c, regime));
+  EngineConfig config = config_of(c, regime);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets any
+  if (const char* device = std::getenv("SLUICE_TEST_DEVICE")) config.device = device;
+  auto engine = Engine::make(config);
   EXPECT_TRUE(engine) << engine.error().message;
   if (!engine) return nullptr;
   if (!c.as_it_starts) trained_scales(**engine);

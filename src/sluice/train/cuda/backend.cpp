@@ -67,6 +67,7 @@ class CudaBackend final : public Backend {
     if (observer_ != nullptr) return run_observed(micro);
     SLUICE_CHECK(replayed(micro_graphs_[key_of(micro, timed_)], [&] { return issue(micro); }));
     if (!timed_) return ok;
+    SLUICE_CHECK(session_.synchronize());
     SLUICE_CHECK(add_phase(Phase::forward, kForward, kLoss));
     SLUICE_CHECK(add_phase(Phase::loss, kLoss, kBackward));
     return add_phase(Phase::backward, kBackward, kMicroEnd);

@@ -56,7 +56,8 @@ class Session {
   Result<std::unique_ptr<SessionGraph>> capture(const std::function<Status()>& issue_all);
   Status run(const SessionGraph& graph);
   Status record(int event);
-  [[nodiscard]] Result<double> elapsed(int from, int to) const;  // nanoseconds; waits
+  /// Nanoseconds between two that were recorded; after synchronize().
+  [[nodiscard]] Result<double> elapsed(int from, int to) const;
   [[nodiscard]] Status synchronize() const;
 
  private:

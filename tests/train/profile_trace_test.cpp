@@ -36,7 +36,7 @@ StepTrace small_step(std::int64_t start, int cycle, std::int64_t number) {
 }
 
 StepProfile small_profile() {
-  StepProfile profile{"vit5-tiny", "cpu", "oneDNN", "fp32", 8, 2, {}};
+  StepProfile profile{"vit5-tiny", "cpu", "oneDNN", "fp32", 8, 2, {}, {}};
   for (int i = 0; i < 4; ++i)
     profile.steps.push_back(small_step(kStart + i * 2000, i / 2, 2 + i));
   return profile;

@@ -95,12 +95,14 @@ void show(const Json& document, const train::ProfileSummary& summary, std::size_
   for (const train::CategoryTotal& one : summary.categories)
     fmt::print("{:<34} {:>12.3f} {:>6.1f} % {:>9}\n", one.category, per_step(one.total_ms),
                one.share * 100, one.calls);
-  fmt::print("\n{:<34} {:>12} {:>8} {:>9}  {}\n", "op", "ms per step", "share", "calls",
-             "category");
+  fmt::print("\n{:<34} {:>12} {:>8} {:>9} {:>8} {:>8}  {}\n", "op", "ms per step", "share", "calls",
+             "GB/s", "TFLOP/s", "category");
   for (std::size_t i = 0; i < std::min(top, summary.ops.size()); ++i) {
     const train::OpTotal& op = summary.ops[i];
-    fmt::print("{:<34} {:>12.3f} {:>6.1f} % {:>9}  {}\n", op.name, per_step(op.total_ms),
-               op.share * 100, op.calls, op.category);
+    fmt::print("{:<34} {:>12.3f} {:>6.1f} % {:>9} {:>8} {:>8}  {}\n", op.name,
+               per_step(op.total_ms), op.share * 100, op.calls,
+               op.cost.bytes > 0 ? fmt::format("{:.0f}", op.gigabytes_per_s()) : "",
+               op.cost.flop > 0 ? fmt::format("{:.3g}", op.teraflops()) : "", op.category);
   }
   fmt::print(
       "\nregions cover {:.1f} % of the steps, ops {:.1f} %; observing costs time, so none of this "

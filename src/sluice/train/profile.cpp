@@ -119,7 +119,12 @@ Result<ProfileFiles> profile_steps(Engine& engine, const BatchSource& next,
                       to_string(engine.info().regime),
                       engine.config().batch,
                       engine.info().threads,
+                      {},
                       {}};
+  for (const auto* ops :
+       {&engine.program().forward, &engine.program().loss, &engine.program().backward})
+    for (const Op& op : *ops)
+      profile.costs.emplace(op.name, cost_of(op, engine.program()));
   profile.steps.reserve(static_cast<std::size_t>(schedule.active) *
                         static_cast<std::size_t>(schedule.repeat));
   Recorder recorder;

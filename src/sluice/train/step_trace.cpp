@@ -34,6 +34,7 @@ std::int64_t covered_ns(std::vector<Interval> intervals) {
 struct Sum {
   std::int64_t calls = 0;
   std::int64_t ns = 0;
+  OpCost cost;
   void add(std::int64_t duration) {
     ++calls;
     ns += duration;
@@ -72,7 +73,12 @@ ProfileSummary summarise(const StepProfile& profile) {
       regions.emplace_back(region.start_ns, region.end_ns);
     }
     for (const TracedOp& op : step.ops) {
-      ops[{op.category, without_block(op.name)}].add(op.end_ns - op.start_ns);
+      Sum& sum = ops[{op.category, without_block(op.name)}];
+      sum.add(op.end_ns - op.start_ns);
+      if (const auto known = profile.costs.find(op.name); known != profile.costs.end()) {
+        sum.cost.bytes += known->second.bytes;
+        sum.cost.flop += known->second.flop;
+      }
       categories[op.category].add(op.end_ns - op.start_ns);
       spans.emplace_back(op.start_ns, op.end_ns);
     }
@@ -91,7 +97,8 @@ ProfileSummary summarise(const StepProfile& profile) {
         {std::string(to_string(phase)), sum.calls, milliseconds(sum.ns), share(sum.ns)});
   }
   for (const auto& [key, sum] : ops)
-    summary.ops.push_back({key.second, key.first, sum.calls, milliseconds(sum.ns), share(sum.ns)});
+    summary.ops.push_back(
+        {key.second, key.first, sum.calls, milliseconds(sum.ns), share(sum.ns), sum.cost});
   for (const auto& [category, sum] : categories)
     summary.categories.push_back({category, sum.calls, milliseconds(sum.ns), share(sum.ns)});
   sort_longest_first(summary.ops);
@@ -118,7 +125,9 @@ Json to_json(const ProfileSummary& summary, std::size_t top) {
                        {"category", op.category},
                        {"calls", op.calls},
                        {"total_ms", op.total_ms},
-                       {"share", op.share}});
+                       {"share", op.share},
+                       {"gigabytes_per_s", op.gigabytes_per_s()},
+                       {"teraflops", op.teraflops()}});
   }
   return Json{
       {"steps", summary.steps},

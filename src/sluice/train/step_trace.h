@@ -3,9 +3,11 @@
 #pragma once
 
 #include "sluice/core/json.h"
+#include "sluice/train/op_cost.h"
 #include "sluice/train/phase.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,7 +46,8 @@ struct StepProfile {
   std::string regime;
   int batch = 0;
   int threads = 1;
-  std::vector<StepTrace> steps;  // the active ones
+  std::vector<StepTrace> steps;         // the active ones
+  std::map<std::string, OpCost> costs;  // of the ops of a program, by name
 };
 
 /// Time of ops that are one thing: "block3.qkv" and "block7.qkv" are "block*.qkv".
@@ -54,6 +57,11 @@ struct OpTotal {
   std::int64_t calls = 0;
   double total_ms = 0;
   double share = 0;  // of all steps
+  OpCost cost;       // of all calls; 0 bytes: not known
+  [[nodiscard]] double gigabytes_per_s() const {
+    return total_ms > 0 ? cost.bytes / total_ms * 1e-6 : 0;
+  }
+  [[nodiscard]] double teraflops() const { return total_ms > 0 ? cost.flop / total_ms * 1e-9 : 0; }
 };
 struct CategoryTotal {
   std::string category;

@@ -1,0 +1,18 @@
+// sluice/train/op_cost.h - the least that an operation must move and compute, from its shapes: what
+// its time is held against.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/train/program.h"
+
+namespace sluice::train {
+
+/// bytes: every tensor read once and written once, what is added to both. flop: of the matrix
+/// products alone (2 per term; a causal score counts where the mask leaves it), 0 for all else.
+struct OpCost {
+  double bytes = 0;
+  double flop = 0;
+};
+OpCost cost_of(const Op& op, const Program& program);
+
+}  // namespace sluice::train

@@ -1,0 +1,59 @@
+// tests/train/op_cost_test.cpp - what operations must move and compute, counted by hand.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/op_cost.h"
+
+#include "sluice/train/flops.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace sluice::train {
+namespace {
+
+std::map<std::string, OpCost> costs_of(const std::string& model, bool fused, int batch) {
+  ProgramOptions options;
+  options.batch = batch;
+  options.fused = fused;
+  const Program program = build_program(find_model(model).value(), options).value();
+  std::map<std::string, OpCost> costs;
+  for (const auto* ops : {&program.forward, &program.loss, &program.backward})
+    for (const Op& op : *ops)
+      costs.emplace(op.name, cost_of(op, program));
+  return costs;
+}
+
+TEST(OpCost, IsTheBytesAndTermsOfItsTensors) {
+  const auto costs = costs_of("vit5-small", true, 2);
+  constexpr double kRows = 2 * 201, kDim = 384, kHidden = 1536;
+  EXPECT_EQ(costs.at("block3.fc1").flop, 2 * kRows * kDim * kHidden);
+  EXPECT_EQ(costs.at("block3.fc1").bytes, 4 * (kRows * kDim + kRows * kHidden + kDim * kHidden));
+  EXPECT_EQ(costs.at("block3.fc1.dw").flop, costs.at("block3.fc1").flop);
+  EXPECT_EQ(costs.at("block3.fc2").bytes,  // and the residual stream in and out
+            4 * (2 * kRows * kDim + kRows * kHidden + kDim * kHidden));
+  EXPECT_EQ(costs.at("block3.attention").flop, 2 * 2 * 2 * 6 * 201.0 * 201 * 64);
+  EXPECT_EQ(costs.at("block3.attention.backward").flop, 2.5 * costs.at("block3.attention").flop);
+  EXPECT_EQ(costs.at("block3.gelu").bytes, 4 * 2 * kRows * kHidden);
+  EXPECT_EQ(costs.at("block3.gelu").flop, 0);
+}
+
+TEST(OpCost, ProductsOfAPlainForwardAreTheModelsFlop) {
+  for (const char* model : {"vit5-tiny", "vit5-small"}) {
+    double flop = 0;
+    for (const auto& [name, cost] : costs_of(model, false, 1))
+      if (name.find(".d") == std::string::npos && name.find("backward") == std::string::npos)
+        flop += cost.flop;
+    EXPECT_NEAR(flop / static_cast<double>(count_flops(find_model(model).value()).forward), 1, 1e-9)
+        << model;
+  }
+}
+
+TEST(OpCost, EveryOpMovesSomething) {
+  for (const char* model : {"vit5-tiny", "gpt-tiny"})
+    for (const bool fused : {false, true})
+      for (const auto& [name, cost] : costs_of(model, fused, 1))
+        EXPECT_GT(cost.bytes, 0) << model << " " << name;
+}
+
+}  // namespace
+}  // namespace sluice::train

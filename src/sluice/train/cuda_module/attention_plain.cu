@@ -10,8 +10,8 @@
 namespace sluice::train::cuda {
 namespace {
 
-constexpr int kWarps = 4, kOwn = 16, kRows = kOwn / kWarps;  // rows of a block, of a warp
-constexpr int kOther = 32;                                   // rows that a lane each looks at
+constexpr int kWarps = 4, kOwned = 16, kRows = kOwned / kWarps;  // rows of a block, of a warp
+constexpr int kOther = 32;                                       // rows that a lane each looks at
 
 /// q, k, v and their gradients: separate (gamma null) or in qkv, raw.
 template <class T>
@@ -106,14 +106,14 @@ __global__ void __launch_bounds__(kWarps * 32) plain_forward(const PlainHeads<T>
   extern __shared__ float memory[];
   const PlainHead<T> head(all, blockIdx.x);
   const int lane = head.lane, warp = static_cast<int>(threadIdx.x) / 32, stride = all.dim + 1;
-  float *const q = memory, *const k = q + kOwn * stride, *const v = k + kOther * stride;
-  const int begin = static_cast<int>(blockIdx.y) * kOwn;
-  for (int r = warp; r < kOwn; r += kWarps)
+  float *const q = memory, *const k = q + kOwned * stride, *const v = k + kOther * stride;
+  const int begin = static_cast<int>(blockIdx.y) * kOwned;
+  for (int r = warp; r < kOwned; r += kWarps)
     head.load(q + r * stride, all.q, all.gamma_q, begin + r);
   float o[kRows][kPerLane] = {}, most[kRows], sum[kRows];
   for (int r = 0; r < kRows; ++r)
     most[r] = -INFINITY, sum[r] = 0;
-  const int end = all.causal ? min(all.tokens, begin + kOwn) : all.tokens;
+  const int end = all.causal ? min(all.tokens, begin + kOwned) : all.tokens;
   for (int from = 0; from < end; from += kOther) {
     __syncthreads();
     for (int r = warp; r < kOther; r += kWarps) {
@@ -160,12 +160,12 @@ __global__ void __launch_bounds__(kWarps * 32) plain_forward(const PlainHeads<T>
 template <class T, bool kKeys>
 __global__ void __launch_bounds__(kWarps * 32) plain_backward(const PlainHeads<T> all) {
   extern __shared__ float memory[];
-  __shared__ float own_lse[kOwn], own_delta[kOwn], other_lse[kOther], other_delta[kOther];
+  __shared__ float own_lse[kOwned], own_delta[kOwned], other_lse[kOther], other_delta[kOther];
   const PlainHead<T> head(all, all.first_pair + blockIdx.x);
   const int lane = head.lane, warp = static_cast<int>(threadIdx.x) / 32, stride = all.dim + 1;
-  float *const own1 = memory, *const own2 = own1 + kOwn * stride;  // k and v, or q and dy
-  float *const other1 = own2 + kOwn * stride, *const other2 = other1 + kOther * stride;
-  const int begin = static_cast<int>(blockIdx.y) * kOwn;
+  float *const own1 = memory, *const own2 = own1 + kOwned * stride;  // k and v, or q and dy
+  float *const other1 = own2 + kOwned * stride, *const other2 = other1 + kOther * stride;
+  const int begin = static_cast<int>(blockIdx.y) * kOwned;
   const auto load = [&](bool keys, float* first, float* second, float* lse, float* delta,
                         int token) {
     head.load(first, keys ? all.k : all.q, keys ? all.gamma_k : all.gamma_q, token);
@@ -174,11 +174,11 @@ __global__ void __launch_bounds__(kWarps * 32) plain_backward(const PlainHeads<T
     else
       head.load_gradient(second, delta, lse, token);
   };
-  for (int r = warp; r < kOwn; r += kWarps)
+  for (int r = warp; r < kOwned; r += kWarps)
     load(kKeys, own1 + r * stride, own2 + r * stride, own_lse + r, own_delta + r, begin + r);
   float d1[kRows][kPerLane] = {}, d2[kRows][kPerLane] = {}, d_gamma[kPerLane] = {};
   const int first = kKeys && all.causal ? begin / kOther * kOther : 0;
-  const int end = !kKeys && all.causal ? min(all.tokens, begin + kOwn) : all.tokens;
+  const int end = !kKeys && all.causal ? min(all.tokens, begin + kOwned) : all.tokens;
   for (int from = first; from < end; from += kOther) {
     __syncthreads();
     for (int r = warp; r < kOther; r += kWarps)
@@ -255,21 +255,21 @@ cudaError_t start(Kernel kernel, const PlainHeads<T>& all, std::int64_t pairs, i
       error != cudaSuccess)
     return error;
   const dim3 grid(static_cast<unsigned>(pairs),
-                  static_cast<unsigned>((all.tokens + kOwn - 1) / kOwn));
+                  static_cast<unsigned>((all.tokens + kOwned - 1) / kOwned));
   kernel<<<grid, kWarps * 32, static_cast<std::size_t>(bytes), on.stream>>>(all);
   return cudaPeekAtLastError();
 }
 template <class T>
 cudaError_t start_forward(const PlainHeads<T>& all, std::int64_t pairs, const Launch& on) {
-  return start(plain_forward<T>, all, pairs, kOwn + 2 * kOther, on);
+  return start(plain_forward<T>, all, pairs, kOwned + 2 * kOther, on);
 }
 template <class T>
 cudaError_t start_backward(const PlainHeads<T>& all, std::int64_t pairs, const Launch& on) {
   if (const cudaError_t error =
-          start(plain_backward<T, true>, all, pairs, 2 * kOwn + 2 * kOther, on);
+          start(plain_backward<T, true>, all, pairs, 2 * kOwned + 2 * kOther, on);
       error != cudaSuccess)
     return error;
-  return start(plain_backward<T, false>, all, pairs, 2 * kOwn + 2 * kOther, on);
+  return start(plain_backward<T, false>, all, pairs, 2 * kOwned + 2 * kOther, on);
 }
 
 template <class T>
@@ -306,7 +306,7 @@ cudaError_t backward(const QkvAttentionBackwardCall& call, const Launch& on) {
   all.lse = call.lse;
   // Partial sums of as many pairs as the workspace holds at a time.
   const std::int64_t pairs = call.heads.batch * call.heads.heads;
-  const std::int64_t blocks = (call.heads.tokens + kOwn - 1) / kOwn;
+  const std::int64_t blocks = (call.heads.tokens + kOwned - 1) / kOwned;
   if (pairs == 0 || blocks == 0) return cudaSuccess;
   const std::int64_t most = std::min(pairs, static_cast<std::int64_t>(on.workspace_bytes) /
                                                 (blocks * call.heads.head_dim * 2 * 4));

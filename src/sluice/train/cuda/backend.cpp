@@ -133,7 +133,9 @@ class CudaBackend final : public Backend {
     return session_.run(*replay.graph);
   }
 
-  Status issue(const Op& op) { return session_.issue(std::visit(lowering_, op.work), op.name); }
+  Status issue(const Op& op) {
+    return session_.issue(std::visit(lowering_, op.work), op.name.c_str());
+  }
   Status issue(const std::vector<Op>& ops) {
     for (const Op& op : ops)
       SLUICE_CHECK(issue(op));

@@ -76,10 +76,12 @@ Status Session::download(std::span<std::byte> to, const void* from) const {
   SLUICE_CHECK(synchronize());
   return status(table_->download(device_, to.data(), from, to.size()), "download");
 }
-Status Session::issue(const Call& call, std::string_view what) {
+Status Session::issue(const Call& call, const char* what) {
+  table_->push_range(what);
   const int code = std::holds_alternative<Product>(call)
                        ? table_->multiply(device_, &std::get<Product>(call))
                        : table_->launch(device_, &std::get<KernelCall>(call));
+  table_->pop_range();
   return status(code, what);
 }
 Result<std::unique_ptr<SessionGraph>> Session::capture(const std::function<Status()>& issue_all) {

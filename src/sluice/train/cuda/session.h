@@ -51,8 +51,8 @@ class Session {
   Status upload(void* to, std::span<const std::byte> from);
   /// Waits; a device that does not answer for minutes is Errc::measurement.
   Status download(std::span<std::byte> to, const void* from) const;
-  /// `what`: the op's name, for errors and NVTX.
-  Status issue(const Call& call, std::string_view what);
+  /// `what`: the op's name, for errors and as an NVTX range (of the capture, where one is made).
+  Status issue(const Call& call, const char* what);
   Result<std::unique_ptr<SessionGraph>> capture(const std::function<Status()>& issue_all);
   Status run(const SessionGraph& graph);
   Status record(int event);

@@ -27,6 +27,9 @@ class Installed(unittest.TestCase):
     def test_workers_are_healthy(self):
         for row in ROWS:
             with self.subTest(library=row["library"], mode=row["mode"]):
+                if row["reason"] == "no CUDA device":  # what needs one is there, and says so
+                    self.assertEqual(row["status"], "unsupported")
+                    continue
                 self.assertIn(row["status"], ("ok", "not installed"), row["reason"])
                 if row["status"] == "ok":
                     self.assertNotEqual(row["version"] or "", "")

@@ -32,9 +32,9 @@ std::vector<float> draw_soft(const Case& c, Draws& draws) {
   for (std::int64_t r = 0; r < c.rows; ++r) {
     float sum = 0;
     for (std::int64_t i = 0; i < c.classes; ++i)
-      sum += soft[r * c.classes + i] = std::exp(soft[r * c.classes + i]);
+      sum += soft[at(r * c.classes + i)] = std::exp(soft[at(r * c.classes + i)]);
     for (std::int64_t i = 0; i < c.classes; ++i)
-      soft[r * c.classes + i] /= sum;
+      soft[at(r * c.classes + i)] /= sum;
   }
   return soft;
 }
@@ -50,7 +50,7 @@ void check(const Case& c, std::uint64_t seed) {
   const auto soft = draw_soft(c, draws);
   const auto softs = doubles(soft);
   const float gradient_factor = 0.37F, loss_factor = 1 / static_cast<float>(c.rows);
-  std::vector<double> row_loss(c.rows), d_logits(n);
+  std::vector<double> row_loss = zeros(c.rows), d_logits = zeros(n);
   reference::cross_entropy(row_loss.data(), d_logits.data(), doubles(logits).data(),
                            c.soft ? nullptr : labels.data(), c.soft ? softs.data() : nullptr,
                            static_cast<double>(c.smoothing), static_cast<double>(gradient_factor),

@@ -11,6 +11,14 @@
 
 namespace sluice::train::cuda::testing {
 
+/// Sizes are signed as in the shapes; vectors want them otherwise.
+inline std::size_t at(std::int64_t index) {
+  return static_cast<std::size_t>(index);
+}
+inline std::vector<double> zeros(std::int64_t count) {
+  return std::vector<double>(at(count));
+}
+
 /// A Buffer whose values start `shift` elements late: what comes before must stay poisoned.
 template <class T>
 class Shifted {

@@ -19,7 +19,7 @@ class CudaGelu : public OnDevice {
     Draws draws(seed);
     const auto x = draws.normals<Act>(n, 3), dy = draws.normals<Act>(n);
     const auto scale = draws.normals<float>((n + per - 1) / per);
-    std::vector<double> y(n), dx(n);
+    std::vector<double> y = zeros(n), dx = zeros(n);
     reference::gelu_forward(y.data(), doubles(x).data(), {0, n});
     reference::gelu_backward(dx.data(), doubles(dy).data(), doubles(x).data(), {0, n});
     const Shifted<Act> x_at(x, shift);
@@ -27,8 +27,8 @@ class CudaGelu : public OnDevice {
     for (const bool scaled : {false, true}) {
       std::vector<double> want_y = y, want_dx = dx;
       for (std::int64_t i = 0; scaled && i < n; ++i) {
-        want_y[i] *= static_cast<double>(scale[i / per]);
-        want_dx[i] *= static_cast<double>(scale[i / per]);
+        want_y[at(i)] *= static_cast<double>(scale[at(i / per)]);
+        want_dx[at(i)] *= static_cast<double>(scale[at(i / per)]);
       }
       const Shifted<Act> y_at(n, shift), dx_at(n, shift), dy_at(dy, shift);
       const float* on_scale = scaled ? scale_at.data() : nullptr;

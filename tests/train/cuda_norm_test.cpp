@@ -48,7 +48,7 @@ void check_norm(const Shape& s, std::uint64_t seed) {
   const KernelCall forward =
       RmsNormCall{y_at, rstd_at.data(), x_at, gamma_at.data(), s.rows, s.dim, 1e-3F};
   ASSERT_EQ(OnDevice::table().launch(OnDevice::device(), &forward), kDone);
-  std::vector<double> y(n), rstd(s.rows);
+  std::vector<double> y = zeros(n), rstd = zeros(s.rows);
   reference::rms_norm_forward(y.data(), rstd.data(), doubles(x).data(), doubles(gamma).data(),
                               {0, s.rows}, s.dim, static_cast<double>(1e-3F));
   expect_close(y_at.values(), y, "y");
@@ -109,7 +109,7 @@ void check_branch(const Shape& s, std::uint64_t seed) {
     const auto gammas = doubles(gamma), scales = doubles(scale);
     const double* gamma_or = with_gamma ? gammas.data() : nullptr;
     const double* scale_or = with_scale ? scales.data() : nullptr;
-    std::vector<double> y(n), d_branch(n), want_gamma = doubles(d_gamma);
+    std::vector<double> y = zeros(n), d_branch = zeros(n), want_gamma = doubles(d_gamma);
     reference::add_branch_forward(y.data(), doubles(x).data(), doubles(branch).data(), gamma_or,
                                   scale_or, per, {0, s.rows}, s.dim);
     reference::add_branch_backward(d_branch.data(), want_gamma.data(), doubles(dy).data(),

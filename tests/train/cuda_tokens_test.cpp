@@ -53,7 +53,7 @@ void check_patchify(TokenShape s, std::int64_t shift, std::uint64_t seed) {
     s.channels_last = last;
     const auto images = draws.normals<float>(n);
     const auto d_patches = draws.normals<Act>(n);
-    std::vector<double> patches(n), d_images(n);
+    std::vector<double> patches = zeros(n), d_images = zeros(n);
     reference::patchify(patches.data(), doubles(images).data(), s, {0, s.batch});
     reference::unpatchify(d_images.data(), doubles(d_patches).data(), s, {0, s.batch});
     const Shifted<float> images_at(images, shift), d_images_at(n, shift);
@@ -85,7 +85,7 @@ void check_assemble(const TokenShape& s, std::int64_t shift, std::uint64_t seed)
   const auto embedded = draws.normals<Act>(s.batch * of_patches);
   const auto position = draws.normals<float>(of_patches), cls = draws.normals<float>(s.dim),
              registers = draws.normals<float>(of_registers);
-  std::vector<double> tokens(n);
+  std::vector<double> tokens = zeros(n);
   reference::assemble_tokens(tokens.data(), doubles(embedded).data(), doubles(position).data(),
                              doubles(cls).data(), doubles(registers).data(), s, {0, s.batch});
   const Shifted<Act> embedded_at(embedded, shift);
@@ -102,8 +102,8 @@ void check_assemble(const TokenShape& s, std::int64_t shift, std::uint64_t seed)
   expect_sums(tokens_at.values(), tokens, "tokens");
 
   const auto d_tokens = draws.normals<Res>(n);
-  std::vector<double> d_embedded(s.batch * of_patches),
-      d_position = doubles(position), d_cls = doubles(cls), d_registers = doubles(registers);
+  std::vector<double> d_embedded = zeros(s.batch * of_patches), d_position = doubles(position),
+                      d_cls = doubles(cls), d_registers = doubles(registers);
   reference::assemble_tokens_backward(d_embedded.data(), doubles(d_tokens).data(), s, {0, s.batch});
   reference::assemble_tokens_backward_parameters(
       d_position.data(), d_cls.data(), d_registers.data(), doubles(d_tokens).data(), s, {0, s.dim});
@@ -137,7 +137,7 @@ void check_read_out(TokenShape s, std::int64_t shift, std::uint64_t seed) {
   const Shifted<Res> tokens_at(tokens, shift), dy_at(dy, shift);
   for (const bool mean : {false, true}) {
     s.mean = mean;
-    std::vector<double> y(of_y), d_tokens(n);
+    std::vector<double> y = zeros(of_y), d_tokens = zeros(n);
     reference::read_out(y.data(), doubles(tokens).data(), s, {0, s.batch});
     reference::read_out_backward(d_tokens.data(), doubles(dy).data(), s, {0, s.batch});
     const Shifted<Res> y_at(of_y, shift), d_tokens_at(n, shift);
@@ -177,7 +177,7 @@ void check_embed(std::int64_t rows, std::int64_t dim, std::int64_t vocabulary, s
     ids.push_back(static_cast<std::int32_t>(vocabulary - 1 - draws.integer(0, drawn - 1)));
   const auto table = draws.normals<float>(vocabulary * dim);
   const auto d_tokens = draws.normals<Res>(rows * dim);
-  std::vector<double> tokens(rows * dim), d_table = doubles(table);
+  std::vector<double> tokens = zeros(rows * dim), d_table = doubles(table);
   reference::embed(tokens.data(), ids.data(), doubles(table).data(), {0, rows}, dim);
   reference::embed_backward(d_table.data(), ids.data(), doubles(d_tokens).data(), rows, dim,
                             {0, dim});

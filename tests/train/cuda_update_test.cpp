@@ -290,11 +290,12 @@ TEST_F(CudaWeights, LayerScaleFolded) {
     const auto d_folded = draws.normals<float>(n), weight = draws.normals<float>(n),
                before = draws.normals<float>(n);
     const auto gamma = draws.normals<float>(rows), d_gamma = draws.normals<float>(rows);
-    std::vector<double> want(n), want_gamma = doubles(d_gamma);
+    std::vector<double> want = zeros(n), want_gamma = doubles(d_gamma);
     for (std::int64_t e = 0; e < n; ++e) {
       const std::int64_t row = e / columns;
-      want[e] = static_cast<double>(gamma[row]) * d_folded[e] + (add ? before[e] : 0.0F);
-      want_gamma[row] += static_cast<double>(d_folded[e]) * weight[e];
+      want[at(e)] =
+          static_cast<double>(gamma[at(row)]) * d_folded[at(e)] + (add ? before[at(e)] : 0.0F);
+      want_gamma[at(row)] += static_cast<double>(d_folded[at(e)]) * weight[at(e)];
     }
     const Shifted<float> d_weight_at(add ? before : poisoned<float>(n), shift),
         d_folded_at(d_folded, shift), weight_at(weight, shift);

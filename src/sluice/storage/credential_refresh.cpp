@@ -27,8 +27,9 @@ class Refreshing final : public CredentialSource {
     if (!fetching) {
       if (auto kept = usable(0s)) return std::move(*kept);
       fetching.lock();  // bounded: every request of the one who fetches has a time limit
-      if (auto kept = usable(kRefreshBefore)) return std::move(*kept);
     }
+    // Another may have fetched since the first look, even where the lock was free.
+    if (auto kept = usable(kRefreshBefore)) return std::move(*kept);
     return refresh();
   }
 

@@ -243,8 +243,9 @@ Result<Engine::Evaluation> Engine::evaluate(const BatchView& batch, bool with_av
   e.cast_written_weights();
   MicroStep micro = e.micro_step;
   micro.evaluating = true;
-  SLUICE_CHECK(e.backend->run(micro));
-  if (with_average) SLUICE_CHECK(e.swap_average());
+  const Status ran = e.backend->run(micro);
+  if (with_average) SLUICE_CHECK(e.swap_average());  // whatever happened: the weights come back
+  SLUICE_CHECK(ran);
   Evaluation evaluation;
   SLUICE_TRY(evaluation.loss, e.loss());
   SLUICE_TRY(evaluation.logits, read("logits"));

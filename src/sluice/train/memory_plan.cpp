@@ -44,6 +44,12 @@ std::size_t Tensor::bytes() const {
   return static_cast<std::size_t>(elements()) * train::bytes_of(dtype);
 }
 
+Status check_bytes(const Tensor& planned, std::size_t bytes) {
+  if (planned.bytes() == bytes) return ok;
+  return Error{Errc::usage, fmt::format("{}: {} bytes given; {} are expected", planned.name, bytes,
+                                        planned.bytes())};
+}
+
 TensorId MemoryPlan::add(std::string name, std::vector<std::int64_t> shape, Dtype dtype,
                          Arena arena) {
   assert(!find(name).exists());

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/result.h"
 #include "sluice/train/regime.h"
 
 #include <cstddef>
@@ -43,6 +44,9 @@ struct Tensor {
   [[nodiscard]] std::int64_t elements() const;
   [[nodiscard]] std::size_t bytes() const;
 };
+
+/// Usage error where something of another size is copied in or out.
+Status check_bytes(const Tensor& planned, std::size_t bytes);
 
 class MemoryPlan {
  public:

@@ -66,7 +66,7 @@ class CpuBackend final : public Backend {
   void set_note(std::string note) override { info_.note = std::move(note); }
 
   Status upload(TensorId tensor, std::span<const std::byte> bytes) override {
-    SLUICE_CHECK(same_size(tensor, bytes.size()));
+    SLUICE_CHECK(check_bytes(program_.plan.at(tensor), bytes.size()));
     std::byte* to = at<std::byte>(tensor);
     team_.split(static_cast<std::int64_t>(bytes.size()), 4096, [&](Rows rows, int) {
       std::memcpy(to + rows.begin, bytes.data() + rows.begin,
@@ -75,7 +75,7 @@ class CpuBackend final : public Backend {
     return ok;
   }
   Status download(std::span<std::byte> bytes, TensorId tensor) const override {
-    SLUICE_CHECK(same_size(tensor, bytes.size()));
+    SLUICE_CHECK(check_bytes(program_.plan.at(tensor), bytes.size()));
     std::memcpy(bytes.data(), at<std::byte>(tensor), bytes.size());
     return ok;
   }
@@ -156,12 +156,6 @@ class CpuBackend final : public Backend {
   T* at(TensorId id) const {
     return id.exists() ? reinterpret_cast<T*>(memory_.start() + program_.plan.at(id).offset)
                        : nullptr;
-  }
-  [[nodiscard]] Status same_size(TensorId tensor, std::size_t bytes) const {
-    const Tensor& planned = program_.plan.at(tensor);
-    if (planned.bytes() == bytes) return ok;
-    return Error{Errc::usage, fmt::format("{}: {} bytes given; {} are expected", planned.name,
-                                          bytes, planned.bytes())};
   }
   std::vector<UpdateTensor> update_tensors() const {
     std::vector<UpdateTensor> tensors;

@@ -54,11 +54,11 @@ class CudaBackend final : public Backend {
   void set_note(std::string note) override { info_.note = std::move(note); }
 
   Status upload(TensorId tensor, std::span<const std::byte> bytes) override {
-    SLUICE_CHECK(same_size(tensor, bytes.size()));
+    SLUICE_CHECK(check_bytes(program_.plan.at(tensor), bytes.size()));
     return session_.upload(lowering_.at<void>(tensor), bytes);
   }
   Status download(std::span<std::byte> bytes, TensorId tensor) const override {
-    SLUICE_CHECK(same_size(tensor, bytes.size()));
+    SLUICE_CHECK(check_bytes(program_.plan.at(tensor), bytes.size()));
     return session_.download(bytes, lowering_.at<void>(tensor));
   }
 
@@ -178,12 +178,6 @@ class CudaBackend final : public Backend {
 
   Status list_weights();
   Status list_update();
-  [[nodiscard]] Status same_size(TensorId tensor, std::size_t bytes) const {
-    const Tensor& planned = program_.plan.at(tensor);
-    if (planned.bytes() == bytes) return ok;
-    return Error{Errc::usage, fmt::format("{}: {} bytes given; {} are expected", planned.name,
-                                          bytes, planned.bytes())};
-  }
   /// Of calls that cannot say it: the next run() does.
   void keep(Status status) {
     if (!status) kept_ = std::move(status);

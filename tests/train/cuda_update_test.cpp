@@ -2,6 +2,7 @@
 // against the CPU's.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cpu/update.h"
+#include "sluice/train/cuda/update_settings.h"
 
 #include "tests/train/cuda_elementwise.h"
 
@@ -130,27 +131,13 @@ OptimizerConfig config_of(bool lamb, double clip, double decay) {
 UpdateCall call_of(const OptimizerConfig& c, const Records<UpdateTensor>& tensors, int tensor_count,
                    const Records<Stretch>& stretches, int stretch_count,
                    const Records<UpdateState>& state) {
-  const auto narrow = [](double value) { return static_cast<float>(value); };
-  UpdateCall call{tensors.data(), tensor_count, stretches.data(), stretch_count, state.data()};
-  call.lamb = c.kind == OptimizerKind::lamb;
-  call.beta1 = narrow(c.beta1);
-  call.gain1 = narrow(1 - c.beta1);
-  call.beta2 = narrow(c.beta2);
-  call.gain2 = narrow(1 - c.beta2);
-  call.epsilon = narrow(c.epsilon);
-  call.weight_decay = narrow(c.weight_decay);
-  call.max_gradient_norm = narrow(c.max_gradient_norm);
-  call.average_gain = narrow(1 - c.average_decay);
+  UpdateCall call = update_call(c);
+  call.tensors = tensors.data();
+  call.tensor_count = tensor_count;
+  call.stretches = stretches.data();
+  call.stretch_count = stretch_count;
+  call.state = state.data();
   return call;
-}
-
-UpdateState state_of(const OptimizerConfig& c, std::uint64_t step) {
-  const auto t = static_cast<double>(step + 1);
-  UpdateState state;
-  state.rate = static_cast<float>(learning_rate_at(c, step));
-  state.correction1 = static_cast<float>(1 / (1 - std::pow(c.beta1, t)));
-  state.correction2 = static_cast<float>(1 / (1 - std::pow(c.beta2, t)));
-  return state;
 }
 
 void expect_same_model(const Model& m, bool exactly) {
@@ -178,7 +165,7 @@ void check_steps(const OptimizerConfig& config, std::int64_t longest, double gra
                                   static_cast<int>(m.stretches.size()), state);
   for (std::uint64_t step = 0; step < 3; ++step) {
     m.draw_gradients(gradient_size, draws);
-    state.write({state_of(config, step)});
+    state.write({update_state(config, step)});
     const double norm = updater.gradient_norm(team);
     updater.step(team, step, norm);
     ASSERT_EQ(OnDevice::table().launch(OnDevice::device(), &call), kDone)
@@ -207,7 +194,7 @@ TEST_F(CudaUpdate, ANormThatIsNotFiniteLeavesEverything) {
       const OptimizerConfig config = config_of(lamb, 1, 0.05);
       const Records<UpdateTensor> tensors(m.records);
       const Records<Stretch> stretches(m.stretches);
-      const Records<UpdateState> state({state_of(config, 0)});
+      const Records<UpdateState> state({update_state(config, 0)});
       Tensor& spoiled = m.tensors[1];
       const float before = spoiled.host[1][500];
       spoiled.host[1][500] = bad;
@@ -233,7 +220,7 @@ TEST_F(CudaUpdate, TwoRunsGiveTheSameBits) {
     const OptimizerConfig config = config_of(true, 1, 0.05);
     const Records<UpdateTensor> tensors(m.records);
     const Records<Stretch> stretches(m.stretches);
-    const Records<UpdateState> state({state_of(config, 0)});
+    const Records<UpdateState> state({update_state(config, 0)});
     run(call_of(config, tensors, static_cast<int>(m.records.size()), stretches,
                 static_cast<int>(m.stretches.size()), state));
     std::vector<std::vector<float>> values;
@@ -339,7 +326,7 @@ TEST_F(CudaUpdate, Timing) {
     const Records<Stretch> stretches(m.stretches);
     for (const bool lamb : {true, false}) {
       const OptimizerConfig config = config_of(lamb, 1, 0.05);
-      const Records<UpdateState> state({state_of(config, 9)});
+      const Records<UpdateState> state({update_state(config, 9)});
       const double of_one = (lamb ? 44 : 32) + (averaged ? 8 : 0);
       print_time(std::string(to_string(config.kind)) + (averaged ? " EMA" : "") + " stretch " +
                      std::to_string(longest),

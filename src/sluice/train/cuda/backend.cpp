@@ -5,12 +5,12 @@
 #include "sluice/train/cuda/library.h"
 #include "sluice/train/cuda/lowering.h"
 #include "sluice/train/cuda/session.h"
+#include "sluice/train/cuda/update_settings.h"
 #include "sluice/train/rope_tables.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -76,11 +76,7 @@ class CudaBackend final : public Backend {
   void cast_weights() override { keep(copy_weights()); }
 
   Result<double> update(std::uint64_t step) override {
-    UpdateState state;
-    const auto t = static_cast<double>(step) + 1;
-    state.rate = static_cast<float>(learning_rate_at(config_.update, step));
-    state.correction1 = static_cast<float>(1 / (1 - std::pow(config_.update.beta1, t)));
-    state.correction2 = static_cast<float>(1 / (1 - std::pow(config_.update.beta2, t)));
+    UpdateState state = update_state(config_.update, step);
     SLUICE_CHECK(session_.upload(update_.state, std::as_bytes(std::span(&state, 1))));
     if (observer_ != nullptr) {
       SLUICE_CHECK(session_.synchronize());
@@ -269,23 +265,13 @@ Status CudaBackend::list_update() {
                        lowering_.at<float>(p.first_moment), lowering_.at<float>(p.second_moment),
                        lowering_.at<float>(p.average), elements, p.decayed});
   }
-  const OptimizerConfig& o = config_.update;
-  const auto narrow = [](double value) { return static_cast<float>(value); };
   const UpdateState state;
+  update_ = update_call(config_.update);
   SLUICE_TRY(update_.tensors, session_.keep(std::span<const UpdateTensor>(tensors)));
   SLUICE_TRY(update_.stretches, session_.keep(std::span<const Stretch>(stretches)));
   SLUICE_TRY(update_.state, session_.keep(std::span<const UpdateState>(&state, 1)));
   update_.tensor_count = static_cast<int>(tensors.size());
   update_.stretch_count = static_cast<int>(stretches.size());
-  update_.lamb = o.kind == OptimizerKind::lamb;
-  update_.beta1 = narrow(o.beta1);
-  update_.gain1 = narrow(1 - o.beta1);
-  update_.beta2 = narrow(o.beta2);
-  update_.gain2 = narrow(1 - o.beta2);
-  update_.epsilon = narrow(o.epsilon);
-  update_.weight_decay = narrow(o.weight_decay);
-  update_.max_gradient_norm = narrow(o.max_gradient_norm);
-  update_.average_gain = narrow(1 - o.average_decay);
   return ok;
 }
 

@@ -37,6 +37,13 @@ struct WholeHead {
   __device__ int* next() const { return reinterpret_cast<int*>(d_gamma_k() + items(tiles) * kDim); }
 };
 
+/// y of a token, or of the last where it is not there.
+template <int kDim, int kSpan>
+__device__ const __nv_bfloat16* y_of(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                     int token) {
+  return call.y + head.output() + min(token, call.heads.tokens - 1) * head.output_row();
+}
+
 template <int kDim, int kSpan>
 __device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& head,
                           const WholeHead<kDim>& to, int rows) {
@@ -44,29 +51,32 @@ __device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& hea
   head.copy(to.k(), head.first(1), head.row(), 0, rows);
   head.copy(to.dy(), call.dy + head.output(), head.output_row(), 0, rows);
   head.copy(to.v(), head.first(2), head.row(), 0, rows);
-  unsigned y[kDim / 8];
-  const auto load_y = [&](int r) {
-    load_words<kDim, kSpan>(y, call.y + head.output() + r * head.output_row(), head.t,
-                            head.there(r));
-  };
-  TurnRow<kDim> turns, next;
-  load_y(head.quad());
-  head.load_turns_of(turns, head.quad());
-  wait_for_copies();
-  for (int r = head.quad(); r < rows; r += head.quads()) {
-    unsigned q[kDim / 8], k[kDim / 8], dy[kDim / 8];
-    head.load_turns_of(next, r + head.quads());
+  head.come_near(call.y + head.output(), head.output_row());
+  for (int r = static_cast<int>(threadIdx.x); r < rows; r += static_cast<int>(blockDim.x))
+    to.lse()[r] = lse_of(call, head, r);
+  GammaRow<kDim> gamma_q, gamma_k;
+  head.load_gamma_of(gamma_q, 0);
+  head.load_gamma_of(gamma_k, 1);
+  const auto share_row = [&](int r, const unsigned(&y)[kDim / 8], const TurnRow<kDim>& turns) {
+    unsigned dy[kDim / 8];
     shared_words<kDim, kSpan>(dy, to.dy(), r, head.t);
     const float delta = dot_words<kDim>(dy, y);
-    load_y(r + head.quads());
-    if (head.t == 0) to.lse()[r] = lse_of(call, head, r), to.delta()[r] = delta;
-    shared_words<kDim, kSpan>(q, to.q(), r, head.t);
-    shared_words<kDim, kSpan>(k, to.k(), r, head.t);
-    head.prepare(q, 0, turns, head.there(r));
-    share_words<kDim, kSpan>(to.q(), r, q, head.t);
-    head.prepare(k, 1, turns, head.there(r));
-    share_words<kDim, kSpan>(to.k(), r, k, head.t);
-    turns = next;
+    if (head.t == 0) to.delta()[r] = delta;
+    head.prepare_row(to.q(), r, 0, gamma_q, turns);
+    head.prepare_row(to.k(), r, 1, gamma_k, turns);
+  };
+  wait_for_copies();
+  for (int r = head.quad(); r < rows; r += 2 * head.quads()) {
+    // Two rows at a time, loaded first. Where there is no token another's y: its dy is zero.
+    const int next = r + head.quads();
+    unsigned y[kDim / 8], next_y[kDim / 8];
+    TurnRow<kDim> turns, next_turns;
+    load_words<kDim, kSpan>(y, y_of(call, head, r), head.t, true);
+    load_words<kDim, kSpan>(next_y, y_of(call, head, next), head.t, true);
+    head.load_turns_of(turns, r);
+    head.load_turns_of(next_turns, next);
+    share_row(r, y, turns);
+    if (next < rows) share_row(next, next_y, next_turns);
   }
 }
 
@@ -177,7 +187,8 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
         head.load(w, 2, token);
       else
         load_gradient(w, of.lse[0][half], of.delta[0][half], call, head, token);
-      operand_row<kDim, kSpan>(of.second[0], w, half, head.t);
+      words_for_mma<kDim, kSpan>(w, head.t);
+      operand_row<kDim>(of.second[0], w, half);
     }
     const TileSight sight{tokens, call.heads.causal, head.branch};
     // Causal: keys count for the queries from their own on, queries count the keys up to their own.

@@ -112,7 +112,7 @@ template <int kDim, int kSpan, bool kKeys, int kM>
 __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>& head,
                               const Owner<kDim, kKeys, kM>& of, float* d_gamma, int from,
                               int lane) {
-  constexpr int kWhich = kKeys ? 1 : 0, kCount = kDim / 4;
+  constexpr int kWhich = kKeys ? 1 : 0, kCount = QuadRow<kDim>::kCount;
   __nv_bfloat16* const out = call.d_qkv + head.input();
   // Queries carried scale · log2(e): Σ ds·q is too large by log2(e); Σ ds·k still wants the scale.
   const float factor = kKeys ? kLn2 : call.heads.scale;
@@ -121,12 +121,14 @@ __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>&
 #pragma unroll
   for (int i = 0; i < 2 * kM; ++i)
     head.load(raw[i], kWhich, token + 8 * i);
-  float gamma[kCount], sums[kCount] = {};
-  load_floats_for_mma<kDim>(gamma, kKeys ? call.heads.gamma_k : call.heads.gamma_q, head.t);
+  QuadRow<kDim> gamma, sums = {};
+  load_floats<kDim, kSpan>(gamma, kKeys ? call.heads.gamma_k : call.heads.gamma_q, head.t);
 #pragma unroll
   for (int i = 0; i < 2 * kM; ++i) {
     const bool there = head.there(token + 8 * i);
     __nv_bfloat16* const row = out + (token + 8 * i) * head.row();
+    TurnRow<kDim> turns;
+    head.load_turns_of(turns, token + 8 * i);
     unsigned w[kDim / 8];
     if constexpr (kKeys) {
 #pragma unroll
@@ -136,31 +138,22 @@ __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>&
       words_from_mma<kDim, kSpan>(w, head.t);
       if (there) store_words<kDim, kSpan>(row + 2 * head.part(), w, head.t);
     }
-    TurnRow<kDim> turns;
-    head.load_turns_for_mma_of(turns, token + 8 * i);
-    words_for_mma<kDim, kSpan>(raw[i], head.t);
-    float d[kCount], x[kCount];
+    QuadRow<kDim> d, x;
+    widen(x, raw[i]);
+    const float counted = there ? factor : 0.0F;
 #pragma unroll
-    for (int j = 0; j < kDim / 8; ++j) {
-      const float2 both = unpack(raw[i][j]);
-      x[2 * j] = both.x, x[2 * j + 1] = both.y;
-#pragma unroll
-      for (int e = 0; e < 2; ++e)
-        d[2 * j + e] = there ? of.d_first[i / 2][j][i % 2 * 2 + e] * factor : 0.0F;
-    }
+    for (int j = 0; j < kCount; ++j)
+      d.x[j] = of.d_first[i / 2][j / 2][i % 2 * 2 + j % 2] * counted;
     norm_and_turn_backward<kDim, kSpan>(d, sums, x, gamma, turns, call.heads.epsilon);
-#pragma unroll
-    for (int j = 0; j < kDim / 8; ++j)
-      w[j] = pack(d[2 * j], d[2 * j + 1]);
-    words_from_mma<kDim, kSpan>(w, head.t);
+    narrow(w, d);
     if (there) store_words<kDim, kSpan>(row + kWhich * head.part(), w, head.t);
   }
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    float sum = sums[i];
+    float sum = sums.x[i];
     for (int other = 4; other < 32; other *= 2)
       sum += __shfl_xor_sync(kAllLanes, sum, other);
-    if (lane < 4) d_gamma[8 * (i / 2) + 2 * lane + i % 2] = sum;
+    if (lane < 4) d_gamma[8 * chunk_of<kDim, kSpan>(i / 8, lane) + i % 8] = sum;
   }
 }
 

@@ -169,6 +169,7 @@ __global__ void __launch_bounds__(kWarps * 32, kDim <= 64 && kWhole ? 3 : 2)
   const auto bring = [&](int from) {
     head.copy(key_rows, head.first(1), head.row(), from, call.rows);
     head.copy(value_rows, head.first(2), head.row(), from, call.rows);
+    if (kWhole) head.come_near(head.first(0), head.row());
     wait_for_copies();
     head.prepare_rows(key_rows, 1, from, call.rows);
     __syncthreads();
@@ -208,7 +209,7 @@ cudaError_t start(const ForwardCall& of, std::int64_t pairs, const Launch& on) {
   cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   if (error == cudaSuccess)  // three blocks of 201 tokens; the rest holds the table of turns
-    error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 72);
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 71);
   if (error != cudaSuccess) return error;
   const dim3 grid(static_cast<unsigned>(pairs),
                   kWhole ? 1U : static_cast<unsigned>((of.heads.tokens + kStep - 1) / kStep));

@@ -50,23 +50,26 @@ bool has_fused_form(const Call& call) {
          s.tokens <= (std::int64_t{1} << 24) && in_pieces(call.qkv.data) &&
          in_pieces(call.gamma_q) && in_pieces(call.gamma_k);
 }
-/// Tables of turns at the start of the workspace.
+/// Tables of turns (TurnRow) at the start of the workspace: pair of channels after pair.
 static __global__ void write_turns(unsigned* to, const float* cosine, const float* sine,
-                                   std::int64_t count) {
+                                   std::int64_t pairs, int half_span) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= count) return;
-  const __half2 both = __floats2half2_rn(cosine[i], sine[i]);
-  to[i] = *reinterpret_cast<const unsigned*>(&both);
+  if (i >= pairs) return;
+  const float sign = (2 * i & half_span) == 0 ? -1.0F : 1.0F;
+  unsigned* const at = to + i / 4 * 8 + i % 4;
+  at[0] = as_word(__floats2half2_rn(cosine[2 * i], cosine[2 * i + 1]));
+  at[4] = as_word(__floats2half2_rn(sign * sine[2 * i], sign * sine[2 * i + 1]));
 }
 inline std::size_t turns_bytes(const Heads& s) {
   return (static_cast<std::size_t>(s.tokens * s.head_dim) * 4 + 255) / 256 * 256;
 }
 template <class Call>
 cudaError_t launch_turns(const Call& call, const Launch& on) {
-  const std::int64_t count = call.heads.tokens * call.heads.head_dim;
+  const std::int64_t pairs = call.heads.tokens * call.heads.head_dim / 2;
   if (turns_bytes(call.heads) > on.workspace_bytes) return cudaErrorMemoryAllocation;
-  write_turns<<<static_cast<unsigned>((count + 255) / 256), 256, 0, on.stream>>>(
-      static_cast<unsigned*>(on.workspace), call.cosine, call.sine, count);
+  write_turns<<<static_cast<unsigned>((pairs + 255) / 256), 256, 0, on.stream>>>(
+      static_cast<unsigned*>(on.workspace), call.cosine, call.sine, pairs,
+      static_cast<int>(call.heads.rope_span / 2));
   return cudaPeekAtLastError();
 }
 /// body.operator()<head_dim, rope_span>() of a call with a fused form.
@@ -118,22 +121,23 @@ struct Head {
     const int known = min(token, all.tokens - 1);
     load_turns<kDim, kSpan>(turns, all.turns + static_cast<std::int64_t>(known) * kDim, t);
   }
-  __device__ void load_turns_for_mma_of(TurnRow<kDim>& turns, int token) const {
-    const int known = min(token, all.tokens - 1);
-    load_turns_for_mma(turns, all.turns + static_cast<std::int64_t>(known) * kDim, t);
+  __device__ void load_gamma_of(GammaRow<kDim>& gamma, int which) const {
+    load_gamma<kDim, kSpan>(gamma, which == 0 ? all.gamma_q : all.gamma_k, t);
   }
-  /// Words of a query (which 0) or key (1) become normed and turned; rows not there stay zero.
-  __device__ void prepare(unsigned (&w)[kDim / 8], int which, const TurnRow<kDim>& turns,
-                          bool is_there) const {
-    QuadRow<kDim> x;
-    widen(x, w);
-    norm_and_turn<kDim, kSpan>(x, which == 0 ? all.gamma_q : all.gamma_k, turns, all.epsilon,
-                               which == 0 ? all.scale * kLog2e : 1.0F, t);
-    narrow(w, x);
-    if (!is_there)
-#pragma unroll
-      for (unsigned& word : w)
-        word = 0;
+  /// Words of a query (which 0) or key (1) become normed and turned; zeros stay zeros.
+  __device__ void prepare(unsigned (&w)[kDim / 8], int which, const GammaRow<kDim>& gamma,
+                          const TurnRow<kDim>& turns) const {
+    norm_and_turn<kDim, kSpan>(w, gamma, turns, all.epsilon,
+                               which == 0 ? all.scale * kLog2e : 1.0F);
+  }
+  /// Prepares row r of tiles in place, as copy() left it.
+  __device__ void prepare_row(unsigned char* tiles, int r, int which, const GammaRow<kDim>& gamma,
+                              const TurnRow<kDim>& turns) const {
+    unsigned w[kDim / 8];
+    shared_words<kDim, kSpan>(w, tiles, r, t);
+    prepare(w, which, gamma, turns);
+    __syncwarp();  // the quad has read what it writes in another order
+    share_words<kDim>(tiles, r, w, t);
   }
   /// Starts to copy tokens `from` and on, as they are, to rows 0 to rows - 1 of tiles; zeros where
   /// there is no token. Rows of a thread: those of its quad, every blockDim / 4.
@@ -150,16 +154,20 @@ struct Head {
   }
   /// Then, after wait_for_copies(), by the same threads: q (which 0) or k (1) normed and turned.
   __device__ void prepare_rows(unsigned char* tiles, int which, int from, int rows) const {
-    TurnRow<kDim> turns, next;
-    load_turns_of(turns, from + quad());
-    for (int r = quad(); r < rows; r += quads()) {
+    GammaRow<kDim> gamma;
+    load_gamma_of(gamma, which);
+    for (int r = quad(); r < rows; r += 2 * quads()) {
+      TurnRow<kDim> turns, next;
+      load_turns_of(turns, from + r);
       load_turns_of(next, from + r + quads());
-      unsigned w[kDim / 8];
-      shared_words<kDim, kSpan>(w, tiles, r, t);
-      prepare(w, which, turns, there(from + r));
-      share_words<kDim, kSpan>(tiles, r, w, t);
-      turns = next;
+      prepare_row(tiles, r, which, gamma, turns);
+      if (r + quads() < rows) prepare_row(tiles, r + quads(), which, gamma, next);
     }
+  }
+  /// Asks for a row to come near: half of what it would be waited for later.
+  __device__ void come_near(const __nv_bfloat16* token0, std::int64_t stride) const {
+    for (int r = static_cast<int>(threadIdx.x); r < all.tokens; r += static_cast<int>(blockDim.x))
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(token0 + r * stride));
   }
   __device__ static int quad() {
     return static_cast<int>(threadIdx.x) / 4;
@@ -172,16 +180,17 @@ struct Head {
   __device__ void prepared_operands(unsigned (&a)[kM][kDim / 16][4], int which, int from) const {
     const int token = from + static_cast<int>(threadIdx.x) % 32 / 4;
     unsigned w[2 * kM][kDim / 8];
-    TurnRow<kDim> turns[2 * kM];
 #pragma unroll
-    for (int i = 0; i < 2 * kM; ++i) {
+    for (int i = 0; i < 2 * kM; ++i)
       load(w[i], which, token + 8 * i);
-      load_turns_of(turns[i], token + 8 * i);
-    }
+    GammaRow<kDim> gamma;
+    load_gamma_of(gamma, which);
 #pragma unroll
     for (int i = 0; i < 2 * kM; ++i) {
-      prepare(w[i], which, turns[i], there(token + 8 * i));
-      operand_row<kDim, kSpan>(a[i / 2], w[i], i % 2, t);
+      TurnRow<kDim> turns;
+      load_turns_of(turns, token + 8 * i);
+      prepare(w[i], which, gamma, turns);
+      operand_row<kDim>(a[i / 2], w[i], i % 2);
     }
   }
 };

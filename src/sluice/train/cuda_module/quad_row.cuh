@@ -64,13 +64,15 @@ __device__ inline void shared_words(unsigned (&w)[kDim / 8], const unsigned char
     w[4 * m] = piece.x, w[4 * m + 1] = piece.y, w[4 * m + 2] = piece.z, w[4 * m + 3] = piece.w;
   }
 }
-template <int kDim, int kSpan>
+/// Into tiles, so that what mma.cuh has of a row, as an operand or as sums, is in this layout: word
+/// 4m + j of lane t is the word t of chunk 4m + j. Both factors of a product over channels are
+/// stored so, and nothing is exchanged between lanes before it or after it.
+template <int kDim>
 __device__ inline void share_words(unsigned char* tiles, int row, const unsigned (&w)[kDim / 8],
                                    int t) {
 #pragma unroll
-  for (int m = 0; m < kDim / 32; ++m)
-    *reinterpret_cast<uint4*>(tiles + RowTiles<kDim>::offset(row, chunk_of<kDim, kSpan>(m, t))) =
-        make_uint4(w[4 * m], w[4 * m + 1], w[4 * m + 2], w[4 * m + 3]);
+  for (int i = 0; i < kDim / 8; ++i)
+    *reinterpret_cast<unsigned*>(tiles + RowTiles<kDim>::offset(row, i) + 4 * t) = w[i];
 }
 
 template <int kDim>
@@ -100,72 +102,91 @@ __device__ inline void load_floats(QuadRow<kDim>& to, const float* row, int t) {
     }
 }
 
-/// The row of a token in the tables of turns, in the layout of QuadRow: cosine (low) and sine as
-/// halves, 2⁻¹² of them off, an eighth of what the turned row is rounded by.
+/// The row of a token in the tables of turns, in the layout of words: pairs of cosines and of sines
+/// as halves, 2⁻¹² of them off. Sines of the first half of a span are negative, so the map is
+/// x · cosine + partner · sine for all.
 template <int kDim>
 struct TurnRow {
-  unsigned x[kDim / 4];
-  __device__ float2 at(int i) const {
-    return __half22float2(*reinterpret_cast<const __half2*>(&x[i]));
-  }
+  unsigned cosine[kDim / 8], sine[kDim / 8];
 };
+/// In memory a row is kDim / 8 chunks of eight channels: four words of cosines, four of sines.
 template <int kDim, int kSpan>
 __device__ inline void load_turns(TurnRow<kDim>& to, const unsigned* row, int t) {
 #pragma unroll
-  for (int i = 0; i < kDim / 4; i += 4) {
-    const uint4 piece =
-        __ldg(reinterpret_cast<const uint4*>(row + 8 * chunk_of<kDim, kSpan>(i / 8, t) + i % 8));
-    to.x[i] = piece.x, to.x[i + 1] = piece.y, to.x[i + 2] = piece.z, to.x[i + 3] = piece.w;
+  for (int m = 0; m < kDim / 32; ++m) {
+    const uint4* const at = reinterpret_cast<const uint4*>(row) + 2 * chunk_of<kDim, kSpan>(m, t);
+    const uint4 c = __ldg(at), s = __ldg(at + 1);
+    to.cosine[4 * m] = c.x, to.cosine[4 * m + 1] = c.y;
+    to.cosine[4 * m + 2] = c.z, to.cosine[4 * m + 3] = c.w;
+    to.sine[4 * m] = s.x, to.sine[4 * m + 1] = s.y;
+    to.sine[4 * m + 2] = s.z, to.sine[4 * m + 3] = s.w;
   }
+}
+__device__ inline __half2 as_halves(unsigned word) {
+  return *reinterpret_cast<const __half2*>(&word);
+}
+__device__ inline unsigned as_word(__half2 both) {
+  return *reinterpret_cast<const unsigned*>(&both);
 }
 
 /// 1 / sqrt(mean(x²) + epsilon).
 template <int kDim>
 __device__ inline float rstd_of(const QuadRow<kDim>& row, float epsilon) {
-  float sum = 0;
+  float sum = 0, more = 0;
 #pragma unroll
-  for (float value : row.x)
-    sum += value * value;
-  return rsqrtf(quad_sum(sum) * (1.0F / kDim) + epsilon);
-}
-
-/// The element of the channel that the map pairs with element i's; kSpan a power of two, from 16.
-template <int kDim, int kSpan>
-__device__ inline float partner(const QuadRow<kDim>& row, int i) {
-  constexpr int kHalf = kSpan / 2;
-  if constexpr (kDim == 32)
-    return __shfl_xor_sync(kAllLanes, row.x[i], kHalf / 8);
-  else
-    return row.x[i ^ (kSpan == 32 ? 8 : kHalf / 4)];
-}
-/// Whether element i is in the first half of its span.
-template <int kDim, int kSpan>
-__device__ inline bool in_first_half(int i, int t) {
-  return ((8 * chunk_of<kDim, kSpan>(i / 8, t)) & (kSpan / 2)) == 0;
-}
-
-template <int kDim, int kSpan>
-__device__ inline void turn(QuadRow<kDim>& row, const TurnRow<kDim>& by, int t) {
-  QuadRow<kDim> turned;
-#pragma unroll
-  for (int i = 0; i < QuadRow<kDim>::kCount; ++i) {
-    const float2 turn = by.at(i);
-    const float other = partner<kDim, kSpan>(row, i) * turn.y;
-    turned.x[i] = row.x[i] * turn.x + (in_first_half<kDim, kSpan>(i, t) ? -other : other);
+  for (int i = 0; i < QuadRow<kDim>::kCount; i += 2) {
+    sum += row.x[i] * row.x[i];
+    more += row.x[i + 1] * row.x[i + 1];
   }
-  row = turned;
+  return rsqrtf(quad_sum(sum + more) * (1.0F / kDim) + epsilon);
 }
-/// gamma · x · rstd · factor, turned.
+
+/// What the lane has of a word, or of an element at twice its index, whose channels the map pairs
+/// with those of index i; kSpan a power of two, from 16.
 template <int kDim, int kSpan>
-__device__ inline void norm_and_turn(QuadRow<kDim>& row, const float* gamma,
-                                     const TurnRow<kDim>& by, float epsilon, float factor, int t) {
-  const float rstd = rstd_of(row, epsilon) * factor;
-  QuadRow<kDim> weight;
-  load_floats<kDim, kSpan>(weight, gamma, t);
+__host__ __device__ constexpr int partner(int i) {
+  return kDim == 32 ? i : i ^ (kSpan == 32 ? 4 : kSpan / 16);
+}
+template <int kDim, int kSpan, class T>
+__device__ inline T from_partner(T value) {
+  return kDim == 32 ? __shfl_xor_sync(kAllLanes, value, kSpan / 16) : value;
+}
+
+/// A lane's part of gamma as pairs of halves, in the layout of words.
+template <int kDim>
+struct GammaRow {
+  unsigned x[kDim / 8];
+};
+template <int kDim, int kSpan>
+__device__ inline void load_gamma(GammaRow<kDim>& to, const float* gamma, int t) {
+  QuadRow<kDim> wide;
+  load_floats<kDim, kSpan>(wide, gamma, t);
 #pragma unroll
-  for (int i = 0; i < QuadRow<kDim>::kCount; ++i)
-    row.x[i] *= weight.x[i] * rstd;
-  turn<kDim, kSpan>(row, by, t);
+  for (int i = 0; i < kDim / 8; ++i)
+    to.x[i] = as_word(__floats2half2_rn(wide.x[2 * i], wide.x[2 * i + 1]));
+}
+
+/// Words become gamma · x · rstd · factor, turned. A normed value is at most sqrt(kDim), so it is
+/// turned as a half, 2⁻¹¹ of it off, before it is rounded to bf16.
+template <int kDim, int kSpan>
+__device__ inline void norm_and_turn(unsigned (&w)[kDim / 8], const GammaRow<kDim>& gamma,
+                                     const TurnRow<kDim>& by, float epsilon, float factor) {
+  QuadRow<kDim> x;
+  widen(x, w);
+  const float rstd = rstd_of(x, epsilon) * factor;
+  __half2 normed[kDim / 8];
+#pragma unroll
+  for (int i = 0; i < kDim / 8; ++i)
+    normed[i] =
+        __hmul2(__floats2half2_rn(x.x[2 * i] * rstd, x.x[2 * i + 1] * rstd), as_halves(gamma.x[i]));
+#pragma unroll
+  for (int i = 0; i < kDim / 8; ++i) {
+    const __half2 other =
+        as_halves(from_partner<kDim, kSpan>(as_word(normed[partner<kDim, kSpan>(i)])));
+    const float2 both = __half22float2(
+        __hfma2(normed[i], as_halves(by.cosine[i]), __hmul2(other, as_halves(by.sine[i]))));
+    w[i] = pack(both.x, both.y);
+  }
 }
 
 /// v[i] of lane t ↔ v[t] of lane i, within quads.
@@ -181,8 +202,8 @@ __device__ inline void exchange(T& v0, T& v1, T& v2, T& v3, int t) {
   v0 = upper ? got02 : v0, v2 = upper ? v2 : got02;
   v1 = upper ? got13 : v1, v3 = upper ? v3 : got13;
 }
-/// Words of a row from the layout of QuadRow to that of mma.cuh, where word j of lane t is the pair
-/// of channels 8j + 2t, and back.
+/// Words of a row to the layout of mma.cuh, where word j of lane t is the pair of channels 8j + 2t,
+/// and back: for rows that were not stored by share_words().
 template <int kDim, int kSpan>
 __device__ inline void words_for_mma(unsigned (&w)[kDim / 8], int t) {
   unsigned made[kDim / 8];
@@ -211,64 +232,44 @@ __device__ inline void words_from_mma(unsigned (&w)[kDim / 8], int t) {
   for (int i = 0; i < kDim / 8; ++i)
     w[i] = made[i];
 }
-/// Two rows of words in the layout of QuadRow as an operand a.
-template <int kDim, int kSpan>
-__device__ inline void operand_row(unsigned (&a)[kDim / 16][4], unsigned (&w)[kDim / 8], int half,
-                                   int t) {
-  words_for_mma<kDim, kSpan>(w, t);
-#pragma unroll
-  for (int block = 0; block < kDim / 8; ++block)
-    a[block / 2][(block & 1) * 2 + half] = w[block];
-}
-
-// Rows as sums of mma.cuh hold them: element 2j + e of lane t is channel 8j + 2t + e. What the map
-// pairs is in one lane, kSpan / 16 chunks apart, whatever the sizes.
-
-/// Elements of a float row, and of a token's turns.
+/// Words of a row, as share_words() stores them, as half an operand a.
 template <int kDim>
-__device__ inline void load_floats_for_mma(float (&to)[kDim / 4], const float* row, int t) {
+__device__ inline void operand_row(unsigned (&a)[kDim / 16][4], const unsigned (&w)[kDim / 8],
+                                   int half) {
 #pragma unroll
-  for (int j = 0; j < kDim / 8; ++j) {
-    const float2 both = __ldg(reinterpret_cast<const float2*>(row + 8 * j + 2 * t));
-    to[2 * j] = both.x, to[2 * j + 1] = both.y;
-  }
-}
-template <int kDim>
-__device__ inline void load_turns_for_mma(TurnRow<kDim>& to, const unsigned* row, int t) {
-#pragma unroll
-  for (int j = 0; j < kDim / 8; ++j) {
-    const uint2 both = __ldg(reinterpret_cast<const uint2*>(row + 8 * j + 2 * t));
-    to.x[2 * j] = both.x, to.x[2 * j + 1] = both.y;
-  }
+  for (int i = 0; i < kDim / 8; ++i)
+    a[i / 2][(i & 1) * 2 + half] = w[i];
 }
 
 /// d, the gradient of the normed and turned row, becomes that of x; d_gamma is added to.
 template <int kDim, int kSpan>
-__device__ inline void norm_and_turn_backward(float (&d)[kDim / 4], float (&d_gamma)[kDim / 4],
-                                              const float (&x)[kDim / 4],
-                                              const float (&gamma)[kDim / 4],
+__device__ inline void norm_and_turn_backward(QuadRow<kDim>& d, QuadRow<kDim>& d_gamma,
+                                              const QuadRow<kDim>& x, const QuadRow<kDim>& gamma,
                                               const TurnRow<kDim>& by, float epsilon) {
-  constexpr int kCount = kDim / 4, kAway = kSpan / 8;  // elements between the two of a pair
+  constexpr int kCount = QuadRow<kDim>::kCount;
+  QuadRow<kDim> straight;  // the transpose of the turn: d · cosine + what the partner gave away
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) {  // the transpose of turn()
-    if ((i & kAway) != 0) continue;
-    const float2 low = by.at(i), high = by.at(i + kAway);
-    const float d_low = d[i], d_high = d[i + kAway];
-    d[i] = d_low * low.x + d_high * high.y;
-    d[i + kAway] = d_high * high.x - d_low * low.y;
+  for (int i = 0; i < kCount; i += 2) {
+    const float2 cosine = __half22float2(as_halves(by.cosine[i / 2]));
+    const int other = 2 * partner<kDim, kSpan>(i / 2);
+    const float2 sine = __half22float2(as_halves(by.sine[other / 2]));
+    straight.x[i] =
+        d.x[i] * cosine.x + from_partner<kDim, kSpan>(d.x[other] * sine.x);
+    straight.x[i + 1] =
+        d.x[i + 1] * cosine.y + from_partner<kDim, kSpan>(d.x[other + 1] * sine.y);
   }
-  float squares = 0, dot = 0;
+  const float rstd = rstd_of(x, epsilon);
+  float dot = 0;
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    squares += x[i] * x[i];
-    dot += d[i] * x[i] * gamma[i];
+    d.x[i] = straight.x[i] * gamma.x[i];
+    dot += d.x[i] * x.x[i];
   }
-  const float rstd = rsqrtf(quad_sum(squares) * (1.0F / kDim) + epsilon);
   const float mean = quad_sum(dot) * (1.0F / kDim) * rstd * rstd;
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    d_gamma[i] += d[i] * x[i] * rstd;
-    d[i] = rstd * (d[i] * gamma[i] - x[i] * mean);
+    d_gamma.x[i] += straight.x[i] * (x.x[i] * rstd);
+    d.x[i] = rstd * (d.x[i] - x.x[i] * mean);
   }
 }
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 ARGS = None
 
@@ -49,6 +50,40 @@ class ReportCommandTest(unittest.TestCase):
         done = self.report(self.run_folder, "--format", "csv", "--out", self.folder / "new" / "place")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([path.name for path in (self.folder / "new" / "place").iterdir()], ["results.csv"])
+
+    def write_verdict(self, status="FAIL"):
+        line = {"metric": "tokens_per_sec_p50", "unit": "tokens/s", "baseline": 1000, "current": 900, "delta": -10,
+                "delta_unit": "%", "threshold": "at most 5 % less", "status": status, "blocking": True,
+                "reason": "10 % less", "details": None}
+        verdict = {"rule": "stored baseline", "machine_profile": "cpu", "timestamp": "2026-11-16T02:00:00Z", "base": "B",
+                   "candidate": "R", "status": status, "summary": f"{status} (1 failure, 0 warnings)", "lines": [line]}
+        (self.run_folder / "verdict.json").write_text(json.dumps(verdict), encoding="utf-8")
+
+    def test_formats_for_ci_come_from_the_verdict_of_a_folder(self):
+        self.write_verdict()
+        root = xml.etree.ElementTree.fromstring(self.report(self.run_folder, "--format", "junit").stdout)
+        self.assertEqual((root.get("tests"), root.get("failures")), ("1", "1"))
+        done = self.report(self.run_folder, "--format", "annotations")
+        self.assertTrue(done.stdout.startswith("::error title=tokens_per_sec_p50 FAIL::"), done.stdout)
+        done = self.report(self.run_folder, self.run_folder, "--format", "pr-comment")
+        self.assertTrue(done.stdout.startswith("<!-- sluice-perf-gate -->\n"))
+        self.assertEqual(done.stdout.count("## Performance gate"), 2)
+        metrics = self.report(self.run_folder, "--format", "openmetrics").stdout
+        self.assertIn('sluice_gate_verdict{rule="stored baseline",machine="cpu",verdict="FAIL"} 1', metrics)
+        self.assertIn("sluice_case_rate{", metrics)
+        done = self.report(self.run_folder / "verdict.json", "--format", "github-summary")
+        self.assertIn("| tokens_per_sec_p50 | 1,000 tokens/s |", done.stdout)
+
+    def test_formats_for_ci_come_from_result_files_too(self):
+        quick = self.run_folder / "results" / "quick.json"
+        root = xml.etree.ElementTree.fromstring(self.report(quick, "--format", "junit").stdout)
+        self.assertEqual(root.get("tests"), "8")
+        for name in ("google-benchmark", "bencher", "github-action-benchmark"):
+            self.assertTrue(json.loads(self.report(quick, "--format", name).stdout), name)
+        self.assertIn("## Results", self.report(quick, "--format", "github-summary").stdout)
+        self.assertIn("verdict.json", self.refused(self.run_folder, "--format", "annotations"))
+        self.write_verdict("MAYBE")
+        self.assertIn("'MAYBE'", self.refused(self.run_folder, "--format", "junit"))
 
     def test_json_is_one_document(self):
         done = self.report(self.run_folder, "--json")

@@ -5,12 +5,17 @@
 #include "sluice/cli/commands.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
+#include "sluice/report/benchmark_json.h"
+#include "sluice/report/github.h"
+#include "sluice/report/junit.h"
+#include "sluice/report/openmetrics.h"
 #include "sluice/results/result_file.h"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 
 namespace sluice::cli {
@@ -26,13 +31,41 @@ struct ReportArgs {
 struct Loaded {
   std::vector<fs::path> paths;
   std::vector<results::ResultFile> files;
+  std::vector<gate::GateReport> verdicts;
 };
 
-Result<Loaded> load(const std::vector<std::string>& inputs) {
+/// What a format is made from; an input that lacks it is refused.
+enum class From { results, verdict, either };
+
+/// A gate report: verdict.json of a run folder, or a file that is one. Nothing where there is none.
+Result<std::optional<gate::GateReport>> verdict_at(const fs::path& input) {
+  std::error_code code;
+  const bool folder = fs::is_directory(input, code);
+  const fs::path path = folder ? input / "verdict.json" : input;
+  if (!fs::exists(path, code)) return std::optional<gate::GateReport>{};
+  SLUICE_TRY(const std::string text, read_text_file(path));
+  SLUICE_TRY(const Json json, parse_json(text, printable(path.string())));
+  if (!json.is_object() || !json.contains("lines")) return std::optional<gate::GateReport>{};
+  auto report = gate::gate_report_from_json(json);
+  if (!report)
+    return Error{report.error().code, printable(path.string()) + ": " + report.error().message};
+  return std::optional(std::move(*report));
+}
+
+Result<Loaded> load(const std::vector<std::string>& inputs, From from) {
   Loaded loaded;
   for (const auto& input : inputs) {
-    SLUICE_TRY(const auto paths, results::find(input));
-    for (const auto& path : paths) {
+    std::optional<gate::GateReport> verdict;
+    if (from != From::results) {
+      SLUICE_TRY(verdict, verdict_at(input));
+    }
+    if (verdict) loaded.verdicts.push_back(std::move(*verdict));
+    if (from == From::verdict && verdict) continue;
+    const auto paths = results::find(input);
+    if (!paths && verdict) continue;  // a gate's folder need not hold results
+    if (!paths) return paths.error();
+    for (const auto& path : *paths) {
+      if (verdict && path == input) continue;  // the verdict itself
       SLUICE_TRY(auto file, results::read(path));
       loaded.paths.push_back(path);
       loaded.files.push_back(std::move(file));
@@ -61,23 +94,79 @@ bool colour_wanted() {
 struct Rendered {
   const char* format;
   const char* file_name;
-  std::string (*render)(const std::vector<results::ResultFile>&);
+  std::string (*render)(const Loaded&);
+  From from = From::results;
+  bool unasked = false;  // also written when no format is named
 };
 
-std::string text_on_stdout(const std::vector<results::ResultFile>& files) {
+std::string text_on_stdout(const Loaded& loaded) {
   report::TextOptions options;
   options.colour = colour_wanted();
-  return report::text_table(files, options);
+  return report::text_table(loaded.files, options);
 }
 
-std::string plain_text(const std::vector<results::ResultFile>& files) {
-  return report::text_table(files);
+std::string plain_text(const Loaded& loaded) {
+  return report::text_table(loaded.files);
 }
 
-constexpr Rendered kFormats[] = {{"md", "report.md", report::markdown},
-                                 {"html", "report.html", report::html},
-                                 {"csv", "results.csv", report::csv},
-                                 {"text", "report.txt", plain_text}};
+std::string junit(const Loaded& loaded) {
+  return loaded.verdicts.empty() ? report::junit(loaded.files) : report::junit(loaded.verdicts);
+}
+
+std::string github_summary(const Loaded& loaded) {
+  return loaded.verdicts.empty() ? report::markdown(loaded.files)
+                                 : report::github_summary(loaded.verdicts);
+}
+
+std::string openmetrics(const Loaded& loaded) {
+  return report::openmetrics(loaded.verdicts, loaded.files);
+}
+
+template <std::string (*Function)(const std::vector<results::ResultFile>&)>
+std::string of_files(const Loaded& loaded) {
+  return Function(loaded.files);
+}
+
+template <std::string (*Function)(const std::vector<gate::GateReport>&)>
+std::string of_verdicts(const Loaded& loaded) {
+  return Function(loaded.verdicts);
+}
+
+constexpr Rendered kFormats[] = {
+    {"md", "report.md", of_files<report::markdown>, From::results, true},
+    {"html", "report.html", of_files<report::html>, From::results, true},
+    {"csv", "results.csv", of_files<report::csv>, From::results, true},
+    {"text", "report.txt", plain_text},
+    {"junit", "junit.xml", junit, From::either},
+    {"openmetrics", "metrics.prom", openmetrics, From::either},
+    {"google-benchmark", "google_benchmark.json", of_files<report::google_benchmark_json>},
+    {"bencher", "bencher.json", of_files<report::bencher_json>},
+    {"github-action-benchmark", "github_action_benchmark.json",
+     of_files<report::github_action_benchmark_json>},
+    {"github-summary", "summary.md", github_summary, From::either},
+    {"annotations", "annotations.txt", of_verdicts<report::github_annotations>, From::verdict},
+    {"pr-comment", "pr_comment.md", of_verdicts<report::github_comment>, From::verdict}};
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const Rendered& one : kFormats)
+    names.emplace_back(one.format);
+  return names;
+}
+
+/// Null: none was named.
+const Rendered* format_named(const std::string& name) {
+  for (const Rendered& one : kFormats)
+    if (name == one.format) return &one;
+  return nullptr;
+}
+
+Status check_source(const Rendered& format, const Loaded& loaded, const std::string& input) {
+  if (format.from != From::verdict || !loaded.verdicts.empty()) return ok;
+  return Error{Errc::not_found,
+               fmt::format("{}: holds no verdict.json of a gate, which --format {} is made from",
+                           printable(input), format.format)};
+}
 
 void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -94,23 +183,20 @@ Result<ExitCode> print_json(const Loaded& loaded) {
 }
 
 Result<ExitCode> run_report(const ReportArgs& args, const Globals& globals) {
-  SLUICE_TRY(const Loaded loaded, load(args.inputs));
+  const Rendered* only = format_named(args.format);
+  SLUICE_TRY(const Loaded loaded, load(args.inputs, only != nullptr ? only->from : From::results));
   if (globals.json) return print_json(loaded);
-  if (!args.format.empty() && globals.out.empty()) {
-    for (const auto& format : kFormats) {
-      if (args.format != format.format) continue;
-      print(args.format == "text" ? text_on_stdout(loaded.files) : format.render(loaded.files));
-    }
+  if (only != nullptr) SLUICE_CHECK(check_source(*only, loaded, args.inputs.front()));
+  if (only != nullptr && globals.out.empty()) {
+    print(only->render == plain_text ? text_on_stdout(loaded) : only->render(loaded));
     return ExitCode::done;
   }
   SLUICE_TRY(const fs::path folder, output_folder(args, globals.out));
   SLUICE_CHECK(create_folders(folder));
   for (const auto& format : kFormats) {
-    const bool wanted =
-        args.format.empty() ? format.render != plain_text : args.format == format.format;
-    if (!wanted) continue;
+    if (only != nullptr ? only != &format : !format.unasked) continue;
     const fs::path path = folder / format.file_name;
-    SLUICE_CHECK(write_file_atomic(path, format.render(loaded.files)));
+    SLUICE_CHECK(write_file_atomic(path, format.render(loaded)));
     print(printable(path.string()) + "\n");
   }
   return ExitCode::done;
@@ -121,17 +207,20 @@ Result<ExitCode> run_report(const ReportArgs& args, const Globals& globals) {
 void add_report(CLI::App& root, Context& context) {
   auto args = std::make_shared<ReportArgs>();
   CLI::App* sub =
-      add_command(root, context, "report", "Render result files as Markdown, HTML and CSV",
+      add_command(root, context, "report",
+                  "Render result files and verdicts: Markdown, HTML, CSV, and what CI reads",
                   [args, &context] { return run_report(*args, context.globals); });
   sub->add_option("inputs", args->inputs, "Result files or run folders")
       ->required()
       ->type_name("DIR|FILE");
   sub->add_option("--format", args->format,
                   "Only this one: on stdout, or into the folder that --out names")
-      ->check(CLI::IsMember({"html", "md", "csv", "text"}));
+      ->check(CLI::IsMember(format_names()));
   add_examples(*sub,
                {"sluice report runs/20260131T120000Z-quick-cpu", "sluice report R --format text",
-                "sluice report R --format csv > rows.csv", "sluice report A B --out compared"});
+                "sluice report R --format csv > rows.csv", "sluice report R --format junit --out R",
+                "sluice report R --format github-summary >> $GITHUB_STEP_SUMMARY",
+                "sluice report A B --out compared"});
 }
 
 }  // namespace sluice::cli

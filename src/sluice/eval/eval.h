@@ -35,7 +35,7 @@ struct EvalConfig {
   int max_new_tokens = 32;          // of one answer, at least 1
   std::optional<int> max_length{};  // tokens of a window, at least 64; default: the model's
                                     // context, at most 2048
-  std::optional<int> stride{};  // 1 to max_length; default: a quarter of it
+  std::optional<int> stride{};      // 1 to max_length; default: a quarter of it
 
   std::filesystem::path worker_log{};  // stdout and stderr of the worker; empty: not kept
   int cancel_fd = -1;                  // readable: stop

@@ -4,7 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
-#include "sluice/report/gate_text.h"
+#include "sluice/report/line_text.h"
 #include "sluice/report/markdown_parts.h"
 
 #include <fmt/format.h>

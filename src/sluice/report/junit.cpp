@@ -3,8 +3,8 @@
 #include "sluice/report/junit.h"
 
 #include "sluice/core/text.h"
-#include "sluice/report/gate_text.h"
 #include "sluice/report/html_parts.h"
+#include "sluice/report/line_text.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// sluice/report/gate_text.h - a gate's line in words, the same in every format.
+// sluice/report/line_text.h - a gate's line in words, the same in every format.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

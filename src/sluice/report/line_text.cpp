@@ -1,6 +1,6 @@
-// sluice/report/gate_text.cpp - numbers of a gate with sign and unit; worst lines first.
+// sluice/report/line_text.cpp - numbers of a gate with sign and unit; worst lines first.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/report/gate_text.h"
+#include "sluice/report/line_text.h"
 
 #include "sluice/report/format.h"
 

@@ -1,0 +1,127 @@
+// tests/storage/tfrecord_test.cpp - records come back as written; damage is named with file and
+// offset, whatever was damaged.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/storage/tfrecord.h"
+
+#include "sluice/core/rng.h"
+
+#include "tests/storage/memory_store.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sluice::storage {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::string> some_payloads(std::uint64_t seed) {
+  Rng rng(RngKey{.seed = seed});
+  std::vector<std::string> payloads;
+  for (int i = 0; i < 40; ++i) {
+    std::string payload(rng.below(i % 4 == 0 ? 20000 : 300), '\0');
+    for (char& c : payload)
+      c = static_cast<char>(rng.next_u32());
+    payloads.push_back(std::move(payload));
+  }
+  return payloads;
+}
+
+std::string file_of(const std::vector<std::string>& payloads) {
+  std::string file;
+  for (const auto& payload : payloads)
+    append_record(file, payload);
+  return file;
+}
+
+/// Reads all; the error if there is one.
+Status read_all(std::vector<std::string>& out, testing::MemoryStore& store) {
+  RecordReader reader(store, *store.stat("f"));
+  while (true) {
+    SLUICE_TRY(const auto record, reader.next());
+    if (!record) return ok;
+    out.push_back(text(record->payload));
+  }
+}
+
+TEST(TfrecordTest, WritesWhatTensorFlowWrites) {  // tf.io.TFRecordWriter, "" and "abc"
+  const unsigned char empty[] = {0, 0, 0, 0, 0, 0, 0, 0, 0x29, 0x03, 0x98, 0x07, 0xd8, 0xea, 0x82,
+                                 0xa2};
+  std::string file;
+  append_record(file, "");
+  EXPECT_EQ(file, std::string(reinterpret_cast<const char*>(empty), sizeof empty));
+}
+
+TEST(TfrecordTest, RecordsComeBackInEveryWayOfReading) {
+  const auto payloads = some_payloads(3);
+  for (const std::size_t request : {0, 64, 4096, 1 << 20}) {
+    testing::MemoryStore store(request);
+    store.objects["f"] = file_of(payloads);
+    std::vector<std::string> read;
+    ASSERT_TRUE(read_all(read, store));
+    EXPECT_EQ(read, payloads);
+    if (request == 0) {
+      EXPECT_LE(store.reads, static_cast<int>(payloads.size()) + 1) << "a read per record";
+    }
+
+    RecordReader reader(store, *store.stat("f"));
+    std::vector<RecordPlace> places;
+    while (const auto place = *reader.skip())
+      places.push_back(*place);
+    ASSERT_EQ(places.size(), payloads.size());
+    for (std::size_t i = places.size(); i > 0; --i)
+      EXPECT_EQ(text(reader.at(places[i - 1])->payload), payloads[i - 1]);
+  }
+}
+
+TEST(TfrecordTest, EveryFlippedByteAndEveryCutIsFound) {
+  testing::MemoryStore store;
+  const std::vector<std::string> payloads = {"one", std::string(100, 'x'), ""};
+  const std::string file = file_of(payloads);
+  for (std::size_t at = 0; at < file.size(); ++at) {
+    store.objects["f"] = file;
+    store.objects["f"][at] ^= 0x10;
+    std::vector<std::string> read;
+    const Status outcome = read_all(read, store);
+    ASSERT_FALSE(outcome) << at;
+    const std::size_t record = at < 19 ? 0 : at < 19 + 116 ? 19 : 19 + 116;
+    EXPECT_THAT(outcome.error().message,
+                AllOf(HasSubstr("memory: f: record at byte " + std::to_string(record) + ":"),
+                      HasSubstr("checksum")))
+        << at;
+    store.objects["f"] = file.substr(0, at);
+    read.clear();
+    EXPECT_EQ(read_all(read, store).has_value(), at == 0 || at == 19 || at == 19 + 116) << at;
+  }
+}
+
+TEST(TfrecordTest, AHugeLengthWithASoundChecksumTakesNoMemory) {
+  testing::MemoryStore store;
+  std::string whole;
+  append_record(whole, std::string(5000, 'p'));
+  store.objects["f"] = whole.substr(0, 100);
+  std::vector<std::string> read;
+  const Status outcome = read_all(read, store);
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().message,
+              AllOf(HasSubstr("5000 bytes of payload"), HasSubstr("ends 88 bytes after")));
+}
+
+TEST(TfrecordTest, LengthsAloneLeaveThePayloadUnchecked) {
+  testing::MemoryStore store;
+  store.objects["f"] = file_of({"payload"});
+  store.objects["f"][14] ^= 1;
+  RecordReader reader(store, *store.stat("f"));
+  EXPECT_FALSE(reader.next());
+  EXPECT_EQ(reader.offset(), 0U) << "stays where it was";
+  EXPECT_TRUE(reader.next(RecordCheck::lengths));
+}
+
+}  // namespace
+}  // namespace sluice::storage

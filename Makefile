@@ -44,7 +44,7 @@ test-peers:  ## set up with the libraries on torch, DALI and SPDL too, then the 
 	@$(SETUP) --with test
 	$(call configure,dev)
 	$(call compile,dev)
-	@$(PEERS) light torch dali spdl servers tensorboard
+	@$(PEERS) light torch dali spdl servers tensorboard tensorflow
 	@ctest --test-dir build/dev --output-on-failure -L peers
 
 parity:  ## set up, then every transform beside AlbumentationsX: the table of docs/parity.md

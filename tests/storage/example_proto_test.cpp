@@ -61,8 +61,9 @@ TEST(ExampleProtoTest, WrittenMessagesComeBack) {
 TEST(ExampleProtoTest, BytesAreThoseOfProtobuf) {  // SerializeToString of {"a": int64 [1, 300]}
   ExampleWriter writer;
   writer.add_ints("a", std::vector<std::int64_t>{1, 300});
-  EXPECT_EQ(writer.take(),
-            std::string("\x0a\x0e\x0a\x0c\x0a\x01" "a\x12\x07\x1a\x05\x0a\x03\x01\xac\x02", 16));
+  EXPECT_EQ(writer.take(), std::string("\x0a\x0e\x0a\x0c\x0a\x01"
+                                       "a\x12\x07\x1a\x05\x0a\x03\x01\xac\x02",
+                                       16));
 }
 
 TEST(ExampleProtoTest, UnpackedAndMixedListsAreRead) {
@@ -103,8 +104,8 @@ TEST(ExampleProtoTest, UnknownFieldsArePassedOverAtEveryLevel) {
 }
 
 TEST(ExampleProtoTest, TheLastOfTwoEntriesCounts) {
-  const std::string message = example("n", field(1, field(1, "a"))) +
-                              example("n", field(1, field(1, "b")));
+  const std::string message =
+      example("n", field(1, field(1, "a"))) + example("n", field(1, field(1, "b")));
   std::vector<ExampleFeature> features;
   ASSERT_TRUE(parse_example(features, bytes(message)));
   std::vector<std::string_view> values;
@@ -117,7 +118,9 @@ TEST(ExampleProtoTest, MalformedMessagesAreRefused) {
     std::string message;
     const char* says;
   } cases[] = {
-      {"\x0a\x05" "ab", "a field of 5 bytes where 2 are left"},
+      {"\x0a\x05"
+       "ab",
+       "a field of 5 bytes where 2 are left"},
       {"\x0a", "it ends inside a number"},
       {std::string(11, '\xff'), "over 10 bytes"},
       {std::string("\x02\0", 2), "a field numbered 0"},

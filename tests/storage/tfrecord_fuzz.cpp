@@ -1,4 +1,5 @@
-// tests/storage/tfrecord_fuzz.cpp - libFuzzer: records of any bytes lie inside them, or are refused.
+// tests/storage/tfrecord_fuzz.cpp - libFuzzer: records of any bytes lie inside them, or are
+// refused.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/tfrecord.h"
 

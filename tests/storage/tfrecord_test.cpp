@@ -5,10 +5,10 @@
 
 #include "sluice/core/rng.h"
 
-#include "tests/storage/memory_store.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/storage/memory_store.h"
 #include <vector>
 
 namespace sluice::storage {
@@ -51,8 +51,8 @@ Status read_all(std::vector<std::string>& out, testing::MemoryStore& store) {
 }
 
 TEST(TfrecordTest, WritesWhatTensorFlowWrites) {  // tf.io.TFRecordWriter, "" and "abc"
-  const unsigned char empty[] = {0, 0, 0, 0, 0, 0, 0, 0, 0x29, 0x03, 0x98, 0x07, 0xd8, 0xea, 0x82,
-                                 0xa2};
+  const unsigned char empty[] = {0,    0,    0,    0,    0,    0,    0,    0,
+                                 0x29, 0x03, 0x98, 0x07, 0xd8, 0xea, 0x82, 0xa2};
   std::string file;
   append_record(file, "");
   EXPECT_EQ(file, std::string(reinterpret_cast<const char*>(empty), sizeof empty));

@@ -1,6 +1,7 @@
 // sluice/cli/data.cpp - `data make` writes generated data, `data info` looks at a folder or file.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
+#include "sluice/cli/data_episodes.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
@@ -207,34 +208,36 @@ void add_make(CLI::App& data, Context& context) {
     std::string kind = "rgb";
     image::PhotoDatasetOptions options;
     std::uint64_t bytes = image::ArrayOptions().bytes;
+    EpisodeFlags episodes;
+    CLI::App* app = nullptr;
   };
   auto args = std::make_shared<Args>();
-  CLI::App* make_app = add_command(data, context, "make",
-                                   "Write generated images or clips with photographic statistics",
-                                   [args, &context]() -> Result<ExitCode> {
-                                     if (args->kind == "9ch")
-                                       args->options.kind = image::MadeKind::nine_channels;
-                                     if (args->kind == "video")
-                                       args->options.kind = image::MadeKind::video;
-                                     if (args->kind == "arrays")
-                                       return make_arrays({.folder = context.globals.out,
-                                                           .count = args->options.count,
-                                                           .bytes = args->bytes,
-                                                           .seed = context.globals.seed,
-                                                           .force = args->options.force},
-                                                          context);
-                                     args->options.folder = context.globals.out;
-                                     args->options.seed = context.globals.seed;
-                                     return make(args->options, context);
-                                   });
+  CLI::App* make_app =
+      add_command(data, context, "make", "Write generated images, clips, arrays or episodes",
+                  [args, &context]() -> Result<ExitCode> {
+                    SLUICE_CHECK(check_make_flags(*args->app, args->kind));
+                    if (args->kind == "episodes") return make_episodes(args->episodes, context);
+                    if (args->kind == "9ch") args->options.kind = image::MadeKind::nine_channels;
+                    if (args->kind == "video") args->options.kind = image::MadeKind::video;
+                    if (args->kind == "arrays")
+                      return make_arrays({.folder = context.globals.out,
+                                          .count = args->options.count,
+                                          .bytes = args->bytes,
+                                          .seed = context.globals.seed,
+                                          .force = args->options.force},
+                                         context);
+                    args->options.folder = context.globals.out;
+                    args->options.seed = context.globals.seed;
+                    return make(args->options, context);
+                  });
+  args->app = make_app;
   make_app
       ->add_option("--kind", args->kind,
                    "what to make: JPEG images; arrays (.npy) of an image three times along the "
-                   "channels; H.264 clips; vectors of random bytes (.npy)")
-      ->check(CLI::IsMember({"rgb", "9ch", "video", "arrays"}))
+                   "channels; H.264 clips; vectors of random bytes (.npy); data sets of episodes")
+      ->check(CLI::IsMember({"rgb", "9ch", "video", "arrays", "episodes"}))
       ->capture_default_str();
-  make_app->add_option("--count", args->options.count, "how many files")
-      ->required()
+  make_app->add_option("--count", args->options.count, "how many files; required but for episodes")
       ->type_name("N");
   make_app
       ->add_option("--width", args->options.width,
@@ -251,11 +254,13 @@ void add_make(CLI::App& data, Context& context) {
       ->check(CLI::Range(2, image::kMaxClasses));
   make_app->add_flag("--force", args->options.force,
                      "write into a folder that holds something else");
+  add_episode_flags(*make_app, args->episodes);
   add_examples(*make_app,
                {"sluice data make --kind rgb --count 256 --out photos --seed 0",
                 "sluice data make --kind rgb --count 256 --classes 4 --out labelled",
                 "sluice data make --kind video --count 50 --out clips",
-                "sluice data make --kind arrays --count 10000 --bytes 20480 --out arrays"});
+                "sluice data make --kind arrays --count 10000 --bytes 20480 --out arrays",
+                "sluice data make --kind episodes --preset oxe29 --episodes 8 --out oxe"});
 }
 
 void add_info(CLI::App& data, Context& context) {
@@ -266,9 +271,10 @@ void add_info(CLI::App& data, Context& context) {
   auto args = std::make_shared<Args>();
   CLI::App* info_app = add_command(
       data, context, "info",
-      "Decode a folder of images, arrays or clips, or one, and say what is there",
+      "Decode a folder of images, arrays, clips or episodes, or one, and say what is there",
       [args, &context]() -> Result<ExitCode> {
         std::error_code code;
+        if (holds_episodes(args->path.string())) return info_episodes(args->path.string(), context);
         if (!fs::exists(args->path, code))
           return Error{Errc::not_found,
                        fmt::format("{}: no such file or folder", printable(args->path.string()))};
@@ -279,7 +285,9 @@ void add_info(CLI::App& data, Context& context) {
         if (image::lower_suffix(args->path) == ".npy") return info_array(args->path, context);
         return info_file(args->path, args->options, context);
       });
-  info_app->add_option("path", args->path, "a folder, or a JPEG, PNG, npy or video file")
+  info_app
+      ->add_option("path", args->path,
+                   "a folder, or a JPEG, PNG, npy or video file; of episodes also s3:// or gs://")
       ->required()
       ->type_name("DIR|FILE");
   info_app->add_flag("--exif", args->options.exif, "turn images as their EXIF orientation says");

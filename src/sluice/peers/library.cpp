@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kGroups = {"light", "latest", "torch", "dali", "spdl"};
 
-constexpr std::array<std::string_view, 2> kTestGroups = {"servers", "tensorboard"};
+constexpr std::array<std::string_view, 3> kTestGroups = {"servers", "tensorboard", "tensorflow"};
 
 // Rows that share a table should share an environment: everything that goes through a torch
 // DataLoader or a decoder runs in `torch`, whatever it needs itself.

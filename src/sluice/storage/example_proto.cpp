@@ -80,8 +80,7 @@ class Fields {
  private:
   Result<Bytes> take(std::uint64_t size) {
     if (size > left_.size())
-      return malformed(
-          fmt::format("a field of {} bytes where {} are left", size, left_.size()));
+      return malformed(fmt::format("a field of {} bytes where {} are left", size, left_.size()));
     const Bytes taken = left_.first(static_cast<std::size_t>(size));
     left_ = left_.subspan(taken.size());
     return taken;

@@ -58,8 +58,7 @@ Result<std::span<const std::byte>> RecordReader::window(std::uint64_t offset, st
     if (size < block / 2) wanted = std::max<std::uint64_t>(wanted, block);
     wanted = std::min(wanted, file_.size - offset);
     window_ = {};
-    SLUICE_TRY(window_,
-               store_->read(file_, offset, static_cast<std::size_t>(wanted), buffer_));
+    SLUICE_TRY(window_, store_->read(file_, offset, static_cast<std::size_t>(wanted), buffer_));
     window_offset_ = offset;
   }
   return window_.subspan(static_cast<std::size_t>(offset - window_offset_), size);
@@ -77,8 +76,7 @@ Result<std::optional<RecordPlace>> RecordReader::header(bool more) {
     return damaged(offset_,
                    "the checksum of its length does not fit: the file is damaged or no TFRecord");
   const auto size = load<std::uint64_t>(bytes);
-  if (size > left - kRecordHeaderBytes ||
-      left - kRecordHeaderBytes - size < kRecordFooterBytes)
+  if (size > left - kRecordHeaderBytes || left - kRecordHeaderBytes - size < kRecordFooterBytes)
     return damaged(offset_, fmt::format("it should have {} bytes of payload, but the file ends "
                                         "{} bytes after its header",
                                         size, left - kRecordHeaderBytes));

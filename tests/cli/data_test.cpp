@@ -111,6 +111,30 @@ TEST_F(DataCommand, BadCountsAreUsageErrors) {
   EXPECT_FALSE(fs::exists(photos_));
 }
 
+TEST_F(DataCommand, EpisodesHaveTheirOwnFlags) {
+  const std::string out = (folder_ / "oxe").string();
+  const struct {
+    std::vector<std::string> flags;
+    const char* says;
+  } cases[] = {
+      {{"--kind", "episodes", "--max-gb", "0.01"}, "--max-gb 0.01: about 3."},
+      {{"--kind", "episodes", "--max-gb", "nan"}, "--max-gb"},
+      {{"--kind", "episodes", "--episodes", "0"}, "--episodes 0: 1 to"},
+      {{"--kind", "episodes", "--preset", "oxe"}, "accepted: oxe29"},
+      {{"--kind", "episodes", "--count", "3"}, "--count is not for --kind episodes"},
+      {{"--kind", "rgb", "--count", "3", "--episodes", "3"}, "--episodes is for --kind episodes"},
+      {{"--kind", "rgb"}, "--count is required"},
+  };
+  for (const auto& [flags, says] : cases) {
+    std::vector<std::string> arguments = {"data", "make", "--out", out, "--quiet"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Outcome outcome = sluice(arguments);
+    EXPECT_EQ(outcome.code, 2) << says;
+    EXPECT_THAT(outcome.err, HasSubstr(says));
+    EXPECT_FALSE(fs::exists(out));
+  }
+}
+
 TEST_F(DataCommand, CorruptFilesAreListedAndOnlyFatalWhenNothingIsLeft) {
   ASSERT_EQ(make("1").code, 0);
   ASSERT_TRUE(write_file_atomic(fs::path(photos_) / "broken.jpg", "not an image"));

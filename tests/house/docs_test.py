@@ -11,7 +11,7 @@ PROGRAM = Path(os.environ["SLUICE_BUILD_DIR"]) / "sluice"
 
 class DocsTest(unittest.TestCase):
     def test_pages_are_fresh(self):
-        for page in ["cli", "transforms", "matrix", "scope", "semantics", "run-config"]:
+        for page in ["cli", "transforms", "matrix", "presets", "scope", "semantics", "run-config"]:
             with self.subTest(page=page):
                 text = subprocess.run([PROGRAM, "docs", page], check=True, capture_output=True, text=True).stdout
                 self.assertMultiLineEqual((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), text,

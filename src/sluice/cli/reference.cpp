@@ -8,6 +8,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
+#include "sluice/loader/episodes/presets.h"
 #include "sluice/peers/places.h"
 #include "sluice/peers/semantics.h"
 #include "sluice/plan/matrix.h"
@@ -160,6 +161,7 @@ const std::array kPages = {
          plan::transforms_json},
     Page{"matrix", [](const CLI::App&) -> PageText { return plan::matrix_page(); },
          plan::matrix_json},
+    Page{"presets", [](const CLI::App&) -> PageText { return loader::episodes::presets_page(); }},
     Page{"scope", [](const CLI::App&) -> PageText { return plan::scope_page(); }},
     Page{"semantics", semantics_page},
     Page{"run-config", [](const CLI::App&) -> PageText { return plan::run_config_page(); }},

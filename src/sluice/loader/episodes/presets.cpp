@@ -98,4 +98,30 @@ Result<const Preset*> find_preset(std::string_view name) {
                                         join(names))};
 }
 
+std::string presets_page() {
+  std::string page =
+      "# Presets of data sets\n"
+      "Written by `tools/docs` from `src/sluice/loader/episodes/presets.cpp`; what they are for: "
+      "[episodes.md](episodes.md).\n";
+  for (const Preset& preset : kPresets) {
+    page += fmt::format(
+        "\n## {}\n{}. Training reads `{}`, validation `{}`.\n\n"
+        "| name | TFDS name | weight | image | size | codec | action | state | language | offset | "
+        "pairs | steps | episodes | shards |\n"
+        "|---|---|---:|---|---|---|---|---|---|---:|---:|---:|---:|---:|\n",
+        preset.name, preset.what, preset.train, preset.validation);
+    const auto with_size = [](std::string_view key, int size) {
+      return size == 0 ? std::string("none") : fmt::format("{}:{}", key, size);
+    };
+    for (const DatasetSpec& spec : preset.datasets)
+      page += fmt::format(
+          "| {} | {} | {} | {} | {}x{} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", spec.name,
+          spec.folder, spec.weight, spec.image, spec.height, spec.width, to_string(spec.codec),
+          with_size(spec.action, spec.action_size), with_size(spec.state, spec.state_size),
+          spec.language, spec.offset, spec.approx_pairs, spec.episode_steps, spec.episodes,
+          spec.shards);
+  }
+  return page;
+}
+
 }  // namespace sluice::loader::episodes

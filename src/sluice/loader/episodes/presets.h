@@ -56,6 +56,9 @@ std::span<const Preset> presets();
 /// An error names those there are.
 Result<const Preset*> find_preset(std::string_view name);
 
+/// docs/presets.md: a table of each.
+std::string presets_page();
+
 /// Characters of language_table's instructions, which are numbers.
 inline constexpr int kInstructionSize = 512;
 

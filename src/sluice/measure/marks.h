@@ -1,0 +1,79 @@
+// sluice/measure/marks.h - the steps and phases that a watched program marked, read from its file.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::measure {
+
+// Written by adapters/c/sluice_marks.h and adapters/python/sluice_marks.py, in the byte order of
+// the machine: a header of 64 bytes ("SLUICEMK", u32 version, u32 bytes per record, u64 pid, u64
+// dropped marks), then records of 32 bytes whose last four are the kind; 0: nothing was written
+// there.
+inline constexpr std::uint32_t kMarksVersion = 1;
+inline constexpr std::size_t kMarksHeaderBytes = 64;
+inline constexpr std::size_t kMarksRecordBytes = 32;
+inline constexpr std::uint64_t kMarksLimitBytes = std::uint64_t{64} << 20;
+
+/// CLOCK_MONOTONIC, end after begin.
+struct MarkedSpan {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::size_t name = 0;  // of a phase: its place in Marks::names
+};
+
+/// Of one process.
+struct Marks {
+  std::int64_t pid = 0;
+  std::vector<std::string> names;
+  std::vector<MarkedSpan> steps;   // in order, none overlaps the next
+  std::vector<MarkedSpan> phases;  // in the order in which they ended
+  std::uint64_t dropped = 0;       // marks that found no room
+  std::uint64_t skipped = 0;  // records that make no sense: torn, out of order, of no known kind
+};
+
+/// Bytes that nobody vouches for. An Error for what is no file of marks; a record that makes no
+/// sense costs itself alone and is counted. `name` is what the error calls the file.
+Result<Marks> parse_marks(std::span<const std::uint8_t> bytes, const std::string& name);
+
+/// All files "<prefix>.<pid>", in the order of their names; one that is no file of marks is an
+/// Error.
+Result<std::vector<Marks>> read_marks(const std::filesystem::path& prefix);
+
+/// How much of each step every phase took, without what phases inside it took.
+struct PhaseTable {
+  std::vector<std::string> names;                   // those with a span inside a step
+  std::vector<std::vector<std::int64_t>> times_ns;  // [phase][step]
+  std::uint64_t outside = 0;                        // spans that do not lie inside one step
+};
+/// Of the steps from `first_step` on.
+PhaseTable phases_by_step(const Marks& marks, std::size_t first_step = 0);
+
+/// The most steps that one process has marked so far, while it may still be marking. Each call goes
+/// on where the last one ended.
+class StepCounter {
+ public:
+  explicit StepCounter(std::filesystem::path prefix) : prefix_(std::move(prefix)) {}
+  std::int64_t count();
+  /// The process that count() spoke of; 0: none has marked a step.
+  [[nodiscard]] std::int64_t pid() const { return pid_; }
+
+ private:
+  struct Followed {
+    std::filesystem::path path;
+    std::uint64_t at = kMarksHeaderBytes;
+    std::int64_t steps = 0;
+  };
+  std::filesystem::path prefix_;
+  std::vector<Followed> files_;
+  std::int64_t pid_ = 0;
+};
+
+}  // namespace sluice::measure

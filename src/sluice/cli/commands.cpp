@@ -18,6 +18,7 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_learn_model(root, context);
   add_tune(root, context);
   add_profile(root, context);
+  add_watch(root, context);
   add_diagnose(root, context);
   add_flops(root, context);
   add_plan(root, context);
@@ -28,6 +29,7 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_report(root, context);
   add_compare(root, context);
   add_ratio(root, context);
+  add_ci(root, context);
   add_completion(root, context);
   add_docs(root, context);
   add_worker(root, context);

@@ -17,6 +17,7 @@ void add_bench_training(CLI::App& bench, Context& context);  // under `bench`
 void add_benchmark_training(CLI::App& root, Context& context);
 void add_bench_storage(CLI::App& bench, Context& context);
 void add_bench_transforms(CLI::App& bench, Context& context);
+void add_ci(CLI::App& root, Context& context);
 void add_compare(CLI::App& root, Context& context);
 void add_coverage(CLI::App& root, Context& context);
 void add_completion(CLI::App& root, Context& context);
@@ -40,6 +41,7 @@ void add_train(CLI::App& root, Context& context);
 void add_learn_model(CLI::App& root, Context& context);
 void add_tune(CLI::App& root, Context& context);
 void add_validate(CLI::App& root, Context& context);
+void add_watch(CLI::App& root, Context& context);
 void add_worker(CLI::App& root, Context& context);
 
 }  // namespace sluice::cli

@@ -1,0 +1,116 @@
+// sluice/cli/ci.cpp - `sluice ci`: writes the workflow of a performance gate and its page.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/ci_files.h"
+#include "sluice/cli/commands.h"
+#include "sluice/core/file.h"
+#include "sluice/core/json.h"
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CiFlags {
+  CiOptions options;
+  std::string provider = "github";
+  std::string runner;
+  fs::path out_dir = ".";
+  bool print = false;
+  bool force = false;
+};
+
+Result<CiOptions> options_of(const CiFlags& flags) {
+  CiOptions options = flags.options;
+  options.provider = flags.provider == "gitlab" ? CiProvider::gitlab : CiProvider::github;
+  options.runner = split(flags.runner, ',');
+  SLUICE_CHECK(check(options));
+  return options;
+}
+
+/// Nothing is overwritten that was not written here.
+Status check_writable(const fs::path& path) {
+  std::error_code code;
+  if (!fs::exists(fs::symlink_status(path, code))) return ok;
+  const auto text = read_text_file(path);
+  if (text && text->find(kCiMarker) != std::string::npos) return ok;
+  return Error{Errc::usage,
+               fmt::format("{}: exists and was not written by sluice ci; --force overwrites it",
+                           printable(path.string()))};
+}
+
+Result<ExitCode> run_ci(const CiFlags& flags, const Globals& globals) {
+  SLUICE_TRY(const CiOptions options, options_of(flags));
+  const std::vector<CiFile> files = ci_files(options);
+  if (flags.print) {
+    fmt::print("{}", files.front().text);
+    return ExitCode::done;
+  }
+  const fs::path root = globals.out.empty() ? flags.out_dir : globals.out;
+  if (!flags.force) {
+    for (const CiFile& file : files)
+      SLUICE_CHECK(check_writable(root / file.path));
+  }
+  Json written = Json::array();
+  for (const CiFile& file : files) {
+    const fs::path path = root / file.path;
+    SLUICE_CHECK(create_folders(path.parent_path()));
+    SLUICE_CHECK(write_file_atomic(path, file.text));
+    written.push_back(path.string());
+    if (!globals.json) fmt::print("{}\n", printable(path.string()));
+  }
+  if (globals.json) fmt::print("{}\n", dump_json(Json{{"files", std::move(written)}}));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_ci(CLI::App& root, Context& context) {
+  auto flags = std::make_shared<CiFlags>();
+  CLI::App* sub =
+      add_command(root, context, "ci", "Write the workflow of a performance gate, and its page",
+                  [flags, &context] { return run_ci(*flags, context.globals); });
+  CiOptions& options = flags->options;
+  sub->add_option("--provider", flags->provider, "Whose CI")
+      ->check(CLI::IsMember({"github", "gitlab"}))
+      ->capture_default_str();
+  sub->add_flag("--print", flags->print, "Print the workflow instead of writing files");
+  sub->add_option("--runner", flags->runner,
+                  "Labels of the runner, by commas; default ubuntu-latest (GitLab: any)")
+      ->type_name("LABELS");
+  sub->add_option("--baseline-branch", options.baseline_branch,
+                  "Branch that pull requests go to and baselines lie on")
+      ->type_name("NAME")
+      ->capture_default_str();
+  sub->add_option("--baseline-dir", options.baseline_dir, "Folder of the baselines")
+      ->type_name("DIR")
+      ->capture_default_str();
+  sub->add_option("--build", options.build, "Line that makes the program on the runner")
+      ->type_name("CMD")
+      ->capture_default_str();
+  sub->add_option("--program", options.program, "How the steps call sluice")
+      ->type_name("PATH")
+      ->capture_default_str();
+  sub->add_option("--gate-flags", options.gate_flags, "What sluice gate measures")
+      ->type_name("FLAGS")
+      ->capture_default_str();
+  sub->add_option("--artifact-days", options.artifact_days, "Days to keep artifacts")
+      ->check(CLI::Range(1, 400))
+      ->capture_default_str();
+  sub->add_option("--timeout-minutes", options.timeout_minutes, "Limit of a job")
+      ->check(CLI::Range(1, 1440))
+      ->capture_default_str();
+  sub->add_option("--out-dir", flags->out_dir, "Root of the repository")
+      ->type_name("DIR")
+      ->capture_default_str();
+  sub->add_flag("--force", flags->force, "Overwrite files that sluice ci did not write");
+  add_examples(*sub, {"sluice ci --provider github --print",
+                      "sluice ci --provider github --runner self-hosted,gpu",
+                      "sluice ci --provider gitlab --baseline-branch trunk"});
+}
+
+}  // namespace sluice::cli

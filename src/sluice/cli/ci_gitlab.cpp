@@ -1,0 +1,92 @@
+// sluice/cli/ci_gitlab.cpp - the same gate for GitLab: jobs to include into .gitlab-ci.yml.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/ci_files.h"
+#include "sluice/core/text.h"
+
+namespace sluice::cli {
+namespace {
+
+constexpr const char* kJobs =
+    R"(# @MARKER@ --provider gitlab; run it again to change it. What it does: docs/perf.md
+# Include it: in .gitlab-ci.yml,
+#   include:
+#     - local: .gitlab/perf_gate.yml
+
+perf-gate:
+  stage: test
+@TAGS@  timeout: @MINUTES@ minutes
+  interruptible: true
+  variables:
+    GIT_DEPTH: "0"
+  rules:
+    - if: $CI_MERGE_REQUEST_LABELS =~ /skip-perf-gate/
+      when: never
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+  script:
+    - @BUILD_LINE@
+    - @SLUICE@ env --out perf/env
+    - |
+      git fetch origin "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME"
+      stored=0
+      @SLUICE@ gate @FLAGS@ --baseline-dir @BASELINES@ --out perf/stored || stored=$?
+      pairs=0
+      @SLUICE@ gate --against "origin/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME" --out perf/pairs || pairs=$?
+      for run in perf/stored perf/pairs; do
+        if [ ! -f "$run/verdict.json" ]; then continue; fi
+        @SLUICE@ report "$run" --format junit --out "$run"
+        @SLUICE@ report "$run" --format openmetrics --out "$run"
+        @SLUICE@ report "$run" --format github-summary --out "$run"
+      done
+      if [ "$pairs" != 0 ]; then exit "$pairs"; fi
+      exit "$stored"
+  allow_failure:
+    exit_codes: [4]
+  artifacts:
+    when: always
+    expire_in: @DAYS@ days
+    paths: [perf]
+    reports:
+      junit: perf/*/junit.xml
+      metrics: perf/stored/metrics.prom
+
+perf-baseline:
+  stage: deploy
+@TAGS@  timeout: @MINUTES@ minutes
+  rules:
+    - if: $CI_COMMIT_BRANCH == "@BRANCH@"
+      when: manual
+      allow_failure: true
+  script:
+    - @BUILD_LINE@
+    - @SLUICE@ gate @FLAGS@ --env --bench --eval --baseline-dir @BASELINES@ --out perf/stored
+    - @SLUICE@ baseline promote perf/stored --baseline-dir @BASELINES@ --maintainer --reason "pipeline $CI_PIPELINE_ID"
+  artifacts:
+    expire_in: @DAYS@ days
+    paths: [perf, @BASELINES@]
+)";
+
+/// A scalar that YAML reads back as it is.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) {
+    out += c;
+    if (c == '\'') out += c;
+  }
+  return out + "'";
+}
+
+}  // namespace
+
+std::string gitlab_jobs(const CiOptions& options) {
+  std::string text = filled(options, kJobs);
+  const std::string tags = options.runner.empty() ? "" : "  tags: [" + join(options.runner) + "]\n";
+  for (const auto& [name, value] : {std::pair<std::string, std::string>{"@TAGS@", tags},
+                                    {"@BUILD_LINE@", quoted(options.build)}}) {
+    for (std::size_t at = text.find(name); at != std::string::npos;
+         at = text.find(name, at + value.size()))
+      text.replace(at, name.size(), value);
+  }
+  return text;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,17 @@
+// sluice/cli/watch_result.h - what the row of a watched program comes to: metrics.json.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/gpu_watch.h"
+#include "sluice/cli/watch_run.h"
+
+namespace sluice::cli {
+
+/// Puts `metrics` into the file, with the keys that every gate reads; nothing where the row has no
+/// steps.
+void conclude_watch(results::ResultFile& file, const WatchPlan& plan, const WatchedGpu& gpu);
+
+/// Steps, their times and the phases, for the terminal.
+std::string watch_text(const results::ResultFile& file);
+
+}  // namespace sluice::cli

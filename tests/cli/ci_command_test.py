@@ -1,0 +1,103 @@
+# tests/cli/ci_command_test.py - `sluice ci` as a user meets it: files, refusals, and lines that the program accepts.
+# SPDX-License-Identifier: Apache-2.0
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+
+
+class CiTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def sluice(self, *words):
+        return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, cwd=self.folder, timeout=60,
+                              check=False)
+
+    def test_writes_two_files_and_again_over_its_own(self):
+        for _ in range(2):
+            done = self.sluice("ci", "--provider", "github", "--runner", "self-hosted,gpu")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout.split(), ["./.github/workflows/perf_gate.yml", "./docs/perf.md"])
+        text = (self.folder / ".github/workflows/perf_gate.yml").read_text(encoding="utf-8")
+        self.assertEqual(text, self.sluice("ci", "--runner", "self-hosted,gpu", "--print").stdout)
+        done = self.sluice("ci", "--provider", "gitlab", "--out-dir", "sub", "--json")
+        self.assertEqual(json.loads(done.stdout)["files"], ["sub/.gitlab/perf_gate.yml", "sub/docs/perf.md"])
+
+    def test_overwrites_nothing_of_others(self):
+        page = self.folder / "docs" / "perf.md"
+        page.parent.mkdir()
+        page.write_text("mine", encoding="utf-8")
+        done = self.sluice("ci")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("docs/perf.md: exists and was not written by sluice ci; --force", done.stderr)
+        self.assertEqual(page.read_text(encoding="utf-8"), "mine")
+        self.assertFalse((self.folder / ".github").exists())
+        self.assertEqual(self.sluice("ci", "--force").returncode, 0)
+        self.assertIn("# Performance gate", page.read_text(encoding="utf-8"))
+
+    def test_bad_flags(self):
+        for words, expected in [(["--provider", "jenkins"], "--provider"), (["--runner", "a b"], "--runner 'a b'"),
+                                (["--baseline-branch", "a;b"], "--baseline-branch 'a;b'"), (["--artifact-days", "0"], "--artifact-days")]:
+            done = self.sluice("ci", *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(expected, done.stderr)
+            self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_every_line_calls_a_command_with_flags_it_has(self):
+        """Lines of the workflow must not outlive the commands they call."""
+        for provider in ("github", "gitlab"):
+            text = self.sluice("ci", "--provider", provider, "--print").stdout.replace("\\\n", " ")
+            calls = re.findall(r"\./sluice ((?:[a-z]+ ?)+)([^|>\n]*)", text)
+            self.assertGreater(len(calls), 6)
+            for command, rest in calls:
+                words = command.split()[:2 if command.startswith("baseline") else 1]
+                if f"\n  {words[0]} " not in self.sluice("--help").stdout:
+                    continue  # of another part of the program
+                done = self.sluice(*words, "--help")
+                self.assertEqual(done.returncode, 0, words)
+                for flag in re.findall(r"--[a-z-]+", rest):
+                    self.assertRegex(done.stdout, rf"(^|[ ,]){flag}\b", f"{words} {flag}")
+
+    def test_shell_and_workflow_checkers_find_nothing(self):
+        text = self.sluice("ci", "--print").stdout
+        for block in re.findall(r"run: \|\n((?: {10}.*\n|\n)+)", text):
+            script = "\n".join(line[10:] for line in block.splitlines())
+            done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr + script)
+        if shutil.which("actionlint"):
+            path = self.folder / "perf_gate.yml"
+            path.write_text(text, encoding="utf-8")
+            done = subprocess.run(["actionlint", path], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout)
+
+
+class VerdictTest(unittest.TestCase):
+    """The last step of the workflow, run as the runner would."""
+
+    def verdict(self, event, stored, pairs):
+        text = subprocess.run([PROGRAM, "ci", "--print"], capture_output=True, text=True, check=True).stdout
+        block = re.search(r"name: Verdict\n.*?run: \|\n((?: {10}.*\n)+)", text, re.DOTALL).group(1)
+        return subprocess.run(["bash", "-eo", "pipefail", "-c", block], capture_output=True, text=True, check=False,
+                              env={"EVENT": event, "STORED": stored, "PAIRS": pairs, "PATH": "/usr/bin:/bin"})
+
+    def test_exit_codes(self):
+        for event, stored, pairs, code, warns in [
+                ("pull_request", "0", "0", 0, False), ("pull_request", "4", "0", 0, True), ("pull_request", "1", "0", 1, False),
+                ("pull_request", "4", "1", 1, True), ("pull_request", "1", "5", 1, False), ("pull_request", "5", "0", 5, False),
+                ("pull_request", "0", "2", 2, False), ("workflow_dispatch", "4", "", 4, False),
+                ("workflow_dispatch", "0", "", 0, False)]:
+            done = self.verdict(event, stored, pairs)
+            self.assertEqual((done.returncode, "::warning" in done.stdout), (code, warns), (event, stored, pairs))
+
+
+if __name__ == "__main__":
+    unittest.main()

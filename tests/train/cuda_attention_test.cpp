@@ -135,6 +135,11 @@ TEST_F(Fused, Bf16OfBothSpans) {
         check<Bf16>(s, true, 200 + static_cast<std::uint64_t>(span));
       }
     }
+  for (const std::int64_t tokens : {193, 201}) {  // what warp groups do
+    Heads s = heads(2, tokens, 3, 64);
+    s.rope_span = 64;
+    check<Bf16>(s, true, 210 + static_cast<std::uint64_t>(tokens));
+  }
 }
 TEST_F(Fused, Bf16OfManyHeads) {
   check<Bf16>(heads(24, 201, 6, 64), true, 301);

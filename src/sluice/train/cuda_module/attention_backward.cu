@@ -1,84 +1,13 @@
 // sluice/train/cuda_module/attention_backward.cu - QkvAttentionBackwardCall on tensor cores: from
 // qkv, y, dy and lse to d_qkv and d_gamma; scores are computed again, once by key, once by query.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/cuda_module/attention_backward_tiles.cuh"
+#include "sluice/train/cuda_module/attention_backward_head.cuh"
+#include "sluice/train/cuda_module/attention_backward_launch.cuh"
 #include "sluice/train/cuda_module/attention_plain.cuh"
-#include "sluice/train/cuda_module/column_sums.cuh"
-
-#include <algorithm>
+#include "sluice/train/cuda_module/attention_sm90.cuh"
 
 namespace sluice::train::cuda {
 namespace {
-
-constexpr int kTwoBlocks = 113 * 1024;  // bytes of shared memory of each of two blocks
-
-/// A whole head in shared memory: q, k (prepared), v and dy; lse and delta of the queries; d_gamma
-/// [items, kDim] of finish(); the item of work that is next.
-template <int kDim>
-struct WholeHead {
-  unsigned char* memory;
-  int tiles;
-  /// Pairs of tiles: what is worked on at once.
-  __host__ __device__ static constexpr int items(int tiles) { return (tiles + 1) / 2; }
-  static constexpr int bytes(int tiles) {
-    return tiles * 16 * (4 * RowTiles<kDim>::kRowBytes + 8) + 2 * items(tiles) * kDim * 4 + 16;
-  }
-  __device__ unsigned char* rows(int which) const {
-    return memory + which * tiles * RowTiles<kDim>::kTileBytes;
-  }
-  __device__ unsigned char* q() const { return rows(0); }
-  __device__ unsigned char* k() const { return rows(1); }
-  __device__ unsigned char* v() const { return rows(2); }
-  __device__ unsigned char* dy() const { return rows(3); }
-  __device__ float* lse() const { return reinterpret_cast<float*>(rows(4)); }
-  __device__ float* delta() const { return lse() + tiles * 16; }
-  __device__ float* d_gamma_q() const { return delta() + tiles * 16; }
-  __device__ float* d_gamma_k() const { return d_gamma_q() + items(tiles) * kDim; }
-  __device__ int* next() const { return reinterpret_cast<int*>(d_gamma_k() + items(tiles) * kDim); }
-};
-
-/// y of a token, or of the last where it is not there.
-template <int kDim, int kSpan>
-__device__ const __nv_bfloat16* y_of(const BackwardCall& call, const Head<kDim, kSpan>& head,
-                                     int token) {
-  return call.y + head.output() + min(token, call.heads.tokens - 1) * head.output_row();
-}
-
-template <int kDim, int kSpan>
-__device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& head,
-                          const WholeHead<kDim>& to, int rows) {
-  head.copy(to.q(), head.first(0), head.row(), 0, rows);
-  head.copy(to.k(), head.first(1), head.row(), 0, rows);
-  head.copy(to.dy(), call.dy + head.output(), head.output_row(), 0, rows);
-  head.copy(to.v(), head.first(2), head.row(), 0, rows);
-  head.come_near(call.y + head.output(), head.output_row());
-  for (int r = static_cast<int>(threadIdx.x); r < rows; r += static_cast<int>(blockDim.x))
-    to.lse()[r] = lse_of(call, head, r);
-  GammaRow<kDim> gamma_q, gamma_k;
-  head.load_gamma_of(gamma_q, 0);
-  head.load_gamma_of(gamma_k, 1);
-  const auto share_row = [&](int r, const unsigned(&y)[kDim / 8], const TurnRow<kDim>& turns) {
-    unsigned dy[kDim / 8];
-    shared_words<kDim, kSpan>(dy, to.dy(), r, head.t);
-    const float delta = dot_words<kDim>(dy, y);
-    if (head.t == 0) to.delta()[r] = delta;
-    head.prepare_row(to.q(), r, 0, gamma_q, turns);
-    head.prepare_row(to.k(), r, 1, gamma_k, turns);
-  };
-  wait_for_copies();
-  for (int r = head.quad(); r < rows; r += 2 * head.quads()) {
-    // Two rows at a time, loaded first. Where there is no token another's y: its dy is zero.
-    const int next = r + head.quads();
-    unsigned y[kDim / 8], next_y[kDim / 8];
-    TurnRow<kDim> turns, next_turns;
-    load_words<kDim, kSpan>(y, y_of(call, head, r), head.t, true);
-    load_words<kDim, kSpan>(next_y, y_of(call, head, next), head.t, true);
-    head.load_turns_of(turns, r);
-    head.load_turns_of(next_turns, next);
-    share_row(r, y, turns);
-    if (next < rows) share_row(next, next_y, next_turns);
-  }
-}
 
 /// kM tiles from `tile` of keys or queries against the whole head. Inlined: behind a call the
 /// compiler no longer knows which memory an address is of, and pays for it at every access.
@@ -116,7 +45,11 @@ __device__ __forceinline__ void work_on(const BackwardCall& call, const Head<kDi
              lse + static_cast<unsigned>(64 * other), delta + static_cast<unsigned>(64 * other),
              sight, 16 * tile, 16 * other, lane);
   }
-  finish(call, head, of, d_gamma, 16 * tile, lane);
+  RawRows<kDim, kM> raw;
+  load_raw(raw, head, kKeys ? 1 : 0, 16 * tile, lane);
+  QuadRow<kDim> sums = {};
+  finish<kDim, kSpan, kKeys, kM>(call, head, of.d_first, of.d_second, raw, sums, 16 * tile, lane);
+  share_gamma<kDim, kSpan>(d_gamma, sums, lane);
 }
 
 /// A block: one head, its warps taking two tiles of keys or queries at a time, the costly first.
@@ -136,11 +69,11 @@ __global__ void __launch_bounds__(kWholeWarps * 32, 2)
     write_partial<kDim>(partial_k, nullptr, 0);
     return;
   }
-  const WholeHead<kDim> in{memory, tiles};
+  const WholeHead<kDim> in{memory, tiles, WholeHead<kDim>::pairs_of(tiles)};
   if (threadIdx.x == 0) *in.next() = 0;
   share_all(call, head, in, call.rows);
   __syncthreads();
-  const int pairs = WholeHead<kDim>::items(tiles), items = 2 * pairs;
+  const int pairs = in.sums, items = 2 * pairs;
   for (;;) {
     int item = lane == 0 ? atomicAdd(in.next(), 1) : 0;
     item = __shfl_sync(kAllLanes, item, 0);
@@ -218,7 +151,11 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
                  sight, owned, from + r, lane);
       }
     }
-    finish(call, head, of, d_gamma + warp * kDim, owned, lane);
+    RawRows<kDim, 1> raw;
+    load_raw(raw, head, kKeys ? 1 : 0, owned, lane);
+    QuadRow<kDim> sums = {};
+    finish<kDim, kSpan, kKeys, 1>(call, head, of.d_first, of.d_second, raw, sums, owned, lane);
+    share_gamma<kDim, kSpan>(d_gamma + warp * kDim, sums, lane);
   }
   __syncthreads();
   write_partial<kDim>((kKeys ? call.partial_k : call.partial_q) +
@@ -226,67 +163,26 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
                       d_gamma, head.branch == 0 ? 0 : kLongWarps);
 }
 
-template <class Kernel>
-cudaError_t start(Kernel kernel, dim3 grid, int warps, int bytes, const BackwardCall& call,
-                  const Launch& on) {
-  cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-  if (error == cudaSuccess)  // two blocks need nearly all of it
-    error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                 cudaSharedmemCarveoutMaxShared);
-  if (error != cudaSuccess) return error;
-  kernel<<<grid, static_cast<unsigned>(warps * 32), static_cast<std::size_t>(bytes), on.stream>>>(
-      call);
-  return cudaPeekAtLastError();
-}
-
 template <int kDim, int kSpan>
 cudaError_t launch_backward(const QkvAttentionBackwardCall& call, const Launch& on) {
   const int tokens = static_cast<int>(call.heads.tokens), tiles = (tokens + 15) / 16;
-  // Two tiles of head_dim 128 would not fit into the registers.
-  const bool whole = kDim <= 64 && WholeHead<kDim>::bytes(tiles) <= kTwoBlocks;
-  BackwardCall of{.heads = fused_heads(call, static_cast<const unsigned*>(on.workspace)),
-                  .d_qkv = static_cast<__nv_bfloat16*>(call.d_qkv.data),
-                  .dy = static_cast<const __nv_bfloat16*>(call.dy.data),
-                  .y = static_cast<const __nv_bfloat16*>(call.y.data),
-                  .lse = call.lse,
-                  .rows = whole ? tiles * 16 : 128 * 64 / kDim};
-  // Partial sums of as many pairs as the workspace holds at a time.
-  const std::int64_t blocks = whole ? 1 : (tiles + kLongWarps - 1) / kLongWarps;
-  const std::int64_t pairs = call.heads.batch * call.heads.heads;
-  const std::int64_t pair_bytes = blocks * kDim * 2 * 4;
-  if (pairs == 0 || tokens == 0) return cudaSuccess;
-  if (const cudaError_t error = launch_turns(call, on); error != cudaSuccess) return error;
-  const std::size_t turns = turns_bytes(call.heads);
-  const std::int64_t most =
-      std::min(pairs, static_cast<std::int64_t>(on.workspace_bytes - turns) / pair_bytes);
-  if (most == 0) return cudaErrorMemoryAllocation;
-  of.partial_q = static_cast<float*>(on.workspace) + turns / 4;
-  of.partial_k = of.partial_q + most * blocks * kDim;
-  for (std::int64_t pair = 0; pair < pairs; pair += most) {
-    const std::int64_t count = std::min(most, pairs - pair);
-    const dim3 grid(static_cast<unsigned>(count), static_cast<unsigned>(blocks));
-    of.heads.first_pair = static_cast<int>(pair);
-    cudaError_t error = cudaSuccess;
-    if (whole) {
-      if constexpr (kDim <= 64)
-        error = start(attention_backward_whole<kDim, kSpan>, grid, kWholeWarps,
-                      WholeHead<kDim>::bytes(tiles), of, on);
-    } else {
-      const int bytes = of.rows * (2 * RowTiles<kDim>::kRowBytes + 8) + kLongWarps * kDim * 4;
-      error = start(attention_backward_long<kDim, kSpan, true>, grid, kLongWarps, bytes, of, on);
-      if (error == cudaSuccess)
-        error = start(attention_backward_long<kDim, kSpan, false>, grid, kLongWarps, bytes, of, on);
-    }
-    if (error == cudaSuccess)
-      error = launch_column_sums({.to = {call.d_gamma_q, call.d_gamma_k},
-                                  .from = {of.partial_q, of.partial_k},
-                                  .rows = static_cast<int>(count * blocks),
-                                  .columns = kDim},
-                                 on);
-    if (error != cudaSuccess) return error;
+  if constexpr (kDim <= 64) {  // two tiles of head_dim 128 would not fit into the registers
+    const int bytes = WholeHead<kDim>::bytes(tiles, WholeHead<kDim>::pairs_of(tiles));
+    if (bytes <= kTwoBlocks)
+      return launch_by_pairs<kDim>(call, tiles * 16, 1, on, [&](const BackwardCall& of, dim3 grid) {
+        return start(attention_backward_whole<kDim, kSpan>, grid, kWholeWarps, bytes, of, on);
+      });
   }
-  return cudaSuccess;
+  constexpr int kRows = 128 * 64 / kDim;
+  constexpr int kBytes = kRows * (2 * RowTiles<kDim>::kRowBytes + 8) + kLongWarps * kDim * 4;
+  return launch_by_pairs<kDim>(
+      call, kRows, (tiles + kLongWarps - 1) / kLongWarps, on,
+      [&](const BackwardCall& of, dim3 grid) {
+        const cudaError_t error =
+            start(attention_backward_long<kDim, kSpan, true>, grid, kLongWarps, kBytes, of, on);
+        if (error != cudaSuccess) return error;
+        return start(attention_backward_long<kDim, kSpan, false>, grid, kLongWarps, kBytes, of, on);
+      });
 }
 
 }  // namespace
@@ -295,6 +191,7 @@ cudaError_t launch(const QkvAttentionBackwardCall& call, const Launch& on) {
   if (!has_fused_form(call) || !in_pieces(call.d_qkv.data) || !in_pieces(call.dy.data) ||
       !in_pieces(call.y.data))
     return launch_plain(call, on);
+  if (has_sm90_form(call.heads, on)) return launch_sm90(call, on);
   return with_sizes(call.heads,
                     [&]<int kDim, int kSpan>() { return launch_backward<kDim, kSpan>(call, on); });
 }

@@ -16,6 +16,7 @@ struct BackwardCall {
   const float* lse = nullptr;
   float *partial_q = nullptr, *partial_k = nullptr;  // [blocks, head_dim]
   int rows = 0;                                      // of each tile array in shared memory
+  int ahead = 0;  // blocks at work at once: the pair that a block's place has next
 };
 
 /// Keys (kKeys) or queries of one warp, kM tiles of 16: first is k or q, second v or dy; sums of dk
@@ -107,53 +108,70 @@ __device__ inline void add_tile(Owner<kDim, kKeys, kM>& of, unsigned first, unsi
   multiply_by<kDim, kM>(of.d_first, ds, first, by_rows);
 }
 
-/// Writes d_qkv of the tokens from `from` and their part of d_gamma [kDim] to shared memory.
+/// What finish() reads of memory: rows of k or q as they are, and their turns.
+template <int kDim, int kM>
+struct RawRows {
+  unsigned words[2 * kM][kDim / 8];
+  TurnRow<kDim> turns[2 * kM];
+};
+template <int kDim, int kSpan, int kM>
+__device__ inline void load_raw(RawRows<kDim, kM>& to, const Head<kDim, kSpan>& head, int which,
+                                int from, int lane) {
+#pragma unroll
+  for (int i = 0; i < 2 * kM; ++i) {
+    const int token = min(from + lane / 4 + 8 * i, head.all.tokens - 1);
+    head.load(to.words[i], which, token);
+    head.load_turns_of(to.turns[i], token);
+  }
+}
+
+/// From the sums of an Owner: writes d_qkv of the tokens from `from`, adds to d_gamma.
 template <int kDim, int kSpan, bool kKeys, int kM>
 __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>& head,
-                              const Owner<kDim, kKeys, kM>& of, float* d_gamma, int from,
+                              const float (&d_first)[kM][kDim / 8][4],
+                              const float (&d_second)[kKeys ? kM : 1][kDim / 8][4],
+                              const RawRows<kDim, kM>& raw, QuadRow<kDim>& d_gamma, int from,
                               int lane) {
   constexpr int kWhich = kKeys ? 1 : 0, kCount = QuadRow<kDim>::kCount;
   __nv_bfloat16* const out = call.d_qkv + head.input();
   // Queries carried scale · log2(e): Σ ds·q is too large by log2(e); Σ ds·k still wants the scale.
   const float factor = kKeys ? kLn2 : call.heads.scale;
   const int token = from + lane / 4;  // and every eighth after it
-  unsigned raw[2 * kM][kDim / 8];
-#pragma unroll
-  for (int i = 0; i < 2 * kM; ++i)
-    head.load(raw[i], kWhich, token + 8 * i);
-  QuadRow<kDim> gamma, sums = {};
+  QuadRow<kDim> gamma;
   load_floats<kDim, kSpan>(gamma, kKeys ? call.heads.gamma_k : call.heads.gamma_q, head.t);
 #pragma unroll
   for (int i = 0; i < 2 * kM; ++i) {
     const bool there = head.there(token + 8 * i);
     __nv_bfloat16* const row = out + (token + 8 * i) * head.row();
-    TurnRow<kDim> turns;
-    head.load_turns_of(turns, token + 8 * i);
     unsigned w[kDim / 8];
     if constexpr (kKeys) {
 #pragma unroll
       for (int j = 0; j < kDim / 8; ++j)
-        w[j] = pack(of.d_second[i / 2][j][i % 2 * 2] * head.branch,
-                    of.d_second[i / 2][j][i % 2 * 2 + 1] * head.branch);
+        w[j] = pack(d_second[i / 2][j][i % 2 * 2] * head.branch,
+                    d_second[i / 2][j][i % 2 * 2 + 1] * head.branch);
       words_from_mma<kDim, kSpan>(w, head.t);
       if (there) store_words<kDim, kSpan>(row + 2 * head.part(), w, head.t);
     }
     QuadRow<kDim> d, x;
-    widen(x, raw[i]);
+    widen(x, raw.words[i]);
     const float counted = there ? factor : 0.0F;
 #pragma unroll
     for (int j = 0; j < kCount; ++j)
-      d.x[j] = of.d_first[i / 2][j / 2][i % 2 * 2 + j % 2] * counted;
-    norm_and_turn_backward<kDim, kSpan>(d, sums, x, gamma, turns, call.heads.epsilon);
+      d.x[j] = d_first[i / 2][j / 2][i % 2 * 2 + j % 2] * counted;
+    norm_and_turn_backward<kDim, kSpan>(d, d_gamma, x, gamma, raw.turns[i], call.heads.epsilon);
     narrow(w, d);
     if (there) store_words<kDim, kSpan>(row + kWhich * head.part(), w, head.t);
   }
+}
+/// A warp's d_gamma, added over its lanes, to shared memory [kDim].
+template <int kDim, int kSpan>
+__device__ inline void share_gamma(float* to, const QuadRow<kDim>& d_gamma, int lane) {
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    float sum = sums.x[i];
+  for (int i = 0; i < QuadRow<kDim>::kCount; ++i) {
+    float sum = d_gamma.x[i];
     for (int other = 4; other < 32; other *= 2)
       sum += __shfl_xor_sync(kAllLanes, sum, other);
-    if (lane < 4) d_gamma[8 * chunk_of<kDim, kSpan>(i / 8, lane) + i % 8] = sum;
+    if (lane < 4) to[8 * chunk_of<kDim, kSpan>(i / 8, lane) + i % 8] = sum;
   }
 }
 
@@ -186,7 +204,7 @@ __device__ inline void load_gradient(unsigned (&w)[kDim / 8], float& lse, float&
   delta = dot_words<kDim>(w, y);
 }
 
-/// Adds what finish() wrote, in its order.
+/// Adds what share_gamma() wrote, in its order.
 template <int kDim>
 __device__ inline void write_partial(float* to, const float* sums, int count) {
   for (int c = static_cast<int>(threadIdx.x); c < kDim; c += static_cast<int>(blockDim.x)) {

@@ -114,8 +114,9 @@ struct Head {
     return all.qkv + input() + which * part();
   }
   __device__ bool there(int token) const { return token < all.tokens; }
+  /// Of the last token where there is none.
   __device__ void load(unsigned (&w)[kDim / 8], int which, int token) const {
-    load_words<kDim, kSpan>(w, first(which) + token * row(), t, there(token));
+    load_words<kDim, kSpan>(w, first(which) + min(token, all.tokens - 1) * row(), t, true);
   }
   __device__ void load_turns_of(TurnRow<kDim>& turns, int token) const {
     const int known = min(token, all.tokens - 1);
@@ -175,23 +176,31 @@ struct Head {
   __device__ static int quads() {
     return static_cast<int>(blockDim.x) / 4;
   }
-  /// Tokens from `from`, kM tiles of sixteen, of q or k, prepared, as operands.
+  /// Tokens from `from`, kM tiles of sixteen, of q or k: as they are, and prepared, as operands.
   template <int kM>
-  __device__ void prepared_operands(unsigned (&a)[kM][kDim / 16][4], int which, int from) const {
-    const int token = from + static_cast<int>(threadIdx.x) % 32 / 4;
-    unsigned w[2 * kM][kDim / 8];
+  __device__ void load_rows(unsigned (&w)[2 * kM][kDim / 8], int which, int from) const {
 #pragma unroll
     for (int i = 0; i < 2 * kM; ++i)
-      load(w[i], which, token + 8 * i);
+      load(w[i], which, from + static_cast<int>(threadIdx.x) % 32 / 4 + 8 * i);
+  }
+  template <int kM>
+  __device__ void prepare_operands(unsigned (&a)[kM][kDim / 16][4], unsigned (&w)[2 * kM][kDim / 8],
+                                   int which, int from) const {
     GammaRow<kDim> gamma;
     load_gamma_of(gamma, which);
 #pragma unroll
     for (int i = 0; i < 2 * kM; ++i) {
       TurnRow<kDim> turns;
-      load_turns_of(turns, token + 8 * i);
+      load_turns_of(turns, from + static_cast<int>(threadIdx.x) % 32 / 4 + 8 * i);
       prepare(w[i], which, gamma, turns);
       operand_row<kDim>(a[i / 2], w[i], i % 2);
     }
+  }
+  template <int kM>
+  __device__ void prepared_operands(unsigned (&a)[kM][kDim / 16][4], int which, int from) const {
+    unsigned w[2 * kM][kDim / 8];
+    load_rows<kM>(w, which, from);
+    prepare_operands<kM>(a, w, which, from);
   }
 };
 

@@ -59,13 +59,26 @@ __device__ inline void copy_later(unsigned to, const void* from, bool there) {
 __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
+__device__ inline void copy_word_later(unsigned to, const void* from, bool there) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from),
+               "r"(there ? 4 : 0)
+               : "memory");
+}
 /// 16 bytes that no one writes in this kernel, nor reads again soon: tables keep their place in the
-/// first-level cache.
+/// first-level cache. Asked for here: the compiler does not put it off behind a wait.
 __device__ inline uint4 load_once(const void* from) {
   uint4 v;
-  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
       : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
       : "l"(from));
+  return v;
+}
+/// 16 bytes of a table, likewise.
+__device__ inline uint4 load_now(const void* from) {
+  uint4 v;
+  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from));
   return v;
 }
 __device__ inline unsigned shared_address(const void* pointer) {

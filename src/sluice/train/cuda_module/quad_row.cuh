@@ -115,7 +115,7 @@ __device__ inline void load_turns(TurnRow<kDim>& to, const unsigned* row, int t)
 #pragma unroll
   for (int m = 0; m < kDim / 32; ++m) {
     const uint4* const at = reinterpret_cast<const uint4*>(row) + 2 * chunk_of<kDim, kSpan>(m, t);
-    const uint4 c = __ldg(at), s = __ldg(at + 1);
+    const uint4 c = load_now(at), s = load_now(at + 1);
     to.cosine[4 * m] = c.x, to.cosine[4 * m + 1] = c.y;
     to.cosine[4 * m + 2] = c.z, to.cosine[4 * m + 3] = c.w;
     to.sine[4 * m] = s.x, to.sine[4 * m + 1] = s.y;

@@ -36,7 +36,7 @@ StepTrace small_step(std::int64_t start, int cycle, std::int64_t number) {
 }
 
 StepProfile small_profile() {
-  StepProfile profile{"vit5-tiny", "cpu", "oneDNN", "fp32", 8, 2, {}, {}};
+  StepProfile profile{"vit5-tiny", "cpu", "oneDNN", "fp32", 8, 2, {}, {}, {}};
   for (int i = 0; i < 4; ++i)
     profile.steps.push_back(small_step(kStart + i * 2000, i / 2, 2 + i));
   return profile;
@@ -106,6 +106,47 @@ TEST(ChromeTrace, HoldsStepsRegionsAndOps) {
   EXPECT_EQ(by_name["block0.qkv"], 8);
   EXPECT_EQ(by_name["step 2"], 1);
   EXPECT_EQ(categories, (std::set<std::string>{"step", "region", "GEMM", "norm", "attention"}));
+}
+
+TEST(ChromeTrace, HoldsRowsOfADevice) {
+  StepProfile profile = small_profile();
+  DeviceRecord kernel, copy;
+  kernel.name = "gelu_kernel";
+  kernel.op = "block0.gelu";
+  kernel.start_ns = kStart - 900;
+  kernel.end_ns = kStart - 700;
+  kernel.stream = 7;
+  copy.work = DeviceWork::copy;
+  copy.name = "copy host to device";
+  copy.start_ns = kStart - 1000;
+  copy.end_ns = kStart - 950;
+  copy.stream = 7;
+  copy.bytes = 4096;
+  profile.device_steps = {{kStart - 1000, kStart - 600, {copy, kernel}}};
+  std::set<std::string> threads;
+  int found = 0;
+  for (const Json& event : parsed(chrome_trace(profile)).at("traceEvents")) {
+    if (event["ph"] == "M") {
+      if (event["name"] == "thread_name" && event["pid"] == 2)
+        threads.insert(event["args"]["name"]);
+      continue;
+    }
+    EXPECT_GE(event["ts"].get<double>(), 0);  // the device's pass came first
+    if (event["name"] == "gelu_kernel") {
+      ++found;
+      EXPECT_EQ(event["pid"], 2);
+      EXPECT_DOUBLE_EQ(event["ts"].get<double>(), 0.1);
+      EXPECT_DOUBLE_EQ(event["dur"].get<double>(), 0.2);
+      EXPECT_EQ(event["cat"], "activation");
+      EXPECT_EQ(event["args"]["op"], "block0.gelu");
+    }
+    if (event["name"] == "copy host to device") {
+      ++found;
+      EXPECT_EQ(event["args"]["bytes"], 4096);
+    }
+  }
+  EXPECT_EQ(found, 2);
+  EXPECT_EQ(threads, (std::set<std::string>{"steps", "kernels of stream 7", "copies of stream 7"}));
 }
 
 TEST(KinetoTrace, HoldsOneCycle) {

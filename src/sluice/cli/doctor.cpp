@@ -12,6 +12,7 @@
 #include "sluice/peers/library.h"
 #include "sluice/peers/places.h"
 #include "sluice/peers/python.h"
+#include "sluice/train/cuda/forms.h"
 
 #include <fmt/format.h>
 
@@ -92,6 +93,9 @@ void look_at_machine(Diagnoses& found, const env::Environment& environment) {
   }
   for (const env::Gpu& gpu : environment.gpu.devices)
     found.push_back({"cuda device", Mark::ok, gpu.name.value_or("unknown name"), ""});
+  const auto forms = train::cuda::forms_on(0);
+  found.push_back({"cuda kernels", forms ? Mark::ok : Mark::missing, train::cuda::to_text(forms),
+                   forms ? "" : "training runs on the CPU"});
 }
 
 void look_at_python(Diagnoses& found, const peers::Places& places) {

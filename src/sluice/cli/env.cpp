@@ -9,6 +9,7 @@
 #include "sluice/env/noise.h"
 #include "sluice/env/profile.h"
 #include "sluice/results/result_file.h"
+#include "sluice/train/cuda/forms.h"
 
 #include <fmt/format.h>
 
@@ -142,12 +143,14 @@ Result<ExitCode> run_env(const EnvArgs& args, const Globals& globals) {
     const Json document{{"schema_version", env::kEnvSchemaVersion},
                         {"machine_profile", profile},
                         {"environment", env::to_json(environment)},
+                        {"kernel_forms", train::cuda::to_json(train::cuda::forms_on(0))},
                         {"noise", env::to_json(noise)}};
     fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
     return ExitCode::done;
   }
   line("machine profile", profile);
   print_environment(environment);
+  line("cuda kernels", train::cuda::to_text(train::cuda::forms_on(0)));
   print_noise(noise);
   if (!globals.out.empty()) line("written", printable((globals.out / "env.json").string()));
   return ExitCode::done;

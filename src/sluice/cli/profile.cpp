@@ -4,17 +4,20 @@
 
 #include "sluice/cli/commands.h"
 #include "sluice/cli/dataloader_run.h"
+#include "sluice/cli/device_profile_text.h"
 #include "sluice/cli/training_flags.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/scenario/training_feed.h"
 #include "sluice/scenario/training_spec.h"
+#include "sluice/train/device_profile.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 namespace sluice::cli {
 namespace {
@@ -78,7 +81,8 @@ Json document_of(const train::Engine& engine, const ProfileFlags& flags,
   return json;
 }
 
-void show(const Json& document, const train::ProfileSummary& summary, std::size_t top) {
+void show(const Json& document, const train::ProfileSummary& summary, const std::string& device,
+          std::size_t top) {
   fmt::print("{}, {}, batch {}, {} ({} threads, {}): {} steps, {:.2f} ms each while observed\n\n",
              document["model"].get<std::string>(), document["dtype"].get<std::string>(),
              document["batch_size"].get<int>(), document["device"].get<std::string>(),
@@ -108,6 +112,7 @@ void show(const Json& document, const train::ProfileSummary& summary, std::size_
       "\nregions cover {:.1f} % of the steps, ops {:.1f} %; observing costs time, so none of this "
       "is a measurement: `sluice bench training` measures\n",
       summary.region_coverage * 100, summary.op_coverage * 100);
+  if (!device.empty()) fmt::print("\n{}\n", device);
   fmt::print(
       "trace: {} (ui.perfetto.dev opens it)\ntensorboard: {}\n",
       document["files"]["chrome"].get<std::string>(),
@@ -121,7 +126,7 @@ Result<ExitCode> run_profile(const Context& context, const ProfileFlags& flags) 
              engine_config_of(flags.training, gpu < 0 ? "cpu" : fmt::format("cuda:{}", gpu),
                               flags.loader.batch_size,
                               context.globals.seed_given ? context.globals.seed : kSeed));
-  SLUICE_TRY(const auto engine, train::Engine::make(config));
+  SLUICE_CHECK(train::plan_engine(config));  // before anything is made for it
   scenario::GeneratedBatch generated;
   std::unique_ptr<scenario::TrainingFeed> feed;
   if (names_input(flags.loader)) {
@@ -135,14 +140,23 @@ Result<ExitCode> run_profile(const Context& context, const ProfileFlags& flags) 
     return batch.view;
   };
   const fs::path folder = context.globals.out.empty() ? fs::path(".") : context.globals.out;
+  const auto top = static_cast<std::size_t>(flags.top);
+  train::ProfileOutput output;
+  std::optional<train::DeviceProfile> device;
+  if (gpu >= 0) {
+    SLUICE_TRY(device, train::profile_device(config, next, !feed));
+    output.device = std::move(device->steps);
+  }
+  SLUICE_TRY(const auto engine, train::Engine::make(config));
   SLUICE_TRY(const train::ProfileFiles files,
-             train::profile_steps(*engine, next, flags.schedule, folder));
-  const Json document = document_of(*engine, flags, files);
+             train::profile_steps(*engine, next, flags.schedule, folder, output));
+  Json document = document_of(*engine, flags, files);
+  if (device) document["gpu"] = train::to_json(*device, top);
   SLUICE_CHECK(write_file_atomic(folder / "profile" / "profile.json", dump_json(document) + "\n"));
   if (context.globals.json)
     fmt::print("{}\n", dump_json(document));
   else
-    show(document, files.summary, static_cast<std::size_t>(flags.top));
+    show(document, files.summary, device ? device_text(*device, top) : "", top);
   return ExitCode::done;
 }
 
@@ -163,7 +177,7 @@ void add_profile(CLI::App& root, Context& context) {
   steps("--warmup", flags->schedule.warmup, "steps that are observed and thrown away");
   steps("--active", flags->schedule.active, "steps that are kept");
   steps("--repeat", flags->schedule.repeat, "cycles; each leaves a file for TensorBoard");
-  command->add_option("--top", flags->top, "ops in the table, longest first")
+  command->add_option("--top", flags->top, "ops and kernels in the tables, longest first")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   add_examples(*command, {"sluice profile --model vit5-tiny --gpu cpu --out D",

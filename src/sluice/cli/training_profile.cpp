@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/training_profile.h"
 
+#include "sluice/core/file.h"
 #include "sluice/scenario/training_feed.h"
 #include "sluice/scenario/training_spec.h"
+#include "sluice/train/device_profile.h"
 #include "sluice/train/profile.h"
 
 namespace sluice::cli {
@@ -30,29 +32,40 @@ Result<std::unique_ptr<scenario::TrainingFeed>> feed_of(const TrainingPlan& plan
 }  // namespace
 
 Result<Json> profile_pass(const TrainingPlan& plan, const std::filesystem::path& folder) {
-  SLUICE_TRY(const auto engine, train::Engine::make(plan.engine));
   const scenario::GeneratedBatch batch =
       scenario::generate_batch(plan.engine.model, plan.engine.batch, plan.engine.seed);
   std::unique_ptr<scenario::TrainingFeed> feed;
-  train::BatchSource next;
+  train::BatchSource next = [&batch]() -> Result<train::BatchView> { return batch.view(); };
   if (plan.input) {
     SLUICE_TRY(feed, feed_of(plan));
     next = [&feed]() -> Result<train::BatchView> {
       SLUICE_TRY(const scenario::FeedBatch loaded, feed->next_of_any_epoch());
       return loaded.view;
     };
-  } else if (plan.synthetic) {  // one step puts the batch where it stays
+  }
+  const bool resident = !plan.input && plan.synthetic;
+  Json list = Json::array();
+  train::ProfileOutput output;
+  output.chrome = plan.profile == "trace";
+  output.tensorboard = plan.profile == "tb";
+  if (plan.engine.device != "cpu") {
+    constexpr std::size_t kTop = 30;
+    SLUICE_TRY(train::DeviceProfile device, train::profile_device(plan.engine, next, resident));
+    const auto file = folder / "profile" / "gpu.json";
+    SLUICE_CHECK(create_folders(file.parent_path()));
+    SLUICE_CHECK(write_file_atomic(file, dump_json(train::to_json(device, kTop)) + "\n"));
+    list.push_back(file.lexically_relative(folder).string());
+    output.device = std::move(device.steps);
+  }
+  SLUICE_TRY(const auto engine, train::Engine::make(plan.engine));
+  if (resident) {  // one step puts the batch where it stays
     for (int i = 0; i < plan.engine.grad_accum; ++i)
       SLUICE_CHECK(engine->micro_step(batch.view()));
     SLUICE_CHECK(engine->update());
-  } else {
-    next = [&batch]() -> Result<train::BatchView> { return batch.view(); };
+    next = nullptr;
   }
-  const train::ProfileOutput output{.chrome = plan.profile == "trace",
-                                    .tensorboard = plan.profile == "tb"};
   SLUICE_TRY(const train::ProfileFiles files,
              train::profile_steps(*engine, next, {}, folder, output));
-  Json list = Json::array();
   if (!files.chrome.empty()) list.push_back(files.chrome.lexically_relative(folder).string());
   for (const auto& file : files.tensorboard)
     list.push_back(file.lexically_relative(folder).string());

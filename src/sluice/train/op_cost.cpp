@@ -112,4 +112,24 @@ OpCost cost_of(const Op& op, const Program& program) {
   return std::visit(Counter(program), op.work);
 }
 
+std::map<std::string, OpCost> costs_of(const Program& program) {
+  std::map<std::string, OpCost> costs;
+  for (const auto* ops : {&program.forward, &program.loss, &program.backward})
+    for (const Op& op : *ops)
+      costs.emplace(op.name, cost_of(op, program));
+  const auto bytes = [&](TensorId id) {
+    return id.exists() ? static_cast<double>(program.plan.at(id).bytes()) : 0.0;
+  };
+  OpCost update, copies;
+  for (const Parameter& p : program.parameters) {
+    update.bytes += bytes(p.gradient) + 2 * (bytes(p.value) + bytes(p.first_moment) +
+                                             bytes(p.second_moment) + bytes(p.average));
+    if (p.compute.exists() && !(p.compute == p.value))
+      copies.bytes += bytes(p.value) + bytes(p.compute);
+  }
+  if (program.options.moments) costs.emplace("update", update);
+  if (copies.bytes > 0) costs.emplace("copy weights", copies);
+  return costs;
+}
+
 }  // namespace sluice::train

@@ -5,6 +5,9 @@
 
 #include "sluice/train/program.h"
 
+#include <map>
+#include <string>
+
 namespace sluice::train {
 
 /// bytes: every tensor read once and written once, what is added to both. flop: of the matrix
@@ -14,5 +17,9 @@ struct OpCost {
   double flop = 0;
 };
 OpCost cost_of(const Op& op, const Program& program);
+
+/// Of every op by name, and of what follows them: "update", where there is optimizer state, and
+/// "copy weights", where products read copies.
+std::map<std::string, OpCost> costs_of(const Program& program);
 
 }  // namespace sluice::train

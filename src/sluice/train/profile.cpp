@@ -120,11 +120,8 @@ Result<ProfileFiles> profile_steps(Engine& engine, const BatchSource& next,
                       engine.config().batch,
                       engine.info().threads,
                       {},
-                      {}};
-  for (const auto* ops :
-       {&engine.program().forward, &engine.program().loss, &engine.program().backward})
-    for (const Op& op : *ops)
-      profile.costs.emplace(op.name, cost_of(op, engine.program()));
+                      costs_of(engine.program()),
+                      output.device};
   profile.steps.reserve(static_cast<std::size_t>(schedule.active) *
                         static_cast<std::size_t>(schedule.repeat));
   Recorder recorder;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
+#include "sluice/train/device_record.h"
 #include "sluice/train/engine.h"
 #include "sluice/train/profile_schedule.h"
 #include "sluice/train/step_trace.h"
@@ -20,6 +21,7 @@ using BatchSource = std::function<Result<BatchView>()>;
 struct ProfileOutput {
   bool chrome = true;       // <folder>/profile/chrome/trace.json
   bool tensorboard = true;  // <folder>/profile/tb/sluice.<unix ms>.pt.trace.json, one per cycle
+  std::vector<DeviceStep> device;  // further rows of the Chrome trace
 };
 
 struct ProfileFiles {

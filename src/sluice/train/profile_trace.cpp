@@ -3,15 +3,19 @@
 #include "sluice/train/profile_trace.h"
 
 #include "sluice/core/trace_json.h"
+#include "sluice/train/kernel_name.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 namespace sluice::train {
 namespace {
 
-constexpr int kProcess = 1;
+constexpr int kProcess = 1, kDeviceProcess = 2;
 
 Json about(const StepProfile& profile) {
   return Json{{"model", profile.model},   {"device", profile.device}, {"library", profile.library},
@@ -22,7 +26,43 @@ std::int64_t origin_of(const StepProfile& profile, int cycle) {
   std::int64_t origin = std::numeric_limits<std::int64_t>::max();
   for (const StepTrace& step : profile.steps)
     if (cycle < 0 || step.cycle == cycle) origin = std::min(origin, step.start_ns);
+  if (cycle < 0)
+    for (const DeviceStep& step : profile.device_steps)
+      origin = std::min(origin, step.start_ns);
   return origin;
+}
+
+/// A process of its own: a row of steps, and per stream one of kernels and one of copies.
+void add_device_rows(TraceJson& json, const StepProfile& profile, std::int64_t origin) {
+  constexpr TracePlace kSteps{kDeviceProcess, 1};
+  const auto us = [&](std::int64_t ns) { return static_cast<double>(ns - origin) / 1e3; };
+  const auto length = [](std::int64_t start, std::int64_t end) {
+    return static_cast<double>(end - start) / 1e3;
+  };
+  json.name_process(kDeviceProcess, profile.device);
+  json.name_thread(kSteps, "steps");
+  std::map<std::pair<std::uint32_t, bool>, TracePlace> rows;
+  std::map<std::string, std::string> names;
+  std::int64_t number = 0;
+  for (const DeviceStep& step : profile.device_steps) {
+    json.span(kSteps, us(step.start_ns), length(step.start_ns, step.end_ns),
+              fmt::format("step {} of the trace", number++), "step");
+    for (const DeviceRecord& record : step.records) {
+      const bool kernel = record.work == DeviceWork::kernel;
+      const auto [row, fresh] = rows.try_emplace(
+          {record.stream, kernel}, TracePlace{kDeviceProcess, static_cast<int>(rows.size()) + 2});
+      if (fresh)
+        json.name_thread(row->second, fmt::format("{} of stream {}", kernel ? "kernels" : "copies",
+                                                  record.stream));
+      const auto [name, unknown] = names.try_emplace(record.name);
+      if (unknown) name->second = readable_kernel(record.name);
+      json.span(
+          row->second, us(record.start_ns), length(record.start_ns, record.end_ns), name->second,
+          kernel ? kernel_category(record.name) : "copies",
+          kernel ? fmt::format(R"({{"op":{},"graph":{}}})", quoted_json(record.op), record.in_graph)
+                 : fmt::format(R"({{"bytes":{}}})", record.bytes));
+    }
+  }
 }
 
 /// Microseconds from `origin` on a grid that doubles hold exactly; rounding down keeps the order,
@@ -85,6 +125,7 @@ std::string chrome_trace(const StepProfile& profile) {
       json.span(kOps, us(op.start_ns), length(op.start_ns, op.end_ns), op.name, op.category,
                 fmt::format(R"({{"step":{}}})", step.number));
   }
+  if (!profile.device_steps.empty()) add_device_rows(json, profile, origin);
   return std::move(json).finish();
 }
 

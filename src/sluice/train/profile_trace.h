@@ -9,7 +9,8 @@
 
 namespace sluice::train {
 
-/// All steps: a row of steps, one of regions and one of ops, each op with its category.
+/// All steps: a row of steps, one of regions and one of ops, each op with its category; rows of
+/// a device for what ran on it.
 std::string chrome_trace(const StepProfile& profile);
 
 /// The steps of one cycle. The plugin nests what lies inside each other on one thread and refuses

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/step_trace.h"
 
+#include "sluice/train/intervals.h"
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -12,23 +14,6 @@ namespace {
 
 double milliseconds(std::int64_t ns) {
   return static_cast<double>(ns) * 1e-6;
-}
-
-using Interval = std::pair<std::int64_t, std::int64_t>;
-
-/// Time covered by at least one of them.
-std::int64_t covered_ns(std::vector<Interval> intervals) {
-  std::sort(intervals.begin(), intervals.end());
-  std::int64_t sum = 0;
-  std::int64_t end = 0;
-  bool any = false;
-  for (const Interval& one : intervals) {
-    const std::int64_t start = any ? std::max(one.first, end) : one.first;
-    if (one.second > start) sum += one.second - start;
-    end = any ? std::max(end, one.second) : one.second;
-    any = true;
-  }
-  return sum;
 }
 
 struct Sum {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/core/json.h"
+#include "sluice/train/device_record.h"
 #include "sluice/train/op_cost.h"
 #include "sluice/train/phase.h"
 
@@ -46,8 +47,9 @@ struct StepProfile {
   std::string regime;
   int batch = 0;
   int threads = 1;
-  std::vector<StepTrace> steps;         // the active ones
-  std::map<std::string, OpCost> costs;  // of the ops of a program, by name
+  std::vector<StepTrace> steps;          // the active ones
+  std::map<std::string, OpCost> costs;   // of the ops of a program, by name
+  std::vector<DeviceStep> device_steps;  // of another pass, on the same clock: rows of the trace
 };
 
 /// Time of ops that are one thing: "block3.qkv" and "block7.qkv" are "block*.qkv".

@@ -76,6 +76,9 @@ Status Session::download(std::span<std::byte> to, const void* from) const {
   SLUICE_CHECK(synchronize());
   return status(table_->download(device_, to.data(), from, to.size()), "download");
 }
+Status Session::copy(void* to, const void* from, std::size_t bytes) {
+  return status(table_->copy(device_, to, from, bytes), "copy");
+}
 Status Session::issue(const Call& call, const char* what) {
   table_->push_range(what);
   const int code = std::holds_alternative<Product>(call)

@@ -51,6 +51,7 @@ class Session {
   Status upload(void* to, std::span<const std::byte> from);
   /// Waits; a device that does not answer for minutes is Errc::measurement.
   Status download(std::span<std::byte> to, const void* from) const;
+  Status copy(void* to, const void* from, std::size_t bytes);  // within the device
   /// `what`: the op's name, for errors and as an NVTX range (of the capture, where one is made).
   Status issue(const Call& call, const char* what);
   Result<std::unique_ptr<SessionGraph>> capture(const std::function<Status()>& issue_all);

@@ -12,7 +12,7 @@
 
 namespace sluice::train::cuda {
 
-inline constexpr std::uint32_t kCudaAbi = 1;
+inline constexpr std::uint32_t kCudaAbi = 2;
 inline constexpr const char* kCudaSymbol = "sluice_cuda_table";
 
 struct Device;  // one GPU, one stream, a cuBLASLt handle and a workspace
@@ -27,6 +27,29 @@ struct DeviceFacts {
 
 /// 0 is success; otherwise message() of the device (or `why`) says what failed.
 enum : int { kDone = 0, kFailed = 1, kOutOfMemory = 2, kHung = 3 };
+
+/// Something that ran, by CUPTI. Times are steady_clock's nanoseconds; texts hold during the call.
+enum class ActivityKind : int { kernel, copy, clear };
+struct Activity {
+  ActivityKind kind = ActivityKind::kernel;
+  const char* name = "";   // a kernel's, mangled; "copy host to device"
+  const char* range = "";  // the innermost push_range() around the launch, where asked for
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint32_t stream = 0;
+  std::uint64_t bytes = 0;
+  bool in_graph = false;
+};
+using ActivitySink = void(void* context, const Activity* activity);
+
+/// One way in which a kernel is written. Which of a kernel's forms takes a call is decided by what
+/// the call holds; none is taken on a device below `least`.
+struct KernelForm {
+  const char* kernel = nullptr;  // the record of kernels.h, "qkv_attention"
+  const char* form = nullptr;    // "mma.sync", "plain"
+  int least = 80;                // compute capability times 10
+  int most = 999;                // of the same: sm_90a's code is for 9.0 alone
+  const char* takes = nullptr;   // "bf16, heads of 64"
+};
 
 struct Table {
   std::uint32_t abi = kCudaAbi;
@@ -47,6 +70,8 @@ struct Table {
   int (*upload)(Device* device, void* to, const void* from, std::size_t bytes) = nullptr;
   int (*download)(Device* device, void* to, const void* from,
                   std::size_t bytes) = nullptr;  // waits
+  /// Within the device, in the order of the stream.
+  int (*copy)(Device* device, void* to, const void* from, std::size_t bytes) = nullptr;
   int (*multiply)(Device* device, const Product* product) = nullptr;
   int (*launch)(Device* device, const KernelCall* call) = nullptr;
   /// Waits at most this long: kHung when the stream is still busy then.
@@ -63,6 +88,17 @@ struct Table {
   int (*elapsed)(Device* device, int from, int to, double* nanoseconds) = nullptr;  // waits
   void (*push_range)(const char* name) = nullptr;                                   // NVTX
   void (*pop_range)() = nullptr;
+
+  /// Everything that runs on any device of this process from now on is kept. Before graphs are
+  /// made: what runs in one that is older may lack records. `ranges`: also who launched it, at a
+  /// price for the host. kFailed and `why` where CUPTI is not there or serves another.
+  int (*begin_trace)(bool ranges, char* why, std::size_t why_bytes) = nullptr;
+  /// After synchronize(): gives what was kept, in no order, and keeps no more. Null sink: nobody.
+  /// kDone and a `why` that is not empty: so many records were lost.
+  int (*end_trace)(ActivitySink* sink, void* context, char* why, std::size_t why_bytes) = nullptr;
+
+  const KernelForm* forms = nullptr;  // every form of every kernel, the preferred one first
+  int form_count = 0;
 };
 
 using TableFunction = const Table*();  // extern "C", the one symbol of the module

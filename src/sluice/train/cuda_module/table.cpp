@@ -4,34 +4,19 @@
 #include "sluice/train/cuda/table.h"
 
 #include "sluice/train/cuda_module/device.h"
+#include "sluice/train/cuda_module/forms.h"
 #include "sluice/train/cuda_module/graph.h"
 #include "sluice/train/cuda_module/products.h"
+#include "sluice/train/cuda_module/trace.h"
 
 #include <nvtx3/nvToolsExt.h>
 
-#include <array>
 #include <exception>
-#include <iterator>
+#include <span>
 #include <string>
 
 namespace sluice::train::cuda {
 namespace {
-
-/// In the order of KernelCall.
-constexpr std::array kNames{"patchify",      "unpatchify",
-                            "assemble",      "assemble_backward",
-                            "embed",         "embed_backward",
-                            "rms_norm",      "rms_norm_backward",
-                            "qk_norm_rope",  "qk_norm_rope_backward",
-                            "attention",     "attention_backward",
-                            "qkv_attention", "qkv_attention_backward",
-                            "add_branch",    "add_branch_backward",
-                            "gelu",          "gelu_backward",
-                            "read_out",      "read_out_backward",
-                            "cross_entropy", "clear",
-                            "copy_weights",  "fold_layer_scale",
-                            "update"};
-static_assert(kNames.size() == std::variant_size_v<KernelCall>);
 
 /// A call's result, whatever the host throws when it has no memory.
 template <class Call>
@@ -48,7 +33,7 @@ int launch_call(Device* device, const KernelCall* call) {
   if (const int result = enter(*device)) return result;
   const cudaError_t error =
       std::visit([&](const auto& record) { return launch(record, device->launch); }, *call);
-  return error == cudaSuccess ? int{kDone} : fail(*device, kNames.at(call->index()), error);
+  return error == cudaSuccess ? int{kDone} : fail(*device, kKernelNames.at(call->index()), error);
 }
 
 int upload(Device* device, void* to, const void* from, std::size_t bytes) {
@@ -59,6 +44,13 @@ int upload(Device* device, void* to, const void* from, std::size_t bytes) {
 int download(Device* device, void* to, const void* from, std::size_t bytes) {
   if (const int result = enter_uncaptured(*device, "download")) return result;
   return device->staging.download(*device, to, from, bytes);
+}
+
+int copy(Device* device, void* to, const void* from, std::size_t bytes) {
+  if (const int result = enter(*device)) return result;
+  const cudaError_t error =
+      cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, device->launch.stream);
+  return error == cudaSuccess ? int{kDone} : fail(*device, "cudaMemcpyAsync", error);
 }
 
 int synchronize(Device* device, double limit_seconds) {
@@ -88,6 +80,7 @@ Table make_table(const char* library) {
   table.own_bytes = [](Device*) { return 2 * kWorkspaceBytes; };
   table.upload = upload;
   table.download = download;
+  table.copy = copy;
   table.multiply = [](Device* device, const Product* product) {
     return guarded(*device, [&] { return multiply(*device, *product); });
   };
@@ -101,8 +94,19 @@ Table make_table(const char* library) {
   table.elapsed = [](Device* device, int from, int to, double* nanoseconds) {
     return elapsed(*device, from, to, nanoseconds);
   };
-  table.push_range = [](const char* name) { nvtxRangePushA(name); };
-  table.pop_range = [] { nvtxRangePop(); };
+  table.push_range = [](const char* name) {
+    nvtxRangePushA(name);
+    trace_push(name);
+  };
+  table.pop_range = [] {
+    trace_pop();
+    nvtxRangePop();
+  };
+  table.begin_trace = begin_trace;
+  table.end_trace = end_trace;
+  const std::span<const KernelForm> forms = kernel_forms();
+  table.forms = forms.data();
+  table.form_count = static_cast<int>(forms.size());
   return table;
 }
 

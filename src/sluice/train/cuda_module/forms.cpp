@@ -1,0 +1,43 @@
+// sluice/train/cuda_module/forms.cpp - the list of forms; a new one is a line here.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/cuda_module/forms.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace sluice::train::cuda {
+namespace {
+
+constexpr const char* kHeads = "bf16, heads of 32, 64 and 128";
+
+/// Beside the form that takes anything. One for sm_90a alone has least = most = 90.
+constexpr KernelForm kSpecial[] = {
+    {"product", "cuBLASLt", 80, 999, "all that it has an algorithm for"},
+    {"qkv_attention", "mma.sync", 80, 999, kHeads},
+    {"qkv_attention_backward", "mma.sync", 80, 999, kHeads},
+    {"rms_norm", "in registers", 80, 999, "aligned rows of at most 256 vectors"},
+    {"rms_norm_backward", "in registers", 80, 999, "aligned rows of at most 256 vectors"},
+};
+
+std::vector<KernelForm> all_forms() {
+  std::vector<KernelForm> forms;
+  std::vector<const char*> kernels{"product"};
+  kernels.insert(kernels.end(), kKernelNames.begin(), kKernelNames.end());
+  for (const char* kernel : kernels) {
+    for (const KernelForm& form : kSpecial)
+      if (std::string_view(form.kernel) == kernel) forms.push_back(form);
+    const bool alone = forms.empty() || std::string_view(forms.back().kernel) != kernel;
+    forms.push_back({kernel, "portable", 80, 999, alone ? "all" : "the rest"});
+  }
+  return forms;
+}
+
+}  // namespace
+
+std::span<const KernelForm> kernel_forms() {
+  static const std::vector<KernelForm> forms = all_forms();
+  return forms;
+}
+
+}  // namespace sluice::train::cuda

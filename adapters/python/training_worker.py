@@ -40,6 +40,7 @@ LIBRARIES = {"torch-eager": None, "torch-compile": "default", "torch-max-autotun
 class TrainingAdapter(Adapter):
     default_mode = "training"
     packages = ("torch", "numpy")
+    memory_decides = True
     devices = ("cpu", "cuda")  # `configure` is asked for the CPU: the case names its device
 
     def __init__(self, library):

@@ -154,6 +154,12 @@ class ProtocolTest(unittest.TestCase):
             self.ready(case)
             self.assertEqual(self.ask("check")["code"], "failed")
 
+    def test_where_memory_decides_a_full_device_is_an_answer(self):
+        self.worker.adapter.memory_decides = True
+        for case, code in (("lost", "failed"), ("full", "unsupported")):
+            self.ready(case)
+            self.assertEqual(self.ask("check")["code"], code)
+
     def test_support_asks_case_by_case(self):
         cases = [{"case": f"a/{name}", "spec": {"transform": name}} for name in ("fine", "absent", "refused")]
         reply = self.ask("support", cases=cases)

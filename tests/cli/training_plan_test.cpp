@@ -63,6 +63,9 @@ TEST(TrainingPlanTest, DefaultsThatDepend) {
   EXPECT_EQ(two->policy.samples_per_turn, 5) << "in turns";
   EXPECT_THAT(plan_of("--sweep batch-size=64,8,64")->batches, ElementsAre(8, 64));
   EXPECT_TRUE(plan_of("--sweep batch-size=8")->swept);
+  EXPECT_FALSE(plan_of("--sweep batch-size=8")->sweep_to_max);
+  EXPECT_TRUE(plan_of("--sweep batch-size=8,24..max")->sweep_to_max);
+  EXPECT_THAT(plan_of("--sweep batch-size=8,24..max")->batches, ElementsAre(8, 24));
   EXPECT_FALSE(plan_of("--dtype bf16-weights")->engine.optimizer);
   EXPECT_TRUE(plan_of("--dtype bf16-weights,fp32")->engine_of(train::Regime::fp32, 2).optimizer);
 }
@@ -150,8 +153,10 @@ TEST(TrainingPlanTest, Refusals) {
       {"--mfu-estimator 7ND", "--mfu-estimator"},
       {"--peak-tflops 0", "--peak-tflops"},
       {"--profile all", "--profile"},
-      {"--sweep workers=1", "batch-size=64,256,512"},
+      {"--sweep workers=1", "batch-size=64,256,512 or 64..max"},
       {"--sweep batch-size=", "--sweep"},
+      {"--sweep batch-size=..max", "'..max' is no number"},
+      {"--sweep batch-size=8..max,9", "'8..max' is no number"},
       {"--sweep batch-size=8,x", "'x' is no number"},
       {"--sweep batch-size=8 --batch-size 8", "give one of them"},
       {"--num-batches 3 --measure-steps 3", "give one of them"},
@@ -175,6 +180,21 @@ TEST(TrainingPlanTest, Refusals) {
     EXPECT_EQ(plan.error().code, Errc::usage) << one.words;
     EXPECT_THAT(plan.error().message, HasSubstr(one.error)) << one.words;
   }
+}
+
+TEST(TrainingPlanTest, ASweepMayGoAsFarAsMemoryDoes) {
+  auto plan = plan_of("--model vit5-base --image-size 1024 --sweep batch-size=1,3..max");
+  ASSERT_TRUE(plan) << plan.error().message;
+  const auto most = train::largest_batch(plan->engine_of(plan->regimes.front(), 1), 65'536);
+  ASSERT_TRUE(most) << most.error().message;
+  ASSERT_TRUE(extend_sweep(*plan));
+  ASSERT_GE(plan->batches.size(), 1U);
+  EXPECT_TRUE(std::is_sorted(plan->batches.begin(), plan->batches.end()));
+  EXPECT_LE(plan->batches.back(), *most + *most / 4);  // what is free changes while we look
+  EXPECT_GE(plan->batches.back(), *most / 2);
+  EXPECT_EQ(plan->engine.batch, plan->batches.front());
+  for (std::size_t i = 3; i + 1 < plan->batches.size(); ++i)
+    EXPECT_EQ(plan->batches[i], 2 * plan->batches[i - 1]);
 }
 
 }  // namespace

@@ -30,6 +30,11 @@ def is_device_problem(problem):
     return bool(kinds & {"OutOfMemoryError", "AcceleratorError"}) or "CUDA error" in str(problem)
 
 
+def is_out_of_memory(problem):
+    """True for what torch raises when device memory is used up."""
+    return "OutOfMemoryError" in {kind.__name__ for kind in type(problem).__mro__}
+
+
 class Params(dict):
     """Canonical parameters of a transform; a missing one is a fault of the plan, not of the library."""
 
@@ -94,6 +99,7 @@ class Adapter:
     devices = ("cpu",)
     transforms = ()  # names it knows, for `hello`
     default_mode = "micro"  # of requests that name none
+    memory_decides = False  # device memory that is used up is an answer (a batch that does not fit), not a failure
     unit_float = False  # floating-point outputs are in 0..1, not 0..255
 
     def __init__(self):

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-from .adapter import Failed, Session, Unsupported, is_device_problem
+from .adapter import Failed, Session, Unsupported, is_device_problem, is_out_of_memory
 from .modes import mode_named
 
 PROTOCOL = 1
@@ -65,7 +65,8 @@ class Worker:
         except MemoryError:
             reply = self.error("failed", f"{step}: out of memory")
         except Exception as problem:  # of the library, or ours: the row pays, the worker goes on
-            verdict = step in self.LIBRARY_STEPS and not is_device_problem(problem)
+            full = self.adapter.memory_decides and is_out_of_memory(problem)
+            verdict = full or (step in self.LIBRARY_STEPS and not is_device_problem(problem))
             code = "unsupported" if verdict else "failed"
             reply = self.error(code, describe(problem))
         if request_id is not None:

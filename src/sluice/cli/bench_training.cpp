@@ -35,7 +35,8 @@ Result<ExitCode> print_memory(const TrainingPlan& plan, bool json) {
 }
 
 Result<ExitCode> run_bench(Context& context, const BenchTrainingFlags& flags) {
-  SLUICE_TRY(const TrainingPlan plan, training_plan(flags, context.globals));
+  SLUICE_TRY(TrainingPlan plan, training_plan(flags, context.globals));
+  SLUICE_CHECK(extend_sweep(plan));
   if (flags.print_memory) return print_memory(plan, context.globals.json);
   SLUICE_TRY(const TrainingResult result, run_training(context, plan));
   if (context.globals.json) {
@@ -67,6 +68,7 @@ void add_as(CLI::App& parent, Context& context, const std::string& name,
                 "sluice bench training --model gpt-tiny --mode synthetic --libraries "
                 "sluice,torch-eager,torch-compile --repeat 5",
                 "sluice bench training --mode synthetic --sweep batch-size=8,16,32",
+                "sluice bench training --mode synthetic --gpu cuda:0 --sweep batch-size=64..max",
                 "sluice bench training --mode synthetic --batch-size 8 --dtype fp32,bf16",
                 "sluice bench training --model vit5-small --mode synthetic --gpu cuda:0 --dtype "
                 "bf16-weights --compile off,fused,graph --libraries "

@@ -50,12 +50,20 @@ Status set_rungs(TrainingPlan& plan, const std::string& text) {
   return ok;
 }
 
-Result<std::vector<int>> parse_batches(const std::string& text) {
+constexpr std::string_view kToMax = "..max";
+
+/// `to_max`: the last is doubled until memory is full.
+Result<std::vector<int>> parse_batches(const std::string& text, bool& to_max) {
   const std::size_t equals = text.find('=');
   if (text.substr(0, equals) != "batch-size" || equals == std::string::npos)
-    return usage(fmt::format("--sweep {}: expected batch-size=64,256,512", printable(text)));
+    return usage(
+        fmt::format("--sweep {}: expected batch-size=64,256,512 or 64..max", printable(text)));
   std::vector<int> batches;
-  for (const std::string& word : split(text.substr(equals + 1), ',')) {
+  std::string values = text.substr(equals + 1);
+  to_max = values.size() > kToMax.size() &&
+           values.compare(values.size() - kToMax.size(), kToMax.size(), kToMax) == 0;
+  if (to_max) values.resize(values.size() - kToMax.size());
+  for (const std::string& word : split(values, ',')) {
     int value = 0;
     const char* end = word.data() + word.size();
     const auto [stop, problem] = std::from_chars(word.data(), end, value);
@@ -137,7 +145,8 @@ void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
       ->capture_default_str();
   option("--peak-tflops", flags.peak_tflops, "of the device, for MFU; default: a table of devices")
       ->check(CLI::Range(0.001, 1e6));
-  option("--sweep", flags.sweep, "measure every batch size: batch-size=64,256,512")
+  option("--sweep", flags.sweep,
+         "measure every batch size: batch-size=64,256,512, or 64..max up to the largest that fits")
       ->type_name("batch-size=N,N");
   option("--profile", flags.profile, "traces of a separate pass, after the measured one")
       ->check(CLI::IsMember({"off", "trace", "tb"}))
@@ -166,7 +175,7 @@ Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Global
   if (plan.swept && flags.batch_given)
     return usage("--sweep and --batch-size: give one of them, a sweep names its batch sizes");
   if (plan.swept) {
-    SLUICE_TRY(plan.batches, parse_batches(flags.sweep));
+    SLUICE_TRY(plan.batches, parse_batches(flags.sweep, plan.sweep_to_max));
   }
   TrainingFlags one = flags.training;
   one.dtype = to_string(plan.regimes.front());
@@ -191,6 +200,26 @@ Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Global
   SLUICE_CHECK(set_data(plan, flags));
   set_policy(plan, flags, globals);
   return plan;
+}
+
+Status extend_sweep(TrainingPlan& plan) {
+  if (!plan.sweep_to_max) return ok;
+  // The worker's CUDA context, which is not there while the device is asked.
+  constexpr std::int64_t kContext = std::int64_t{1} << 30;
+  constexpr int kWhole = 8;  // kernels like whole eights
+  SLUICE_TRY(int most, train::largest_batch(plan.engine_of(plan.regimes.front(), 1), kMaxBatch,
+                                            plan.gpu_index < 0 ? 0 : kContext));
+  if (most > kWhole) most -= most % kWhole;
+  if (most < 1) return usage("--sweep: not even a batch of 1 fits");
+  const auto beyond = [&](int batch) { return batch > most; };
+  plan.batches.erase(std::remove_if(plan.batches.begin(), plan.batches.end(), beyond),
+                     plan.batches.end());
+  if (plan.batches.empty()) plan.batches.push_back(most);
+  while (plan.batches.back() <= most / 2)
+    plan.batches.push_back(plan.batches.back() * 2);
+  if (plan.batches.back() != most) plan.batches.push_back(most);
+  plan.engine.batch = plan.batches.front();
+  return ok;
 }
 
 bool TrainingPlan::has_ours() const {

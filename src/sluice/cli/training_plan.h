@@ -38,6 +38,7 @@ struct TrainingPlan {
   std::vector<train::Rung> rungs;      // of ours, side by side, the highest last
   std::vector<int> batches;            // one, or those of a sweep
   bool swept = false;
+  bool sweep_to_max = false;  // extend_sweep() has more to say
   bool synthetic = false;
   std::optional<LoaderRequest> input;  // absent: generated numbers
   int gpu_index = -1;
@@ -55,5 +56,9 @@ struct TrainingPlan {
 };
 /// Contradictions, unknown names and values out of range: one usage error each. Nothing is opened.
 Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Globals& globals);
+
+/// "..max": batch sizes doubled from the last given one up to the largest whose plan fits into the
+/// memory that is free now, that one included. Asks the device. Nothing for other sweeps.
+Status extend_sweep(TrainingPlan& plan);
 
 }  // namespace sluice::cli

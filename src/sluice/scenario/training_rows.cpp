@@ -36,6 +36,11 @@ Json info_json(const train::EngineInfo& info) {
   return json;
 }
 
+/// A device that is not there, a batch that does not fit: no fault of the engine.
+Error refusal(const Error& error) {
+  return {error.code == Errc::usage ? Errc::unsupported : error.code, error.message};
+}
+
 class TrainingSubject final : public measure::Subject {
  public:
   TrainingSubject(TrainingSpec spec, std::unique_ptr<train::Engine> engine,
@@ -53,18 +58,19 @@ class TrainingSubject final : public measure::Subject {
   /// process. That the numbers are right is proved by the tests of the train room and, where other
   /// libraries run beside it, by their losses on the same weights.
   Result<std::string> check() override {
-    SLUICE_TRY(const auto evaluated, engine_->evaluate(batch_.view()));
+    const auto evaluated = engine_->evaluate(batch_.view());
+    if (!evaluated) return refusal(evaluated.error());
     const double guess = std::log(static_cast<double>(spec_.engine.model.outputs()));
-    if (!(std::abs(static_cast<double>(evaluated.loss) - guess) <= kGuess))
+    if (!(std::abs(static_cast<double>(evaluated->loss) - guess) <= kGuess))
       return Error{Errc::measurement,
                    fmt::format("the loss of the untrained model is {:g}; about {:.2f} is expected",
-                               evaluated.loss, guess)};
-    first_loss_ = evaluated.loss;
+                               evaluated->loss, guess)};
+    first_loss_ = evaluated->loss;
     const std::int64_t parameters = train::parameter_count(spec_.engine.model);
     if (spec_.engine.device != "cpu")  // sums may come in another order there
       return fmt::format("{} parameters, {}", parameters, to_string(engine_->info().regime));
     std::uint32_t bits = 0;
-    std::memcpy(&bits, &evaluated.loss, sizeof bits);
+    std::memcpy(&bits, &evaluated->loss, sizeof bits);
     return fmt::format("{} parameters, {}, loss {:08x}", parameters,
                        to_string(engine_->info().regime), bits);
   }
@@ -191,9 +197,7 @@ class TrainingSubject final : public measure::Subject {
 Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectContext& context) {
   SLUICE_TRY(TrainingSpec spec, read_training_spec(context));
   auto engine = train::Engine::make(spec.engine);
-  if (!engine)  // a device that is not there, a batch that does not fit: no fault of the engine
-    return Error{engine.error().code == Errc::usage ? Errc::unsupported : engine.error().code,
-                 engine.error().message};
+  if (!engine) return refusal(engine.error());
   std::unique_ptr<TrainingFeed> feed;
   if (spec.data == TrainingData::loader) {
     SLUICE_TRY(const FeedOptions options, feed_options(spec, context));

@@ -76,6 +76,10 @@ struct EngineInfo {
 /// nothing is allocated.
 Result<Program> plan_engine(const EngineConfig& config);
 
+/// The largest batch, whatever config.batch says, whose plan fits into the memory that is free less
+/// `spare_bytes`: 0 if none does, at most `at_most`. Errors as plan_engine().
+Result<int> largest_batch(const EngineConfig& config, int at_most, std::int64_t spare_bytes = 0);
+
 class Engine {
  public:
   /// Usage errors: a model check_model refuses, a device that is not there ("cuda:0: this build has

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace sluice::train {
@@ -29,10 +30,18 @@ ProgramOptions options_of(const EngineConfig& config, Regime regime, int batch) 
   return options;
 }
 
-/// The plan grows with the batch: the largest one whose plan is within `free`, 0 if none is.
-Result<int> largest_batch(const EngineConfig& config, Regime regime, std::int64_t free) {
+/// What in force is of a regime: bf16 without instructions runs as fp32.
+Regime regime_of(const EngineConfig& config) {
+  const bool falls_back = on_cpu(config) && config.regime != Regime::fp32 && !cpu::has_bf16();
+  return falls_back ? Regime::fp32 : config.regime;
+}
+
+/// The plan grows with the batch: the largest one below `beyond` whose plan is within `free`, 0 if
+/// none is.
+Result<int> largest_below(int beyond, const EngineConfig& config, std::int64_t free) {
+  const Regime regime = regime_of(config);
   int low = 0;
-  int high = config.batch;
+  int high = beyond;
   while (high - low > 1) {
     const int middle = low + (high - low) / 2;
     SLUICE_TRY(const Program program,
@@ -42,19 +51,26 @@ Result<int> largest_batch(const EngineConfig& config, Regime regime, std::int64_
   return low;
 }
 
-/// Bytes free where the plan will lie; 0: not known.
+/// Of a GPU, beside the plan and the module's workspaces: kernels that are loaded when they are
+/// first launched, graphs, lists.
+constexpr std::int64_t kBesideThePlan = std::int64_t{256} << 20;
+
+/// Bytes free where the plan will lie, at least 1; 0: not known.
 Result<std::int64_t> free_bytes(const EngineConfig& config) {
   if (on_cpu(config)) return free_memory_bytes();
   SLUICE_TRY(const int index, cuda::device_index(config.device));
   SLUICE_TRY(const cuda::DeviceFacts facts, cuda::device_facts(index));
-  return static_cast<std::int64_t>(facts.free_bytes);
+  SLUICE_TRY(const cuda::Table* table, cuda::library());
+  const auto own = static_cast<std::int64_t>(table->own_bytes(nullptr));
+  return std::max<std::int64_t>(static_cast<std::int64_t>(facts.free_bytes) - own - kBesideThePlan,
+                                1);
 }
 
 Status check_fits(const EngineConfig& config, const Program& program) {
   SLUICE_TRY(const std::int64_t free, free_bytes(config));
   const auto bytes = static_cast<std::int64_t>(program.plan.bytes());
   if (free == 0 || bytes <= free) return ok;
-  SLUICE_TRY(const int fits, largest_batch(config, program.options.regime, free));
+  SLUICE_TRY(const int fits, largest_below(config.batch, config, free));
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   return Error{
       Errc::usage,
@@ -106,12 +122,17 @@ Result<Rung> parse_rung(std::string_view text) {
 
 Result<Program> plan_engine(const EngineConfig& config) {
   SLUICE_CHECK(check_config(config));
-  const bool falls_back = on_cpu(config) && config.regime != Regime::fp32 && !cpu::has_bf16();
-  const Regime regime = falls_back ? Regime::fp32 : config.regime;
   SLUICE_TRY(Program program,
-             build_program(config.model, options_of(config, regime, config.batch)));
+             build_program(config.model, options_of(config, regime_of(config), config.batch)));
   SLUICE_CHECK(check_fits(config, program));
   return program;
+}
+
+Result<int> largest_batch(const EngineConfig& config, int at_most, std::int64_t spare_bytes) {
+  SLUICE_CHECK(check_config(config));
+  SLUICE_TRY(const std::int64_t free, free_bytes(config));
+  if (free == 0) return at_most;
+  return largest_below(at_most + 1, config, free - spare_bytes);
 }
 
 }  // namespace sluice::train

@@ -64,7 +64,7 @@ struct Table {
 
   int (*allocate)(Device* device, std::size_t bytes, void** memory) = nullptr;  // kOutOfMemory
   void (*release)(Device* device, void* memory) = nullptr;
-  std::size_t (*own_bytes)(Device* device) = nullptr;  // workspace, beside what was allocated
+  std::size_t (*own_bytes)(Device* device) = nullptr;  // workspaces of any device, also of none
 
   /// In the order of the stream. `from` may be used again when upload returns.
   int (*upload)(Device* device, void* to, const void* from, std::size_t bytes) = nullptr;

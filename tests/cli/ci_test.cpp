@@ -82,8 +82,10 @@ TEST(CiGithub, StepsOfTheGate) {
                 .find("./sluice gate --quick $parts --baseline-dir "
                       "bench/baselines --out perf/stored"),
             std::string::npos);
-  EXPECT_NE(run_of(gate, "Paired").find("gate --against \"origin/$BASE_REF\" --out perf/pairs"),
-            std::string::npos);
+  EXPECT_NE(
+      run_of(gate, "Paired").find("gate --against \"origin/$BASE_REF\" --build \"$BUILD\" --out"),
+      std::string::npos);
+  EXPECT_EQ(at(step_named(gate, "Paired"), {"env", "BUILD"}).text(), "make build");
   const std::string exports = run_of(gate, "exports");
   for (const char* format : {"github-summary >> \"$GITHUB_STEP_SUMMARY\"", "annotations", "junit",
                              "openmetrics", "pr-comment", "google-benchmark bencher "})
@@ -129,6 +131,7 @@ TEST(CiGitlab, JobsAndReports) {
   const Node& gate = at(root, {"perf-gate"});
   EXPECT_EQ(at(gate, {"tags"}).items().at(0).text(), "perf");
   EXPECT_EQ(at(gate, {"script"}).items().at(0).text(), options.build);
+  EXPECT_EQ(at(gate, {"variables", "PERF_BUILD"}).text(), options.build);
   EXPECT_EQ(at(gate, {"allow_failure", "exit_codes"}).items().at(0).text(), "4");
   EXPECT_EQ(at(gate, {"artifacts", "reports", "junit"}).text(), "perf/*/junit.xml");
   EXPECT_NE(at(gate, {"script"}).items().at(2).text().find("gate --against"), std::string::npos);

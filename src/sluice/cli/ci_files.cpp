@@ -34,6 +34,16 @@ std::string runner_of(const CiOptions& options) {
   return options.runner.size() == 1 ? options.runner.front() : "[" + join(options.runner) + "]";
 }
 
+/// A scalar that YAML reads back as it is.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) {
+    out += c;
+    if (c == '\'') out += c;
+  }
+  return out + "'";
+}
+
 }  // namespace
 
 Status check(const CiOptions& options) {
@@ -64,6 +74,9 @@ std::string filled(const CiOptions& options, std::string text) {
   replace_all(text, "@SLUICE@", options.program);
   replace_all(text, "@DAYS@", std::to_string(options.artifact_days));
   replace_all(text, "@MINUTES@", std::to_string(options.timeout_minutes));
+  replace_all(text, "@TAGS@",
+              options.runner.empty() ? "" : "  tags: [" + join(options.runner) + "]\n");
+  replace_all(text, "@BUILD_TEXT@", quoted(options.build));
   replace_all(text, "@BUILD@", options.build);
   replace_all(text, " @FLAGS@", options.gate_flags.empty() ? "" : " " + options.gate_flags);
   return text;

@@ -73,9 +73,10 @@ constexpr const char* kMeasure =
         if: ${{ github.event_name == 'pull_request' }}
         env:
           BASE_REF: ${{ github.base_ref }}
+          BUILD: @BUILD_TEXT@
         run: |
           code=0
-          @SLUICE@ gate --against "origin/$BASE_REF" --out perf/pairs || code=$?
+          @SLUICE@ gate --against "origin/$BASE_REF" --build "$BUILD" --out perf/pairs || code=$?
           echo "code=$code" >> "$GITHUB_OUTPUT"
 
       - name: Summary, annotations and exports

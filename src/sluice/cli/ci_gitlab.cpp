@@ -18,19 +18,20 @@ perf-gate:
   interruptible: true
   variables:
     GIT_DEPTH: "0"
+    PERF_BUILD: @BUILD_TEXT@
   rules:
     - if: $CI_MERGE_REQUEST_LABELS =~ /skip-perf-gate/
       when: never
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
   script:
-    - @BUILD_LINE@
+    - @BUILD_TEXT@
     - @SLUICE@ env --out perf/env
     - |
       git fetch origin "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME"
       stored=0
       @SLUICE@ gate @FLAGS@ --baseline-dir @BASELINES@ --out perf/stored || stored=$?
       pairs=0
-      @SLUICE@ gate --against "origin/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME" --out perf/pairs || pairs=$?
+      @SLUICE@ gate --against "origin/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME" --build "$PERF_BUILD" --out perf/pairs || pairs=$?
       for run in perf/stored perf/pairs; do
         if [ ! -f "$run/verdict.json" ]; then continue; fi
         @SLUICE@ report "$run" --format junit --out "$run"
@@ -57,7 +58,7 @@ perf-baseline:
       when: manual
       allow_failure: true
   script:
-    - @BUILD_LINE@
+    - @BUILD_TEXT@
     - @SLUICE@ gate @FLAGS@ --env --bench --eval --baseline-dir @BASELINES@ --out perf/stored
     - @SLUICE@ baseline promote perf/stored --baseline-dir @BASELINES@ --maintainer --reason "pipeline $CI_PIPELINE_ID"
   artifacts:
@@ -65,28 +66,10 @@ perf-baseline:
     paths: [perf, @BASELINES@]
 )";
 
-/// A scalar that YAML reads back as it is.
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) {
-    out += c;
-    if (c == '\'') out += c;
-  }
-  return out + "'";
-}
-
 }  // namespace
 
 std::string gitlab_jobs(const CiOptions& options) {
-  std::string text = filled(options, kJobs);
-  const std::string tags = options.runner.empty() ? "" : "  tags: [" + join(options.runner) + "]\n";
-  for (const auto& [name, value] : {std::pair<std::string, std::string>{"@TAGS@", tags},
-                                    {"@BUILD_LINE@", quoted(options.build)}}) {
-    for (std::size_t at = text.find(name); at != std::string::npos;
-         at = text.find(name, at + value.size()))
-      text.replace(at, name.size(), value);
-  }
-  return text;
+  return filled(options, kJobs);
 }
 
 }  // namespace sluice::cli

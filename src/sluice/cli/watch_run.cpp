@@ -193,7 +193,7 @@ class WatchVisit {
     if (after.peak_rss_bytes > before.peak_rss_bytes) row_.peak_rss_bytes = after.peak_rss_bytes;
     ended.interrupted = interrupt_.requested();
     if (ended.interrupted) {
-      ended.failure = "interrupted";
+      ended.failure = "was interrupted";
     } else if (!done && done.error().code == Errc::timeout) {
       ended.timed_out = true;
       ended.failure = fmt::format("did not end within --limit {:g} s", plan_.limit_s);

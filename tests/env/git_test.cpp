@@ -87,5 +87,15 @@ TEST_F(ReadGit, NoSuchFolder) {
   EXPECT_EQ(read_git(options).sha, "unknown");
 }
 
+TEST_F(ReadGit, TheBranchOrWhyThereIsNone) {
+  EXPECT_EQ(*read_branch(fake("echo main")), "main");
+  EXPECT_EQ(*read_branch(fake("echo topic/one")), "topic/one");
+  EXPECT_EQ(read_branch(fake("exit 1")).reason, "no branch is checked out");
+  EXPECT_THAT(read_branch(fake("exit 128")).reason, HasSubstr("no git repository"));
+  GitOptions options;
+  options.program = (folder_ / "none").string();
+  EXPECT_THAT(read_branch(options).reason, HasSubstr("could not be started"));
+}
+
 }  // namespace
 }  // namespace sluice::env

@@ -29,6 +29,9 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_report(root, context);
   add_compare(root, context);
   add_ratio(root, context);
+  add_gate(root, context);
+  add_baseline(root, context);
+  add_history(root, context);
   add_ci(root, context);
   add_completion(root, context);
   add_docs(root, context);

@@ -10,6 +10,7 @@ namespace sluice::cli {
 void add_all_commands(CLI::App& root, Context& context);
 
 void add_augment(CLI::App& root, Context& context);
+void add_baseline(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
 void add_bench_dataloader(CLI::App& bench, Context& context);  // under `bench`
 void add_benchmark_dataloader(CLI::App& root, Context& context);
@@ -29,6 +30,8 @@ void add_docs(CLI::App& root, Context& context);
 void add_doctor(CLI::App& root, Context& context);
 void add_env(CLI::App& root, Context& context);
 void add_flops(CLI::App& root, Context& context);
+void add_gate(CLI::App& root, Context& context);
+void add_history(CLI::App& root, Context& context);
 void add_plan(CLI::App& root, Context& context);
 void add_peers(CLI::App& root, Context& context);
 void add_report(CLI::App& root, Context& context);

@@ -6,6 +6,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/version.h"
 #include "sluice/gate/batch_estimates.h"
+#include "sluice/gate/history.h"
 #include "sluice/gate/peer_ratio.h"
 #include "sluice/gate/training_verdict.h"
 #include "sluice/stats/summary.h"
@@ -96,14 +97,7 @@ const Json& at(const Json& json, const char* key) {
 }
 
 Json env_json(const results::ResultFile& file) {
-  const Json& environment = file.environment;
-  Json json{{"sluice_version", version::kProgram},
-            {"compiler", at(at(environment, "build"), "compiler")},
-            {"cuda_version", at(at(environment, "gpu"), "cuda_version")},
-            {"git_sha", at(at(environment, "git"), "sha")},
-            {"git_dirty", at(at(environment, "git"), "dirty")},
-            {"torch_version", nullptr},
-            {"python_version", nullptr}};
+  Json json = metrics_env_json(file.environment);
   for (const Row& row : file.rows)
     if (row.library.starts_with("torch-") && !row.library_version.empty())
       json["torch_version"] = row.library_version;
@@ -289,6 +283,24 @@ Json libraries_json(const results::ResultFile& file, const TrainingPlan& plan) {
   return json;
 }
 
+/// The best sample of each part, as the best run is what counts; null without all parts.
+Json canary_json(const results::ResultFile& file) {
+  gate::CanarySpeed speed;
+  for (const Row& row : file.canary) {
+    const std::size_t slash = row.case_name.find('/');
+    std::int64_t least_ns = 0;
+    for (const measure::Run& run : row.runs) {
+      for (const std::int64_t ns : run.samples_ns)
+        if (least_ns == 0 || ns < least_ns) least_ns = ns;
+    }
+    if (slash == std::string::npos || least_ns <= 0 || row.items_per_sample <= 0) return nullptr;
+    speed.version = row.case_name.substr(0, slash);
+    speed.parts[row.case_name.substr(slash + 1)] =
+        static_cast<double>(row.items_per_sample) * 1e9 / static_cast<double>(least_ns);
+  }
+  return speed.parts.empty() ? Json(nullptr) : gate::to_json(speed);
+}
+
 std::string limit_of(const TrainingUse& use) {
   const auto most = std::max_element(
       use.phases.begin(), use.phases.end(),
@@ -318,6 +330,16 @@ Json list_of(const Things& things) {
 
 }  // namespace
 
+Json metrics_env_json(const Json& environment) {
+  return Json{{"sluice_version", version::kProgram},
+              {"compiler", at(at(environment, "build"), "compiler")},
+              {"cuda_version", at(at(environment, "gpu"), "cuda_version")},
+              {"git_sha", at(at(environment, "git"), "sha")},
+              {"git_dirty", at(at(environment, "git"), "dirty")},
+              {"torch_version", nullptr},
+              {"python_version", nullptr}};
+}
+
 void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
                        const TrainingSurroundings& around) {
   fail_slow_peers(file, plan);
@@ -338,6 +360,7 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
   const gate::TrainingFacts facts = facts_of(file, plan, *best, around.gpu);
   const auto amp = amp_of(list, *best);
   Json metrics = gate::training_metrics_json(facts);
+  metrics["canary"] = canary_json(file);
   if (amp) metrics["amp"].update(gate::to_json(*amp));
   summary["targets"] = list_of(gate::training_targets(facts, amp));
   summary["indicators"] = list_of(gate::training_indicators(facts));

@@ -14,6 +14,9 @@ struct TrainingSurroundings {
   WatchedGpu gpu;
 };
 
+/// `env` of metrics.json and eval.json, from env.json.
+Json metrics_env_json(const Json& environment);
+
 /// Puts `metrics` (of our fastest row), `verdict` and `summary` into the file, from its rows alone.
 /// No metrics where none of our rows was measured.
 void conclude_training(results::ResultFile& file, const TrainingPlan& plan,

@@ -36,19 +36,22 @@ class TrainingVisit {
  public:
   TrainingVisit(Context& context, const TrainingPlan& plan) : context_(context), plan_(plan) {}
 
-  Result<TrainingResult> run() {
+  Result<TrainingResult> run(const results::RunFolder* given) {
     SLUICE_CHECK(look());
-    SLUICE_TRY(const peers::Places places, peers::find_places());
-    const backend::VisitOptions visit{
-        .storage = fs::path(plan_.input && !plan_.input->remote ? plan_.input->input : "."),
-        .device = plan_.gpu_index >= 0 ? env::ProfileDevice::gpu : env::ProfileDevice::cpu,
-        .argv = context_.argv,
-        .check_noise = false};  // after the rows: the first step comes first
+    const backend::VisitOptions visit = training_visit(plan_, context_.argv);
+    if (given != nullptr) return run_in(*given, visit);
     results::RunFolder::Options where;
     where.out = context_.globals.out;
     where.name = "bench-training";
     SLUICE_TRY(where.profile, backend::profile_of_visit(visit));
     SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
+    return run_in(folder, visit);
+  }
+
+ private:
+  Result<TrainingResult> run_in(const results::RunFolder& folder,
+                                const backend::VisitOptions& visit) {
+    SLUICE_TRY(const peers::Places places, peers::find_places());
     SLUICE_TRY(file_, backend::begin_visit(visit));
     describe();
     folder_ = folder.path();
@@ -83,7 +86,6 @@ class TrainingVisit {
     return TrainingResult{std::move(file_), folder_, !measured};
   }
 
- private:
   /// Everything that can be refused, before anything is written.
   Status look() {
     if (!plan_.has_ours()) {
@@ -227,8 +229,16 @@ class TrainingVisit {
 
 }  // namespace
 
-Result<TrainingResult> run_training(Context& context, const TrainingPlan& plan) {
-  return TrainingVisit(context, plan).run();
+backend::VisitOptions training_visit(const TrainingPlan& plan, std::vector<std::string> argv) {
+  return {.storage = fs::path(plan.input && !plan.input->remote ? plan.input->input : "."),
+          .device = plan.gpu_index >= 0 ? env::ProfileDevice::gpu : env::ProfileDevice::cpu,
+          .argv = std::move(argv),
+          .check_noise = false};  // after the rows: the first step comes first
+}
+
+Result<TrainingResult> run_training(Context& context, const TrainingPlan& plan,
+                                    const results::RunFolder* folder) {
+  return TrainingVisit(context, plan).run(folder);
 }
 
 }  // namespace sluice::cli

@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/backend/visit.h"
 #include "sluice/cli/training_plan.h"
 #include "sluice/results/result_file.h"
+#include "sluice/results/run_folder.h"
 
 #include <filesystem>
 
@@ -17,8 +19,13 @@ struct TrainingResult {
 };
 
 /// Errors before anything is written: a device that is not there, a batch that does not fit, input
-/// that cannot be read. In a sweep a batch that does not fit costs its row only.
-Result<TrainingResult> run_training(Context& context, const TrainingPlan& plan);
+/// that cannot be read. In a sweep a batch that does not fit costs its row only. `folder`: one that
+/// is open already; null: that of --out, or a new one.
+Result<TrainingResult> run_training(Context& context, const TrainingPlan& plan,
+                                    const results::RunFolder* folder = nullptr);
+
+/// The machine as a run of `plan` sees it.
+backend::VisitOptions training_visit(const TrainingPlan& plan, std::vector<std::string> argv);
 
 /// "training/vit5-tiny", with the batch and the type where several are measured. The highest rung
 /// has no name of its own: it is what stands beside other libraries.

@@ -169,4 +169,16 @@ Git read_git(const GitOptions& options) {
   return git;
 }
 
+Known<std::string> read_branch(const GitOptions& options) {
+  const Time deadline = std::chrono::steady_clock::now() + options.time_limit;
+  const auto head =
+      run({options.program, "symbolic-ref", "--quiet", "--short", "HEAD"}, options, deadline);
+  if (!head) return Known<std::string>::unknown(head.error().message);
+  const std::string branch(trim(head->text));
+  if (head->exit_code == 0 && !branch.empty()) return branch;
+  return Known<std::string>::unknown(head->exit_code == 1
+                                         ? "no branch is checked out"
+                                         : "the current directory is in no git repository");
+}
+
 }  // namespace sluice::env

@@ -21,4 +21,8 @@ struct GitOptions {
 /// answer in time.
 Git read_git(const GitOptions& options);
 
+/// The branch that is checked out; unknown with a reason where there is none (a detached head, no
+/// repository, no git).
+Known<std::string> read_branch(const GitOptions& options);
+
 }  // namespace sluice::env

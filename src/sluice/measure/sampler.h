@@ -61,8 +61,8 @@ struct Sample {
 Sample take_sample(Subject& subject, Clock& clock, std::int64_t passes, double extra = 0);
 
 /// Value of the test hook for `case_name`: SLUICE_INJECT_SLOWDOWN=[CASE=]PERCENT%, 0 when unset or
-/// for another case. A malformed value is an error, so that a typing mistake cannot pass as "not
-/// slowed".
+/// for another case; without CASE the canary alone keeps its speed. A malformed value is an error,
+/// so that a typing mistake cannot pass as "not slowed".
 Result<double> injected_slowdown(const char* variable, const std::string& case_name);
 
 }  // namespace sluice::measure

@@ -1,0 +1,221 @@
+// sluice/cli/baseline.cpp - `sluice baseline list|show|promote|prune`: what the gate compares with.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/core/text.h"
+#include "sluice/env/git.h"
+#include "sluice/gate/promotion.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BaselineFlags {
+  fs::path dir = gate::kBaselineDir;
+  fs::path run;
+  std::string profile;
+  bool maintainer = false;
+  std::string reason;
+  std::string main_branch = "main";
+  bool without_eval = false;
+  std::optional<int> keep;
+  bool all = false;
+};
+
+void add_dir_flag(CLI::App& command, BaselineFlags& flags) {
+  command.add_option("--baseline-dir", flags.dir, "folder of stored baselines")
+      ->type_name("DIR")
+      ->capture_default_str();
+}
+
+void add_authority_flags(CLI::App& command, BaselineFlags& flags) {
+  command.add_flag("--maintainer", flags.maintainer, "from any branch, with a reason");
+  command.add_option("--reason", flags.reason, "why; the history keeps it")->type_name("TEXT");
+  command.add_option("--main-branch", flags.main_branch, "branch on which baselines may change")
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
+gate::Authority authority_of(const BaselineFlags& flags) {
+  env::GitOptions git;
+  git.time_limit = std::chrono::seconds(5);
+  const env::Known<std::string> branch = env::read_branch(git);
+  return {branch.value, branch.reason, flags.main_branch, flags.maintainer, flags.reason};
+}
+
+Json to_json(const gate::BaselineInfo& info) {
+  Json json{{"machine_profile", info.profile},
+            {"timestamp", info.timestamp},
+            {"commit", info.commit},
+            {"eval", info.has_eval},
+            {"visits", info.visits}};
+  if (!info.problem.empty()) json["problem"] = info.problem;
+  return json;
+}
+
+Result<ExitCode> run_list(const BaselineFlags& flags, const Globals& globals) {
+  SLUICE_TRY(const auto list, gate::list_baselines(flags.dir));
+  if (globals.json) {
+    Json json = Json::array();
+    for (const gate::BaselineInfo& info : list)
+      json.push_back(to_json(info));
+    fmt::print("{}\n", dump_json(Json{{"baselines", std::move(json)}}));
+    return ExitCode::done;
+  }
+  for (const gate::BaselineInfo& info : list) {
+    if (!info.problem.empty()) {
+      fmt::print("{}  cannot be read: {}\n", info.profile, info.problem);
+      continue;
+    }
+    fmt::print("{}  {}  commit {}  {}, {} visit{}\n", info.profile, printable(info.timestamp),
+               printable(info.commit).substr(0, 12),
+               info.has_eval ? "metrics and eval" : "metrics alone", info.visits,
+               info.visits == 1 ? "" : "s");
+  }
+  if (list.empty()) fmt::print("{}: no baselines\n", printable(flags.dir.string()));
+  return ExitCode::done;
+}
+
+/// The profile that was named, or the only one there is.
+Result<std::string> chosen_profile(const BaselineFlags& flags) {
+  if (!flags.profile.empty()) return flags.profile;
+  SLUICE_TRY(const auto list, gate::list_baselines(flags.dir));
+  if (list.size() == 1) return list.front().profile;
+  std::vector<std::string> names;
+  for (const gate::BaselineInfo& info : list)
+    names.push_back(info.profile);
+  return Error{list.empty() ? Errc::not_found : Errc::usage,
+               fmt::format("{}: {}", printable(flags.dir.string()),
+                           list.empty() ? "no baselines" : "name a profile: " + join(names))};
+}
+
+Result<ExitCode> run_show(const BaselineFlags& flags, const Globals& globals) {
+  SLUICE_TRY(const std::string profile, chosen_profile(flags));
+  SLUICE_TRY(const gate::Baseline baseline, gate::read_baseline(flags.dir, profile));
+  if (!baseline.files.metrics)
+    return Error{Errc::not_found, fmt::format("{}: no baseline of machine profile {}",
+                                              printable(flags.dir.string()), printable(profile))};
+  const gate::Visit visit = gate::visit_of(baseline.files);
+  if (globals.json) {
+    Json history = Json::array();
+    for (const gate::Visit& one : baseline.history)
+      history.push_back(gate::to_json(one));
+    const auto file = [](const std::optional<Json>& json) { return json ? *json : Json(nullptr); };
+    fmt::print("{}\n", dump_json(Json{{"machine_profile", profile},
+                                      {"metrics", file(baseline.files.metrics)},
+                                      {"eval", file(baseline.files.eval)},
+                                      {"history", std::move(history)}}));
+    return ExitCode::done;
+  }
+  fmt::print(
+      "machine profile  {}\nmeasured         {}\ncommit           {}{}\nvisits           {}\n",
+      profile, printable(visit.timestamp), printable(visit.commit),
+      visit.dirty ? ", with changes" : "", baseline.history.size());
+  for (const auto& [name, value] : visit.figures)
+    fmt::print("{:<32} {:.6g}\n", printable(name), value);
+  if (visit.canary) {
+    for (const auto& [part, speed] : visit.canary->parts)
+      fmt::print("{:<32} {:.6g} passes/s\n", printable(visit.canary->version + "/" + part), speed);
+  }
+  return ExitCode::done;
+}
+
+Result<ExitCode> run_promote(const BaselineFlags& flags, const Globals& globals) {
+  gate::Promotion promotion;
+  promotion.run = flags.run;
+  promotion.dir = flags.dir;
+  promotion.authority = authority_of(flags);
+  promotion.without_eval = flags.without_eval;
+  promotion.utc = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  SLUICE_TRY(const gate::Promoted done, gate::promote(promotion));
+  if (globals.json) {
+    fmt::print("{}\n", dump_json(Json{{"machine_profile", done.profile},
+                                      {"metrics", done.paths.metrics.string()},
+                                      {"eval", flags.without_eval ? Json(nullptr)
+                                                                  : Json(done.paths.eval.string())},
+                                      {"history", done.paths.history.string()},
+                                      {"visits", done.visits}}));
+    return ExitCode::done;
+  }
+  fmt::print("promoted: {} is the baseline of {} ({} visit{} in its history)\n",
+             printable(flags.run.string()), done.profile, done.visits, done.visits == 1 ? "" : "s");
+  return ExitCode::done;
+}
+
+Result<ExitCode> run_prune(const BaselineFlags& flags, const Globals& globals) {
+  if (flags.keep.has_value() == flags.all)
+    return Error{Errc::usage, "baseline prune: give --keep N or --all, one of them"};
+  SLUICE_CHECK(gate::check(authority_of(flags)));
+  SLUICE_TRY(const std::string profile, chosen_profile(flags));
+  std::size_t gone = 0;
+  if (flags.all) {
+    SLUICE_CHECK(gate::remove_baseline(flags.dir, profile));
+  } else {
+    SLUICE_TRY(gone,
+               gate::prune_history(flags.dir, profile, static_cast<std::size_t>(*flags.keep)));
+  }
+  if (globals.json)
+    fmt::print("{}\n", dump_json(Json{{"machine_profile", profile},
+                                      {"removed", flags.all},
+                                      {"visits_removed", gone}}));
+  else if (flags.all)
+    fmt::print("removed: the baseline of {}\n", profile);
+  else
+    fmt::print("removed: {} visit{} of {}\n", gone, gone == 1 ? "" : "s", profile);
+  return ExitCode::done;
+}
+
+using Action = Result<ExitCode> (*)(const BaselineFlags&, const Globals&);
+
+}  // namespace
+
+void add_baseline(CLI::App& root, Context& context) {
+  CLI::App* baseline =
+      root.add_subcommand("baseline", "Stored baselines: list, show, promote a run, prune");
+  baseline->require_subcommand(1);
+  const auto add = [&](const char* name, const char* text, Action action) {
+    auto flags = std::make_shared<BaselineFlags>();
+    CLI::App* command = add_command(*baseline, context, name, text, [flags, action, &context] {
+      return action(*flags, context.globals);
+    });
+    add_dir_flag(*command, *flags);
+    return std::pair(command, flags);
+  };
+  const auto list = add("list", "Every machine profile that has a baseline", run_list);
+  add_examples(*list.first, {"sluice baseline list", "sluice baseline list --json"});
+  const auto show = add("show", "The figures and visits of one profile", run_show);
+  show.first->add_option("profile", show.second->profile, "default: the only one")
+      ->type_name("PROFILE");
+  add_examples(*show.first, {"sluice baseline show", "sluice baseline show --json"});
+  const auto promote =
+      add("promote", "Make a run the baseline of its machine profile", run_promote);
+  promote.first
+      ->add_option("run", promote.second->run, "run folder with metrics.json and eval.json")
+      ->type_name("RUN")
+      ->required();
+  promote.first->add_flag("--without-eval", promote.second->without_eval,
+                          "the run has no eval.json: store its metrics alone");
+  add_authority_flags(*promote.first, *promote.second);
+  add_examples(*promote.first,
+               {"sluice baseline promote runs/first   # on branch main",
+                "sluice baseline promote runs/first --maintainer --reason 'new machine'"});
+  const auto prune = add("prune", "Shorten a history, or remove a baseline", run_prune);
+  prune.first->add_option("profile", prune.second->profile, "default: the only one")
+      ->type_name("PROFILE");
+  prune.first->add_option("--keep", prune.second->keep, "newest visits that stay in the history")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000));
+  prune.first->add_flag("--all", prune.second->all, "remove the baseline and its history");
+  add_authority_flags(*prune.first, *prune.second);
+  add_examples(*prune.first,
+               {"sluice baseline prune --keep 200",
+                "sluice baseline prune OLD_PROFILE --all --maintainer --reason gone"});
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,192 @@
+// sluice/cli/gate.cpp - `sluice gate`: measure, evaluate, compare with the stored baseline of this
+// machine profile.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/cli/gate_run.h"
+#include "sluice/core/text.h"
+#include "sluice/report/gate_text.h"
+#include "sluice/results/result_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+/// The built-in small subject: one fixed batch, nothing read.
+constexpr const char* kQuickModel = "gpt-tiny";
+constexpr int kQuickWarmup = 5, kQuickSteps = 20, kQuickRepeat = 5;
+
+struct GateFlags {
+  BenchTrainingFlags training;
+  bool env = false, bench = false, eval = false, compare = false;
+  bool quick = false;
+  bool strict = false;
+  bool once = false;
+  FenceMode fence = FenceMode::fail;
+  std::string preset = "default";
+  std::map<std::string, double> given;  // tolerances, by name
+  std::filesystem::path baseline_dir = gate::kBaselineDir;
+  std::filesystem::path current;
+  std::filesystem::path checkpoint;
+};
+
+std::string flag_of(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
+}
+
+void add_tolerance_flags(CLI::App& command, GateFlags& flags) {
+  command.add_option("--tolerances", flags.preset, "preset of the tolerances below")
+      ->check(CLI::IsMember({"default", "strict", "lenient"}))
+      ->capture_default_str();
+  const auto add = [&](const char* name, const std::string& text) {
+    command
+        .add_option_function<double>(
+            flag_of(name), [&flags, name](double value) { flags.given[name] = value; }, text)
+        ->type_name("NUMBER");
+  };
+  const gate::Tolerances defaults;
+  for (const gate::ToleranceField& field : gate::tolerance_fields())
+    add(field.name, fmt::format("{}; default {}, strict {}, lenient {}", field.text,
+                                defaults.*field.value, field.strict, field.lenient));
+  add(gate::kP90Tolerance,
+      "largest rise of the 90th percentile of step times, in per cent; "
+      "default: not looked at");
+}
+
+void add_gate_flags(CLI::App& command, GateFlags& flags) {
+  command.add_flag("--env", flags.env, "describe the machine: env.json (always done)");
+  command.add_flag("--bench", flags.bench, "measure a training step: metrics.json");
+  command.add_flag("--eval,--quality", flags.eval, "perplexity and probes: eval.json");
+  command.add_flag("--compare", flags.compare, "compare with the stored baseline");
+  command.add_flag("--quick", flags.quick,
+                   "the built-in subject: gpt-tiny on one fixed batch, 5 warm-up and 20 measured "
+                   "steps, best median of 5 runs");
+  command.add_option("--baseline-dir", flags.baseline_dir, "folder of stored baselines")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command
+      .add_option("--current", flags.current,
+                  "with --compare alone: the run folder that is judged; default: --out")
+      ->type_name("RUN");
+  command
+      .add_option("--checkpoint", flags.checkpoint,
+                  "safetensors of the GPT that is evaluated; default: the built-in one")
+      ->type_name("FILE");
+  command.add_flag("--no-confirm", flags.once,
+                   "a slow run fails at once instead of being measured once more");
+  command
+      .add_option("--fence", flags.fence,
+                  "what a run beyond the prediction fence of 20 or more stored visits is")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, FenceMode>{
+          {"fail", FenceMode::fail}, {"warn", FenceMode::warn}, {"off", FenceMode::off}}))
+      ->type_name("{fail,warn,off}")
+      ->default_str("fail");
+  command.add_flag("--strict", flags.strict, "end with 3 where nothing could be decided");
+  add_tolerance_flags(command, flags);
+}
+
+Result<gate::Tolerances> tolerances_of(const GateFlags& flags) {
+  SLUICE_TRY(gate::Tolerances tolerances, gate::tolerance_preset(flags.preset));
+  for (const gate::ToleranceField& field : gate::tolerance_fields()) {
+    if (const auto given = flags.given.find(field.name); given != flags.given.end())
+      tolerances.*field.value = given->second;
+  }
+  if (const auto p90 = flags.given.find(gate::kP90Tolerance); p90 != flags.given.end())
+    tolerances.step_time_p90_increase_pct = p90->second;
+  if (const Status sound = gate::check(tolerances); !sound) return sound.error();
+  return tolerances;
+}
+
+/// Flags that were typed win over --quick.
+BenchTrainingFlags training_of(const GateFlags& flags, const CLI::App& command) {
+  BenchTrainingFlags training = flags.training;
+  const auto typed = [&](const char* name) { return command.count(name) > 0; };
+  training.batch_given = typed("--batch-size");
+  training.steps_given = typed("--measure-steps");
+  if (!flags.quick) return training;
+  if (!typed("--model")) training.training.model = kQuickModel;
+  if (!typed("--mode")) training.mode = "synthetic";
+  if (!typed("--warmup-steps")) training.warmup_steps = kQuickWarmup;
+  if (!typed("--measure-steps")) training.measure_steps = kQuickSteps;
+  if (!typed("--repeat")) training.repeat = kQuickRepeat;
+  return training;
+}
+
+GateModes modes_of(const GateFlags& flags) {
+  const bool profile = flags.training.profile != "off";
+  const bool chosen = flags.env || flags.bench || flags.eval || flags.compare || profile;
+  if (!chosen) return {};
+  return {flags.env, flags.bench, flags.eval, profile, flags.compare};
+}
+
+Result<GatePlan> plan_of(const GateFlags& flags, const CLI::App& command, const Globals& globals) {
+  GatePlan plan;
+  plan.modes = modes_of(flags);
+  SLUICE_TRY(plan.tolerances, tolerances_of(flags));
+  SLUICE_TRY(plan.training, training_plan(training_of(flags, command), globals));
+  plan.baseline_dir = flags.baseline_dir;
+  plan.fence = flags.fence;
+  plan.confirm = !flags.once;
+  plan.eval.checkpoint = flags.checkpoint;
+  if (plan.modes.measures()) {
+    if (!flags.current.empty())
+      return Error{Errc::usage, "--current: is for --compare alone; this run is judged itself"};
+    if (plan.modes.compare && !plan.modes.bench && !plan.modes.eval)
+      return Error{Errc::usage,
+                   "--compare: beside --env or --profile it also needs --bench or "
+                   "--eval; alone it judges the run of --current"};
+    return plan;
+  }
+  plan.current = flags.current.empty() ? globals.out : flags.current;
+  if (plan.current.empty())
+    return Error{Errc::usage, "--compare: alone it needs --current RUN, the run that is judged"};
+  return plan;
+}
+
+Json document_of(const GateOutcome& outcome) {
+  Json json = outcome.file ? results::to_json(*outcome.file) : Json::object();
+  if (outcome.report) json["verdict"] = gate::to_json(*outcome.report);
+  if (outcome.metrics) json["metrics"] = *outcome.metrics;
+  if (outcome.eval) json["eval"] = *outcome.eval;
+  json["summary"] = outcome.summary;
+  return json;
+}
+
+Result<ExitCode> run_command(Context& context, const GateFlags& flags, const CLI::App& command) {
+  SLUICE_TRY(const GatePlan plan, plan_of(flags, command, context.globals));
+  SLUICE_TRY(const GateOutcome outcome, run_gate(context, plan));
+  if (context.globals.json) {
+    fmt::print("{}", results::to_text(document_of(outcome)));
+  } else {
+    if (outcome.report) fmt::print("{}", report::gate_text(*outcome.report));
+    if (!outcome.folder.empty()) fmt::print("run: {}\n", printable(outcome.folder.string()));
+  }
+  if (outcome.failed_rows) return ExitCode::invalid;
+  return outcome.report ? exit_code_of(outcome.report->status, flags.strict) : ExitCode::done;
+}
+
+}  // namespace
+
+void add_gate(CLI::App& root, Context& context) {
+  auto flags = std::make_shared<GateFlags>();
+  auto command = std::make_shared<CLI::App*>(nullptr);
+  *command =
+      add_command(root, context, "gate",
+                  "Measure, evaluate and compare with the stored baseline of this machine",
+                  [flags, command, &context] { return run_command(context, *flags, **command); });
+  add_gate_flags(**command, *flags);
+  add_bench_training_flags(**command, flags->training);
+  add_examples(**command, {"sluice gate --quick --out runs/first   # ends with 4: no baseline yet",
+                           "sluice baseline promote runs/first --maintainer --reason first",
+                           "sluice gate --quick   # ends with 1 when it got worse",
+                           "sluice gate --bench --compare --model vit5-tiny --mode synthetic "
+                           "--throughput-drop-pct 3",
+                           "sluice gate --compare --current runs/first --tolerances strict"});
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,110 @@
+// sluice/cli/history.cpp - `sluice history`: a figure over all runs of a machine profile, and where
+// it changed.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/core/file.h"
+#include "sluice/core/log.h"
+#include "sluice/core/text.h"
+#include "sluice/gate/baseline_store.h"
+#include "sluice/gate/trend.h"
+#include "sluice/report/history_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+struct HistoryFlags {
+  std::filesystem::path runs = "runs";
+  std::filesystem::path dir = gate::kBaselineDir;
+  std::string profile;
+  std::string metric = "tokens_per_sec_p50";
+  double keep_p = 1e-3;
+};
+
+/// Runs and promoted visits, of every profile.
+Result<std::vector<gate::FoundVisit>> all_visits(const HistoryFlags& flags) {
+  std::vector<std::string> problems;
+  SLUICE_TRY(std::vector<gate::FoundVisit> found, gate::find_visits(flags.runs, problems));
+  SLUICE_TRY(const auto baselines, gate::list_baselines(flags.dir));
+  for (const gate::BaselineInfo& info : baselines) {
+    SLUICE_TRY(const gate::BaselinePaths paths, gate::baseline_paths(flags.dir, info.profile));
+    SLUICE_TRY(const auto visits, gate::read_history(paths.history));
+    for (const gate::Visit& visit : visits)
+      found.push_back({info.profile, visit});
+  }
+  for (const std::string& problem : problems)
+    log::warn("{}; left out", problem);
+  return found;
+}
+
+Result<ExitCode> run_history(const HistoryFlags& flags, const Globals& globals) {
+  SLUICE_TRY(const auto found, all_visits(flags));
+  std::string profile = flags.profile;
+  if (profile.empty() && !found.empty())  // the machine that was visited last
+    profile = std::ranges::max_element(found, {}, [](const gate::FoundVisit& one) {
+                return one.visit.timestamp;
+              })->machine_profile;
+  std::vector<gate::Visit> visits;
+  for (const gate::FoundVisit& one : found)
+    if (one.machine_profile == profile) visits.push_back(one.visit);
+  if (visits.empty())
+    return Error{Errc::not_found,
+                 fmt::format("{} and {}: no runs{}", printable(flags.runs.string()),
+                             printable(flags.dir.string()),
+                             profile.empty() ? "" : " of machine profile " + printable(profile))};
+  stats::ChangePointOptions options;
+  options.seed = globals.seed;
+  options.keep_p = flags.keep_p;
+  SLUICE_TRY(const gate::Trend trend, gate::trend_of(std::move(visits), flags.metric, options));
+  if (trend.visits.empty())
+    return Error{Errc::usage, fmt::format("--metric {}: no run of {} has it",
+                                          printable(flags.metric), printable(profile))};
+  Json json = gate::to_json(trend);
+  json["machine_profile"] = profile;
+  if (!globals.out.empty()) {
+    SLUICE_CHECK(create_folders(globals.out));
+    SLUICE_CHECK(write_file_atomic(globals.out / "history.json", dump_json(json) + "\n"));
+    SLUICE_CHECK(
+        write_file_atomic(globals.out / "history.svg", report::history_svg(trend, profile)));
+  }
+  if (globals.json)
+    fmt::print("{}\n", dump_json(json));
+  else
+    fmt::print("{}", report::history_text(trend, profile));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_history(CLI::App& root, Context& context) {
+  auto flags = std::make_shared<HistoryFlags>();
+  CLI::App* command = add_command(
+      root, context, "history", "A figure over all runs of a machine profile, and where it changed",
+      [flags, &context] { return run_history(*flags, context.globals); });
+  command->add_option("--runs", flags->runs, "folder of run folders")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command->add_option("--baseline-dir", flags->dir, "folder of stored baselines and their visits")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command
+      ->add_option("--profile", flags->profile, "machine profile; default: that of the newest run")
+      ->type_name("PROFILE");
+  command
+      ->add_option("--metric", flags->metric,
+                   "tokens_per_sec_p50, step_time_p50_s, peak_allocated_bytes, ppl_fixed_shard or "
+                   "probe/NAME")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--p", flags->keep_p, "a change is kept when its levels differ at this level")
+      ->check(CLI::Range(1e-12, 0.5))
+      ->capture_default_str();
+  add_examples(*command, {"sluice history", "sluice history --metric ppl_fixed_shard --json",
+                          "sluice history --out runs/history   # also history.svg"});
+}
+
+}  // namespace sluice::cli

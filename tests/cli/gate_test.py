@@ -1,0 +1,203 @@
+# tests/cli/gate_test.py - `sluice gate`, `baseline` and `history` as a user meets them, on a model of milliseconds.
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+# Nothing here asserts on real speed: tolerances are either enormous, or the files are made by hand.
+TINY = ["--quick", "--dim", 32, "--heads", 2, "--layers", 1, "--seq-len", 16, "--batch-size", 2, "--warmup-steps", 1,
+        "--measure-steps", 4, "--repeat", 2, "--seed", 3, "--quiet"]
+WIDE = ["--throughput-drop-pct", 99, "--step-time-increase-pct", 100000, "--memory-increase-pct", 1000]
+MAINTAINER = ["--maintainer", "--reason", "first"]
+
+
+def sluice(*arguments, folder, **variables):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=300,
+                          env={**os.environ, **variables})
+
+
+class GateTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp())
+        cls.first = sluice("gate", "--bench", "--compare", *TINY, "--baseline-dir", "B0", "--out", "runs/R1", folder=cls.folder)
+        cls.metrics = json.loads((cls.folder / "runs/R1/metrics.json").read_text())
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def run_in(self, *arguments, **variables):
+        return sluice(*arguments, folder=self.folder, **variables)
+
+    def expect(self, code, *arguments, **variables):
+        done = self.run_in(*arguments, **variables)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def make_run(self, name, change=lambda metrics: None):
+        """A run folder with the metrics of the first run, changed."""
+        metrics = json.loads(json.dumps(self.metrics))
+        change(metrics)
+        path = self.folder / name
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "metrics.json").write_text(json.dumps(metrics))
+        return name
+
+    def make_baseline(self, name):
+        run = self.make_run(f"{name}-run")
+        self.expect(0, "baseline", "promote", run, "--baseline-dir", name, "--without-eval", *MAINTAINER)
+        return name
+
+    @staticmethod
+    def scaled(factor):
+        def change(metrics):
+            metrics["throughput"]["tokens_per_sec_p50"] *= factor
+            metrics["timing"]["step_time_p50_s"] /= factor
+        return change
+
+    def test_no_baseline_ends_with_4_and_leaves_the_run(self):
+        self.assertEqual(self.first.returncode, 4, self.first.stdout + self.first.stderr)
+        self.assertIn("no baseline for machine profile", self.first.stdout)
+        run = self.folder / "runs/R1"
+        for name in ("env.json", "metrics.json", "gate_report.txt", "verdict.json", "run_summary.json"):
+            self.assertTrue((run / name).exists(), name)
+        summary = json.loads((run / "run_summary.json").read_text())
+        self.assertEqual(summary["modes_run"], ["env", "bench", "compare"])
+        self.assertEqual(summary["compare"]["status"], "SKIP")
+        self.assertEqual(summary["bench"]["tokens_per_sec_p50"], self.metrics["throughput"]["tokens_per_sec_p50"])
+        self.assertEqual(self.metrics["run_config"]["model"], "gpt-tiny")
+        self.assertEqual(self.metrics["run_config"]["mode"], "synthetic")
+        self.assertEqual(set(self.metrics["canary"]["passes_per_s"]), {"idct_resize", "gemm", "memory_read"})
+
+    def test_promote_then_pass_then_an_injected_slowdown_fails(self):
+        self.expect(0, "baseline", "promote", "runs/R1", "--baseline-dir", "B1", "--without-eval", *MAINTAINER)
+        self.expect(0, "gate", "--bench", "--compare", *TINY, *WIDE, "--baseline-dir", "B1", "--out", "R2")
+        done = self.expect(1, "gate", "--bench", "--compare", *TINY, *WIDE, "--step-time-increase-pct", 300, "--no-confirm",
+                           "--baseline-dir", "B1", "--out", "R3", SLUICE_INJECT_SLOWDOWN="900%")
+        self.assertIn("FAIL details:", done.stdout)
+        for word in ("step_time_p50_s", "Baseline: ", "Current: ", "Delta: +", "threshold: at most 300 % more"):
+            self.assertIn(word, done.stdout)
+        self.assertEqual((self.folder / "R3/gate_report.txt").read_text(), done.stdout.rsplit("run: ", 1)[0])
+        verdict = json.loads((self.folder / "R3/verdict.json").read_text())
+        self.assertEqual(verdict["status"], "FAIL")
+        refused = self.expect(2, "baseline", "promote", "R3", "--baseline-dir", "B1", "--without-eval", *MAINTAINER)
+        self.assertIn("its verdict is FAIL", refused.stderr)
+
+    def test_compare_alone_judges_a_stored_run(self):
+        base = self.make_baseline("B2")
+        compare = ["gate", "--compare", "--baseline-dir", base, "--current"]
+        self.expect(0, *compare, self.make_run("same"))
+        done = self.expect(1, *compare, self.make_run("slow", self.scaled(0.9)), "--out", "judged")
+        self.assertIn("-10.00%", done.stdout)
+        self.assertIn("tokens_per_sec_p50", json.loads((self.folder / "judged/verdict.json").read_text())["lines"][0]["metric"])
+        self.expect(0, *compare, "slow", "--tolerances", "lenient", "--step-time-increase-pct", 12)
+        self.expect(1, *compare, self.make_run("slower", self.scaled(0.97)), "--tolerances", "strict")
+        self.expect(0, *compare, "slower")
+
+    def test_bad_runs(self):
+        base = self.make_baseline("B3")
+        compare = ["gate", "--compare", "--baseline-dir", base, "--current"]
+
+        def nan(metrics):
+            metrics["throughput"]["tokens_per_sec_p50"] = float("nan")
+
+        def null(metrics):
+            metrics["throughput"]["tokens_per_sec_p50"] = None
+
+        def elsewhere(metrics):
+            metrics["machine_profile"] = "another_machine"
+
+        self.assertIn("NaN", self.expect(5, *compare, self.make_run("nan", nan)).stderr)
+        self.assertIn("INVALID", self.expect(5, *compare, self.make_run("null", null)).stdout)
+        self.expect(4, *compare, self.make_run("elsewhere", elsewhere))
+        (self.folder / "empty").mkdir()
+        self.assertIn("no metrics.json", self.expect(1, *compare, "empty").stdout)
+        self.assertIn("no such run folder", self.expect(2, *compare, "nowhere").stderr)
+        self.make_run("cut")
+        (self.folder / "cut/metrics.json").write_text('{"schema_version": "1.0", "thr')
+        self.assertIn("metrics.json", self.expect(2, *compare, "cut").stderr)
+
+    def test_bad_baselines(self):
+        base = self.make_baseline("B4")
+        stored, = (self.folder / base).glob("*.metrics.json")
+        good = stored.read_text()
+        compare = ["gate", "--compare", "--baseline-dir", base, "--current", self.make_run("again")]
+        stored.write_text(good.replace('"schema_version": "1.0"', '"schema_version": "0.9"'))
+        self.assertIn("schema '0.9'", self.expect(4, *compare).stdout)
+        stored.write_text(good[:100])
+        self.assertIn(stored.name, self.expect(2, *compare).stderr)
+        stored.write_text(good.replace(self.metrics["machine_profile"], "another_machine"))
+        self.assertIn("another_machine", self.expect(4, *compare).stdout)
+
+    def test_usage(self):
+        for words, said in ((["--compare"], "--current"), (["--env", "--compare"], "--bench or --eval"),
+                            (["--bench", "--current", "x"], "--current"), (["--throughput-drop-pct", 0], "above 0"),
+                            (["--tolerances", "soft"], "soft"), (["--fence", "maybe"], "fence")):
+            self.assertIn(said, self.expect(2, "gate", *words).stderr)
+        self.assertFalse((self.folder / "bench").exists())
+
+    def test_promotion_needs_authority(self):
+        run = self.make_run("fresh")
+        for words in ([], ["--maintainer"], ["--reason", "why"]):
+            self.expect(2, "baseline", "promote", run, "--baseline-dir", "B5", "--without-eval", *words)
+        self.assertFalse((self.folder / "B5").exists())
+        self.expect(2, "baseline", "promote", run, "--baseline-dir", "B5", *MAINTAINER)  # no eval.json
+        self.assertFalse((self.folder / "B5").exists())
+
+    def test_list_show_prune(self):
+        self.assertIn("no baselines", self.expect(0, "baseline", "list", "--baseline-dir", "none").stdout)
+        base = self.make_baseline("B6")
+        profile = self.metrics["machine_profile"]
+        listed = json.loads(self.expect(0, "baseline", "list", "--baseline-dir", base, "--json").stdout)
+        self.assertEqual([one["machine_profile"] for one in listed["baselines"]], [profile])
+        shown = json.loads(self.expect(0, "baseline", "show", "--baseline-dir", base, "--json").stdout)
+        self.assertEqual(len(shown["history"]), 1)
+        self.assertIn("tokens_per_sec_p50", self.expect(0, "baseline", "show", profile, "--baseline-dir", base).stdout)
+        self.expect(2, "baseline", "prune", "--baseline-dir", base, *MAINTAINER)
+        self.expect(0, "baseline", "prune", "--keep", 0, "--baseline-dir", base, *MAINTAINER)
+        self.expect(0, "baseline", "prune", "--all", "--baseline-dir", base, *MAINTAINER)
+        self.expect(2, "baseline", "show", profile, "--baseline-dir", base)
+
+    def test_history_finds_the_change_and_its_commits(self):
+        for i in range(24):
+            def change(metrics, i=i):
+                self.scaled((1 if i < 12 else 0.8) * (1 + 0.001 * (i % 3)))(metrics)
+                metrics["timestamp"] = f"2026-01-{i + 1:02}T00:00:00Z"
+                metrics["env"]["git_sha"] = f"{i:040x}"
+            self.make_run(f"many/{i:02}", change)
+        words = ["history", "--runs", "many", "--baseline-dir", "none"]
+        found = json.loads(self.expect(0, *words, "--json", "--out", "H").stdout)
+        change, = found["changes"]
+        self.assertEqual(change["index"], 12)
+        self.assertAlmostEqual(change["change_pct"], -20, delta=0.5)
+        self.assertEqual((change["last_commit_before"], change["first_commit_after"]), (f"{11:040x}", f"{12:040x}"))
+        self.assertTrue((self.folder / "H/history.svg").read_text().startswith("<svg"))
+        self.assertIn("-20.0 %", self.expect(0, *words).stdout)
+        self.assertIn("no run", self.expect(2, *words, "--metric", "speed").stderr)
+        self.assertIn("no runs", self.expect(2, "history", "--runs", "none", "--baseline-dir", "none").stderr)
+
+    def test_the_fence_works_on_stored_visits(self):
+        base = "B7"
+        for i in range(21):
+            def change(metrics, i=i):
+                self.scaled(1 + 0.002 * (i % 5))(metrics)
+                metrics["timestamp"] = f"2026-01-{i + 1:02}T00:00:00Z"
+            self.expect(0, "baseline", "promote", self.make_run(f"visit-{i}", change), "--baseline-dir", base,
+                        "--without-eval", *MAINTAINER)
+        compare = ["gate", "--compare", "--baseline-dir", base, "--current", self.make_run("bit-slower", self.scaled(0.97))]
+        done = self.expect(1, *compare)
+        self.assertIn("fence/tokens_per_sec_p50", done.stdout)
+        self.assertIn("over 21 visits", done.stdout)
+        self.expect(0, *compare, "--fence", "warn")
+        self.expect(0, *compare, "--fence", "off")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,243 @@
+// tests/gate/baseline_store_test.cpp - promotion, reading, listing and pruning on real files.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/gate/baseline_store.h"
+
+#include "sluice/core/file.h"
+#include "sluice/core/folder_guard.h"
+#include "sluice/gate/promotion.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/gate/gate_files.h"
+#include <unistd.h>
+
+namespace sluice::gate {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Store : public testing::Test {
+ protected:
+  Store()
+      : root_(fs::temp_directory_path() /
+              ("sluice-store-" + std::to_string(::getpid()) + "-" +
+               testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    fs::create_directories(root_.path());
+  }
+
+  void write(const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    ASSERT_TRUE(write_file_atomic(path, text));
+  }
+  void write_run(const Json& metrics = metrics_of(), const Json& eval = eval_of()) {
+    write(run() / "metrics.json", dump_json(metrics));
+    write(run() / "eval.json", dump_json(eval));
+  }
+  static std::string text(const fs::path& path) {
+    const auto content = read_text_file(path);
+    return content ? *content : "absent";
+  }
+  [[nodiscard]] fs::path run() const { return root_.path() / "run"; }
+  [[nodiscard]] fs::path dir() const { return root_.path() / "baselines"; }
+  [[nodiscard]] fs::path file(const char* end) const {
+    return dir() / (std::string("cpu_test") + end);
+  }
+  [[nodiscard]] Promotion promotion() const {
+    Promotion asked;
+    asked.run = run();
+    asked.dir = dir();
+    asked.authority.branch = "main";
+    asked.utc = "2026-02-01T00:00:00Z";
+    return asked;
+  }
+  void expect_refused(const Promotion& asked, const char* why) {
+    const auto done = promote(asked);
+    ASSERT_FALSE(done) << why;
+    EXPECT_THAT(done.error().message, HasSubstr(why));
+    EXPECT_FALSE(fs::exists(dir() / "cpu_test.metrics.json"));
+    EXPECT_FALSE(fs::exists(dir() / "cpu_test.history.jsonl"));
+  }
+
+  FolderGuard root_;
+};
+
+TEST_F(Store, PromotesBothFilesAndTheVisit) {  // COMP-11
+  write_run();
+  const auto done = promote(promotion());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->profile, "cpu_test");
+  const auto baseline = read_baseline(dir(), "cpu_test");
+  ASSERT_TRUE(baseline) << baseline.error().message;
+  EXPECT_EQ(*baseline->files.metrics, metrics_of());
+  EXPECT_EQ(*baseline->files.eval, eval_of());
+  ASSERT_EQ(baseline->history.size(), 1U);
+  EXPECT_EQ(baseline->history[0].figures.at("tokens_per_sec_p50"), 10'000);
+  EXPECT_EQ(baseline->history[0].figures.at("probe/code_sanity_20"), 0.85);
+  EXPECT_EQ(baseline->history[0].canary->parts.at("gemm"), 100);
+  EXPECT_EQ(baseline->history[0].commit, std::string(40, 'a'));
+  EXPECT_EQ(compare_with_baseline(run_of(), baseline->files, {}).status, GateStatus::pass);
+}
+
+TEST_F(Store, OnlyOnMainOrByAMaintainerWithAReason) {
+  write_run();
+  Promotion asked = promotion();
+  asked.authority.branch = "topic";
+  expect_refused(asked, "branch 'main'");
+  asked.authority.branch.reset();
+  asked.authority.no_branch = "no branch is checked out";
+  expect_refused(asked, "no branch is checked out");
+  asked.authority.maintainer = true;
+  expect_refused(asked, "--reason");
+  asked.authority.reason = "first";
+  ASSERT_TRUE(promote(asked));
+  EXPECT_THAT(text(file(".history.jsonl")), HasSubstr("\"reason\":\"first\""));
+}
+
+TEST_F(Store, NeverFromARedInvalidOrHalfRun) {
+  expect_refused(promotion(), "no such run folder");
+  fs::create_directories(run());
+  expect_refused(promotion(), "no metrics.json");
+  write(run() / "metrics.json", dump_json(metrics_of()));
+  expect_refused(promotion(), "no eval.json");
+  write_run();
+  for (const char* status : {"FAIL", "INVALID"}) {
+    write(run() / "verdict.json", dump_json(Json{{"status", status}, {"lines", Json::array()}}));
+    expect_refused(promotion(), status);
+  }
+  write(run() / "verdict.json", "{\"status\": ");
+  expect_refused(promotion(), "verdict.json");
+  fs::remove(run() / "verdict.json");
+  Json metrics = metrics_of();
+  metrics["throughput"]["tokens_per_sec_p50"] = nullptr;
+  write_run(metrics);
+  expect_refused(promotion(), "tokens_per_sec_p50");
+  metrics["throughput"]["tokens_per_sec_p50"] = 0;
+  write_run(metrics);
+  expect_refused(promotion(), "not above 0");
+  write_run(metrics_of(), eval_of(-1));
+  expect_refused(promotion(), "ppl_fixed_shard");
+  write_run(metrics_of(), eval_of(12, 1.2));
+  expect_refused(promotion(), "basic_reasoning_25");
+  Json other = eval_of();
+  other["machine_profile"] = "elsewhere";
+  write_run(metrics_of(), other);
+  expect_refused(promotion(), "different machine profiles");
+  metrics = metrics_of();
+  metrics["machine_profile"] = "../../etc/passwd";
+  other["machine_profile"] = "../../etc/passwd";
+  write_run(metrics, other);
+  expect_refused(promotion(), "letters, digits");
+}
+
+TEST_F(Store, NaNIsAnInvalidRunAndATruncatedFileABadOne) {
+  write_run();
+  write(run() / "metrics.json", "{\"throughput\": {\"tokens_per_sec_p50\": NaN}}");
+  EXPECT_EQ(read_run_files(run()).error().code, Errc::measurement);
+  write(run() / "metrics.json", "{\"throughput\": {\"tokens");
+  EXPECT_EQ(read_run_files(run()).error().code, Errc::invalid_input);
+  write(run() / "metrics.json", "[1, 2]");
+  EXPECT_EQ(read_run_files(run()).error().code, Errc::invalid_input);
+  expect_refused(promotion(), "metrics.json");
+}
+
+TEST_F(Store, AllOrNothing) {
+  write_run();
+  ASSERT_TRUE(promote(promotion()));
+  const std::string metrics = text(file(".metrics.json"));
+  const std::string eval = text(file(".eval.json"));
+  fs::remove(file(".history.jsonl"));
+  fs::create_directories(file(".history.jsonl"));  // the last of the three cannot be replaced
+  write_run(metrics_of(11'000), eval_of(11));
+  EXPECT_FALSE(promote(promotion()));
+  EXPECT_EQ(text(file(".metrics.json")), metrics);
+  EXPECT_EQ(text(file(".eval.json")), eval);
+
+  fs::remove_all(dir());  // and with nothing there before
+  fs::create_directories(file(".eval.json"));
+  EXPECT_FALSE(promote(promotion()));
+  EXPECT_FALSE(fs::exists(file(".metrics.json")));
+  EXPECT_FALSE(fs::exists(file(".history.jsonl")));
+}
+
+TEST_F(Store, AFailureInTheMiddleIsTakenBack) {
+  write_run();
+  ASSERT_TRUE(promote(promotion()));
+  const std::string metrics = text(file(".metrics.json"));
+  const std::string history = text(file(".history.jsonl"));
+  write_run(metrics_of(11'000), eval_of(11));
+  // A link to nowhere reads as absent and cannot be written through.
+  fs::remove(file(".eval.json"));
+  fs::create_symlink(dir() / "missing" / "file", file(".eval.json"));
+  const auto done = promote(promotion());
+  if (done) GTEST_SKIP() << "this file system replaces such a link";
+  EXPECT_EQ(text(file(".metrics.json")), metrics);
+  EXPECT_EQ(text(file(".history.jsonl")), history);
+}
+
+TEST_F(Store, HalfAPairIsNoticed) {
+  write_run();
+  ASSERT_TRUE(promote(promotion()));
+  write(file(".eval.json"), dump_json(eval_of(9)));
+  const auto baseline = read_baseline(dir(), "cpu_test");
+  ASSERT_FALSE(baseline);
+  EXPECT_THAT(baseline.error().message, HasSubstr("promote a run again"));
+}
+
+TEST_F(Store, TheSameRunIsPromotedOnce) {
+  write_run();
+  ASSERT_TRUE(promote(promotion()));
+  const auto again = promote(promotion());
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().message, HasSubstr("already"));
+}
+
+TEST_F(Store, MetricsAloneOnlyWhenAsked) {
+  write(run() / "metrics.json", dump_json(metrics_of()));
+  Promotion asked = promotion();
+  asked.without_eval = true;
+  ASSERT_TRUE(promote(asked));
+  EXPECT_FALSE(fs::exists(file(".eval.json")));
+  write_run(metrics_of(11'000));
+  EXPECT_FALSE(promote(asked));  // it has an eval.json
+  ASSERT_TRUE(promote(promotion()));
+  fs::remove(run() / "eval.json");
+  write(run() / "metrics.json", dump_json(metrics_of(12'000)));
+  const auto mixed = promote(asked);
+  ASSERT_FALSE(mixed);
+  EXPECT_THAT(mixed.error().message, HasSubstr("another run"));
+}
+
+TEST_F(Store, ListPruneRemove) {
+  EXPECT_TRUE(list_baselines(dir())->empty());
+  for (const double speed : {10'000.0, 10'100.0, 10'200.0}) {
+    write_run(metrics_of(speed));
+    ASSERT_TRUE(promote(promotion()));
+  }
+  write(dir() / "broken.metrics.json", "{");
+  const auto list = list_baselines(dir());
+  ASSERT_EQ(list->size(), 2U);
+  EXPECT_FALSE(list->at(0).problem.empty());
+  EXPECT_EQ(list->at(1).visits, 3U);
+  EXPECT_TRUE(list->at(1).has_eval);
+  EXPECT_EQ(*prune_history(dir(), "cpu_test", 5), 0U);
+  EXPECT_EQ(*prune_history(dir(), "cpu_test", 1), 2U);
+  const auto rest = read_baseline(dir(), "cpu_test");
+  ASSERT_EQ(rest->history.size(), 1U);
+  EXPECT_EQ(rest->history[0].figures.at("tokens_per_sec_p50"), 10'200);
+  EXPECT_TRUE(remove_baseline(dir(), "cpu_test"));
+  EXPECT_EQ(remove_baseline(dir(), "cpu_test").error().code, Errc::not_found);
+  EXPECT_FALSE(read_baseline(dir(), "cpu_test")->files.metrics);
+}
+
+TEST_F(Store, ABrokenHistoryNamesItsLine) {
+  write_run();
+  ASSERT_TRUE(promote(promotion()));
+  write(file(".history.jsonl"), text(file(".history.jsonl")) + "{\"figures\": {\"a\": 1");
+  const auto baseline = read_baseline(dir(), "cpu_test");
+  ASSERT_FALSE(baseline);
+  EXPECT_THAT(baseline.error().message, HasSubstr("history.jsonl"));
+}
+
+}  // namespace
+}  // namespace sluice::gate

@@ -129,11 +129,12 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
     const int to_all = !kKeys && call.heads.causal ? end : tokens;
     for (int from = from_all; from < to_all; from += call.rows) {
       __syncthreads();
-      head.copy(first, head.first(kKeys ? 0 : 1), head.row(), from, call.rows);
+      head.template copy<false>(first, head.first(kKeys ? 0 : 1), head.row(), from, call.rows);
       if constexpr (kKeys)
-        head.copy(second, call.dy + head.output(), head.output_row(), from, call.rows);
+        head.template copy<false>(second, call.dy + head.output(), head.output_row(), from,
+                                  call.rows);
       else
-        head.copy(second, head.first(2), head.row(), from, call.rows);
+        head.template copy<false>(second, head.first(2), head.row(), from, call.rows);
       wait_for_copies();
       head.prepare_rows(first, kKeys ? 0 : 1, from, call.rows);
       for (int r = head.quad(); kKeys && r < call.rows; r += head.quads()) {

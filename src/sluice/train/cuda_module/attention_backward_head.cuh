@@ -60,8 +60,8 @@ __device__ inline void share_all(const BackwardCall& call, const Head<kDim, kSpa
   for (int r = thread; r < rows; r += threads)
     copy_word_later(shared_address(to.lse() + r), call.lse + head.lse() + (head.there(r) ? r : 0),
                     head.there(r));
-  head.copy(to.q(), head.first(0), head.row(), 0, rows);
-  head.copy(to.k(), head.first(1), head.row(), 0, rows);
+  head.template copy<false>(to.q(), head.first(0), head.row(), 0, rows);
+  head.template copy<false>(to.k(), head.first(1), head.row(), 0, rows);
   head.copy(to.dy(), call.dy + head.output(), head.output_row(), 0, rows);
   head.copy(to.v(), head.first(2), head.row(), 0, rows);
   GammaRow<kDim> gamma_q, gamma_k;

@@ -134,7 +134,7 @@ __device__ __forceinline__ void sweep(const BackwardCall& call, const Head<kDim,
     RawRows<kDim, 1> raw;  // long before finish() wants them
     add_tiles<kKeys, 7>(of, wide, 0, sight, is_there, [&] {
       load_raw(raw, head, kKeys ? 1 : 0, 16 * tile, lane);
-      if (!kKeys && block == 4) ask_for_next(call, head);
+      if (!kKeys && block == 8) ask_for_next(call, head);
     });
     add_tiles<kKeys, 6>(of, wide, 7, sight, is_there, [] {});
     if (is_there)

@@ -168,8 +168,8 @@ __global__ void __launch_bounds__(kWarps * 32, kDim <= 64 && kWhole ? 3 : 2)
   const Head<kDim, kSpan> head(call.heads, static_cast<int>(blockIdx.x));
   const int tokens = call.heads.tokens;
   const auto bring = [&](int from) {
-    head.copy(key_rows, head.first(1), head.row(), from, call.rows);
-    head.copy(value_rows, head.first(2), head.row(), from, call.rows);
+    head.template copy<kWhole>(key_rows, head.first(1), head.row(), from, call.rows);
+    head.template copy<kWhole>(value_rows, head.first(2), head.row(), from, call.rows);
     if (kWhole) head.come_near(head.first(0), head.row());
     wait_for_copies();
     head.prepare_rows(key_rows, 1, from, call.rows);

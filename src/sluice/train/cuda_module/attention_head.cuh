@@ -140,17 +140,25 @@ struct Head {
     __syncwarp();  // the quad has read what it writes in another order
     share_words<kDim>(tiles, r, w, t);
   }
-  /// Starts to copy tokens `from` and on, as they are, to rows 0 to rows - 1 of tiles; zeros where
+  /// kLast: no one reads them again. Starts to copy tokens `from` and on, as they are, to rows 0 to rows - 1 of tiles; zeros where
   /// there is no token. Rows of a thread: those of its quad, every blockDim / 4.
+  template <bool kLast = true>
   __device__ void copy(unsigned char* tiles, const __nv_bfloat16* token0, std::int64_t stride,
                        int from, int rows) const {
+    const unsigned long long policy = for_the_last_time();
     for (int r = quad(); r < rows; r += quads()) {
       const bool is_there = there(from + r);
       const __nv_bfloat16* const at = token0 + (is_there ? (from + r) * stride : 0);
 #pragma unroll
       for (int m = 0; m < kDim / 32; ++m)
-        copy_later(shared_address(tiles + RowTiles<kDim>::offset(r, chunk_of<kDim, kSpan>(m, t))),
-                   at + 8 * chunk_of<kDim, kSpan>(m, t), is_there);
+{
+        const unsigned to =
+            shared_address(tiles + RowTiles<kDim>::offset(r, chunk_of<kDim, kSpan>(m, t)));
+        if constexpr (kLast)
+          copy_later(to, at + 8 * chunk_of<kDim, kSpan>(m, t), is_there, policy);
+        else
+          copy_later(to, at + 8 * chunk_of<kDim, kSpan>(m, t), is_there);
+      }
     }
   }
   /// Then, after wait_for_copies(), by the same threads: q (which 0) or k (1) normed and turned.

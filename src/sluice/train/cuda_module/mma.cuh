@@ -49,11 +49,23 @@ __device__ inline void load_tiles_transposed(unsigned (&r)[4], unsigned address)
                : "memory");
 }
 
+/// What is read for the last time may leave the second-level cache first.
+__device__ inline unsigned long long for_the_last_time() {
+  unsigned long long policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
 /// 16 bytes from global to shared memory, later; zeros where they are not there. What a thread
 /// copied it sees after wait_for_copies(), others after a barrier too.
 __device__ inline void copy_later(unsigned to, const void* from, bool there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                "r"(there ? 16 : 0)
+               : "memory");
+}
+__device__ inline void copy_later(unsigned to, const void* from, bool there,
+                                  unsigned long long policy) {
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to),
+               "l"(from), "r"(there ? 16 : 0), "l"(policy)
                : "memory");
 }
 __device__ inline void wait_for_copies() {
@@ -64,13 +76,14 @@ __device__ inline void copy_word_later(unsigned to, const void* from, bool there
                "r"(there ? 4 : 0)
                : "memory");
 }
-/// 16 bytes that no one writes in this kernel, nor reads again soon: tables keep their place in the
-/// first-level cache. Asked for here: the compiler does not put it off behind a wait.
+/// 16 bytes that no one writes in this kernel, nor reads again: tables keep their place in the
+/// caches. Asked for here: the compiler does not put it off behind a wait.
 __device__ inline uint4 load_once(const void* from) {
   uint4 v;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+  asm volatile(
+      "ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
       : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-      : "l"(from));
+      : "l"(from), "l"(for_the_last_time()));
   return v;
 }
 /// 16 bytes of a table, likewise.

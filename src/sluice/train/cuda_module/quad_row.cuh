@@ -46,12 +46,13 @@ __device__ inline void load_words(unsigned (&w)[kDim / 8], const __nv_bfloat16* 
     w[4 * m] = piece.x, w[4 * m + 1] = piece.y, w[4 * m + 2] = piece.z, w[4 * m + 3] = piece.w;
   }
 }
+/// What others wait for in the second-level cache stays there: no one of this kernel reads it.
 template <int kDim, int kSpan>
 __device__ inline void store_words(__nv_bfloat16* row, const unsigned (&w)[kDim / 8], int t) {
 #pragma unroll
   for (int m = 0; m < kDim / 32; ++m)
-    *reinterpret_cast<uint4*>(row + 8 * chunk_of<kDim, kSpan>(m, t)) =
-        make_uint4(w[4 * m], w[4 * m + 1], w[4 * m + 2], w[4 * m + 3]);
+    __stcs(reinterpret_cast<uint4*>(row + 8 * chunk_of<kDim, kSpan>(m, t)),
+           make_uint4(w[4 * m], w[4 * m + 1], w[4 * m + 2], w[4 * m + 3]));
 }
 /// From and into row `row` of tiles in shared memory.
 template <int kDim, int kSpan>

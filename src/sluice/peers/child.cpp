@@ -44,6 +44,19 @@ class Fd {
   int fd_;
 };
 
+struct Pipe {
+  Fd read_end;
+  Fd write_end;
+  [[nodiscard]] bool open() {
+    std::array<int, 2> ends{-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    read_end.reset(ends[0]);
+    write_end.reset(ends[1]);
+    fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
+    return true;
+  }
+};
+
 std::vector<std::string> environment_of(const ChildOptions& options) {
   std::vector<std::string> merged;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -65,7 +78,8 @@ std::vector<char*> c_array(std::vector<std::string>& strings) {
 }
 
 /// Between fork and exec: async-signal-safe calls only.
-[[noreturn]] void become_child(char* const* argv, char* const* envp, int out_fd, pid_t parent) {
+[[noreturn]] void become_child(char* const* argv, char* const* envp, const char* folder, int out_fd,
+                               int error_fd, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // we were orphaned before the line above
@@ -73,7 +87,8 @@ std::vector<char*> c_array(std::vector<std::string>& strings) {
   const int null_fd = open("/dev/null", O_RDONLY);
   dup2(null_fd, STDIN_FILENO);
   dup2(out_fd, STDOUT_FILENO);
-  dup2(out_fd, STDERR_FILENO);
+  dup2(error_fd, STDERR_FILENO);
+  if (*folder != '\0' && chdir(folder) != 0) _exit(127);
   execve(argv[0], argv, envp);
   _exit(127);
 }
@@ -144,25 +159,39 @@ void wait_for_end(pid_t pid) {
   }
 }
 
-/// Until the child ends or may no longer run; Errc::timeout or Errc::interrupted then.
-Status follow(const ChildOptions& options, int pipe_fd, int ended_fd, Output& output) {
-  const auto end = Clock::now() + std::chrono::duration<double>(options.timeout_s);
+/// Where one stream comes from and goes to; closed: its end was seen.
+struct Stream {
+  int fd = -1;
+  Output* output = nullptr;
   bool open = true;
+  void take() {
+    if (open) open = drain(fd, *output);
+  }
+};
+
+/// Until the child ends or may no longer run; Errc::timeout or Errc::interrupted then.
+Status follow(const ChildOptions& options, std::array<Stream, 2> streams, int ended_fd) {
+  const auto end = Clock::now() + std::chrono::duration<double>(options.timeout_s);
   while (true) {
     const double left_s = std::chrono::duration<double>(end - Clock::now()).count();
     if (left_s <= 0)
       return Error{Errc::timeout, fmt::format("{}: not finished within {:g} s; killed",
                                               printable(options.command[0]), options.timeout_s)};
-    std::array<pollfd, 3> waits{
-        {{ended_fd, POLLIN, 0}, {options.cancel_fd, POLLIN, 0}, {open ? pipe_fd : -1, POLLIN, 0}}};
+    std::array<pollfd, 4> waits{{{ended_fd, POLLIN, 0},
+                                 {options.cancel_fd, POLLIN, 0},
+                                 {streams[0].open ? streams[0].fd : -1, POLLIN, 0},
+                                 {streams[1].open ? streams[1].fd : -1, POLLIN, 0}}};
     if (options.on_tick) options.on_tick();
     if (poll(waits.data(), waits.size(), static_cast<int>(std::min(left_s, 1.0) * 1000) + 1) < 0)
       continue;
-    if (open && waits[2].revents != 0) open = drain(pipe_fd, output);
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      if (waits[2 + i].revents != 0) streams[i].take();
+    }
     if (waits[1].revents != 0)
       return Error{Errc::interrupted, "interrupted: " + printable(options.command[0]) + " killed"};
     if (waits[0].revents == 0) continue;
-    if (open) drain(pipe_fd, output);  // what it wrote last; a grandchild may hold the pipe open
+    for (Stream& stream : streams)
+      stream.take();  // what it wrote last; a grandchild may hold the pipe open
     return ok;
   }
 }
@@ -175,12 +204,10 @@ Result<ChildResult> run_child(const ChildOptions& options) {
   if (access(program.c_str(), X_OK) != 0)
     return Error{Errc::not_found, fmt::format("{}: {}; expected the path of a program",
                                               printable(program), std::strerror(errno))};
-  std::array<int, 2> ends{-1, -1};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+  Pipe out;
+  Pipe error;
+  if (!out.open() || (options.stdout_apart && !error.open()))
     return Error{Errc::io, fmt::format("no pipe for {}: {}", program, std::strerror(errno))};
-  const Fd read_end(ends[0]);
-  Fd write_end(ends[1]);
-  fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
   const Fd log(options.log_file.empty() ? -1
                                         : open(options.log_file.c_str(),
                                                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
@@ -188,19 +215,32 @@ Result<ChildResult> run_child(const ChildOptions& options) {
   std::vector<std::string> environment = environment_of(options);
   const std::vector<char*> argv = c_array(arguments);
   const std::vector<char*> envp = c_array(environment);
+  const std::string folder = options.folder.string();
+  const int error_fd = options.stdout_apart ? error.write_end.get() : out.write_end.get();
   const pid_t parent = getpid();
+  const auto start = Clock::now();
   const pid_t pid = fork();
-  if (pid == 0) become_child(argv.data(), envp.data(), write_end.get(), parent);
+  if (pid == 0)
+    become_child(argv.data(), envp.data(), folder.c_str(), out.write_end.get(), error_fd, parent);
   if (pid < 0)
     return Error{Errc::io, fmt::format("no process for {}: {}", program, std::strerror(errno))};
   setpgid(pid, pid);  // also here, so that a signal to the group cannot come too early
-  write_end.reset();
+  out.write_end.reset();
+  error.write_end.reset();
   const Fd ended(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  Output output(options, log.get());
-  const Status followed = follow(options, read_end.get(), ended.get(), output);
+  Output printed(options, log.get());
+  Output complaints(options, log.get());
+  const Status followed = follow(options,
+                                 {Stream{out.read_end.get(), &printed},
+                                  Stream{error.read_end.get(), &complaints, options.stdout_apart}},
+                                 ended.get());
+  const std::chrono::nanoseconds wall = Clock::now() - start;
   if (followed) wait_for_end(pid);
-  const int status = kill_and_reap(pid);
-  ChildResult result{status, output.finish()};
+  ChildResult result;
+  result.status = kill_and_reap(pid);
+  result.output = printed.finish();
+  if (options.stdout_apart) result.printed = std::exchange(result.output, complaints.finish());
+  result.wall_ns = wall.count();
   if (!followed) return followed.error();
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include "sluice/core/result.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -18,7 +19,9 @@ struct ChildOptions {
   std::vector<std::string> command;  // the first is a path
   /// Added to our environment; without a value: taken out of it.
   std::map<std::string, std::optional<std::string>> environment{};
+  std::filesystem::path folder{};    // to start in; empty: ours
   std::filesystem::path log_file{};  // stdout and stderr, appended; empty: not kept
+  bool stdout_apart = false;         // keep what it prints apart from what it complains of
   double timeout_s = 60;
   int cancel_fd = -1;                                    // readable: end it
   std::function<void()> on_tick{};                       // about once a second
@@ -26,8 +29,10 @@ struct ChildOptions {
 };
 
 struct ChildResult {
-  int status = 0;      // exit code; 128 + number when a signal ended it
-  std::string output;  // the last 64 KiB of stdout and stderr
+  int status = 0;       // exit code; 128 + number when a signal ended it
+  std::string output;   // the last 64 KiB of stdout and stderr; with stdout_apart of stderr alone
+  std::string printed;  // with stdout_apart: the last 64 KiB of stdout
+  std::int64_t wall_ns = 0;  // monotonic, from before the fork until its end was seen
 };
 
 /// The child has its own process group, which is killed when the limit passes (Errc::timeout), when

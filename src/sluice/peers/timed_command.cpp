@@ -1,0 +1,94 @@
+// sluice/peers/timed_command.cpp - sh -c through run_child; how failures read.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/peers/timed_command.h"
+
+#include "sluice/core/text.h"
+#include "sluice/peers/child.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace sluice::peers {
+namespace {
+
+constexpr int kCannotStart = 126;
+constexpr int kNotFound = 127;
+constexpr std::size_t kShown = 200;
+
+std::string_view bare_last_line(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n\v\f";
+  const std::size_t end = text.find_last_not_of(kBlank);
+  if (end == std::string_view::npos) return {};
+  text = text.substr(0, end + 1);
+  const std::size_t start = text.find_last_of("\r\n");
+  return start == std::string_view::npos ? text : text.substr(start + 1);
+}
+
+std::string called(const TimedCommand& command) {
+  return fmt::format("{} ({})", command.name, printable(command.command.substr(0, kShown)));
+}
+
+/// The number at the front of `word`, if what follows is a unit and no further digit.
+std::optional<double> number_of(std::string_view word) {
+  if (!word.empty() && word[0] == '+') word.remove_prefix(1);
+  const bool starts = !word.empty() && word.find_first_of("0123456789") <= 2 &&
+                      (word[0] == '-' || word[0] == '.' || (word[0] >= '0' && word[0] <= '9'));
+  if (!starts) return std::nullopt;
+  double value = 0;
+  const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (problem != std::errc{} || !std::isfinite(value)) return std::nullopt;
+  const std::string_view unit = word.substr(static_cast<std::size_t>(end - word.data()));
+  if (unit.find_first_of("0123456789.-") != std::string_view::npos) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string last_line(std::string_view text) {
+  return printable(bare_last_line(text).substr(0, kShown));
+}
+
+std::optional<double> last_number(std::string_view printed) {
+  constexpr std::string_view kBetween = " \t,;:=()[]{}<>\"'|";
+  std::string_view line = bare_last_line(printed);
+  while (!line.empty()) {
+    const std::size_t end = line.find_last_not_of(kBetween);
+    if (end == std::string_view::npos) return std::nullopt;
+    line = line.substr(0, end + 1);
+    const std::size_t before = line.find_last_of(kBetween);
+    const std::size_t start = before == std::string_view::npos ? 0 : before + 1;
+    if (const auto value = number_of(line.substr(start))) return value;
+    line = line.substr(0, start);
+  }
+  return std::nullopt;
+}
+
+Result<CommandRun> run_timed(const TimedCommand& command) {
+  ChildOptions options;
+  options.command = {"/bin/sh", "-c", command.command};
+  options.environment = command.environment;
+  options.folder = command.folder;
+  options.stdout_apart = true;
+  options.timeout_s = command.timeout_s;
+  options.cancel_fd = command.cancel_fd;
+  const auto child = run_child(options);
+  if (!child && child.error().code == Errc::timeout)
+    return Error{Errc::timeout, fmt::format("{}: not finished within {:g} s; killed",
+                                            called(command), command.timeout_s)};
+  if (!child && child.error().code == Errc::interrupted)
+    return Error{Errc::interrupted, fmt::format("interrupted: {} killed", called(command))};
+  if (!child) return child.error();
+  if (child->status == 0)
+    return CommandRun{static_cast<double>(child->wall_ns) * 1e-9, child->printed};
+  const std::string words = last_line(child->output.empty() ? child->printed : child->output);
+  const std::string tail = words.empty() ? std::string() : ": " + words;
+  if (child->status == kNotFound || child->status == kCannotStart)
+    return Error{Errc::usage, fmt::format("{}: cannot be started (exit code {}){}", called(command),
+                                          child->status, tail)};
+  return Error{Errc::measurement, fmt::format("{}: ended with exit code {}; expected 0{}",
+                                              called(command), child->status, tail)};
+}
+
+}  // namespace sluice::peers

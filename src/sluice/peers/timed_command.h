@@ -1,0 +1,42 @@
+// sluice/peers/timed_command.h - any shell command as a subject: run once in a fresh process, with
+// its wall time and what it prints.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::peers {
+
+struct TimedCommand {
+  std::string name;     // what errors call it: "A"
+  std::string command;  // for /bin/sh -c
+  std::filesystem::path folder{};
+  std::map<std::string, std::optional<std::string>> environment{};  // as ChildOptions
+  double timeout_s = 600;
+  int cancel_fd = -1;
+};
+
+struct CommandRun {
+  double wall_s = 0;
+  std::string printed;  // the end of stdout
+};
+
+/// The command must end with code 0. Otherwise: Errc::usage when the shell cannot find or start it
+/// (126, 127), Errc::measurement with its last words when it fails, Errc::timeout when the limit
+/// passes, Errc::interrupted on `cancel_fd`; its whole process group is killed in each case.
+Result<CommandRun> run_timed(const TimedCommand& command);
+
+/// The last number in the last line that is not empty; a unit behind it ("12.5ms", "93%") is not
+/// looked at. Absent: that line holds none.
+std::optional<double> last_number(std::string_view printed);
+
+/// The last line that is not empty, fit to be shown, at most 200 bytes.
+std::string last_line(std::string_view text);
+
+}  // namespace sluice::peers

@@ -32,10 +32,13 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_gate(root, context);
   add_baseline(root, context);
   add_history(root, context);
+  add_ab(root, context);
+  add_selftest(root, context);
   add_ci(root, context);
   add_completion(root, context);
   add_docs(root, context);
   add_worker(root, context);
+  add_spin(root, context);
 }
 
 }  // namespace sluice::cli

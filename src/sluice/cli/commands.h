@@ -9,6 +9,7 @@ namespace sluice::cli {
 /// Adds every command below to `root`, in the order of the help.
 void add_all_commands(CLI::App& root, Context& context);
 
+void add_ab(CLI::App& root, Context& context);
 void add_augment(CLI::App& root, Context& context);
 void add_baseline(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
@@ -40,6 +41,8 @@ void add_run(CLI::App& root, Context& context);
 void add_profile(CLI::App& root, Context& context);
 void add_publish(CLI::App& root, Context& context);
 void add_quick(CLI::App& root, Context& context);
+void add_selftest(CLI::App& root, Context& context);
+void add_spin(CLI::App& root, Context& context);
 void add_train(CLI::App& root, Context& context);
 void add_learn_model(CLI::App& root, Context& context);
 void add_tune(CLI::App& root, Context& context);

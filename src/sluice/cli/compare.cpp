@@ -3,16 +3,14 @@
 #include "sluice/gate/compare.h"
 
 #include "sluice/cli/commands.h"
+#include "sluice/cli/terminal.h"
 #include "sluice/core/file.h"
 #include "sluice/report/compare_table.h"
 
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace sluice::cli {
 namespace {
@@ -23,19 +21,6 @@ struct CompareArgs {
   std::string threshold = "5%";
   std::string alpha = "0.05";
 };
-
-report::TextOptions text_options() {
-  report::TextOptions options;
-  options.width = 120;
-  const bool terminal = isatty(STDOUT_FILENO) != 0;
-  const char* no_colour = std::getenv("NO_COLOR");
-  options.colour = terminal && (no_colour == nullptr || *no_colour == '\0');
-  winsize size{};
-  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60) {
-    options.width = size.ws_col;
-  }
-  return options;
-}
 
 ExitCode exit_code_of(gate::Outcome outcome) {
   switch (outcome) {
@@ -60,7 +45,8 @@ Result<ExitCode> run_compare(const CompareArgs& args, const Globals& globals) {
     SLUICE_CHECK(create_folders(globals.out));
     SLUICE_CHECK(write_file_atomic(globals.out / "verdict.json", json));
   }
-  const std::string text = globals.json ? json : report::compare_table(comparison, text_options());
+  const std::string text =
+      globals.json ? json : report::compare_table(comparison, terminal_options());
   std::fwrite(text.data(), 1, text.size(), stdout);
   return exit_code_of(comparison.outcome);
 }

@@ -125,23 +125,11 @@ GateLine line_of(const PairedMetricOutcome& one, std::size_t family) {
   return line;
 }
 
-void add_pairs(Json& list, const PairedOutcome& outcome, bool confirming) {
-  const int count = confirming ? outcome.confirm_pairs : outcome.pairs;
-  for (int i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    Json values = Json::object();
-    for (const PairedMetricOutcome& one : outcome.metrics) {
-      values[one.metric.name] = {{"a", (confirming ? one.confirm_a : one.a)[at]},
-                                 {"b", (confirming ? one.confirm_b : one.b)[at]}};
-    }
-    list.push_back({{"pair", i}, {"confirming", confirming}, {"values", std::move(values)}});
-  }
-}
-
 }  // namespace
 
 std::string change_in_words(double log_ratio) {
   const double change = speed_change(log_ratio);
+  if (std::abs(change) < 5e-5) return "unchanged";
   return fmt::format("{} {}", percent(std::abs(change)), change < 0 ? "slower" : "faster");
 }
 
@@ -181,10 +169,12 @@ Json to_json(const PairedOptions& options) {
 }
 
 Json pairs_json(const PairedOutcome& outcome) {
-  Json list = Json::array();
-  add_pairs(list, outcome, false);
-  add_pairs(list, outcome, true);
-  return list;
+  Json all = Json::object();
+  for (const PairedMetricOutcome& one : outcome.metrics) {
+    all[one.metric.name] = {
+        {"a", one.a}, {"b", one.b}, {"confirm_a", one.confirm_a}, {"confirm_b", one.confirm_b}};
+  }
+  return all;
 }
 
 }  // namespace sluice::gate

@@ -15,11 +15,10 @@ GateReport report_of(const PairedOutcome& outcome);
 
 Json to_json(const PairedOptions& options);
 
-/// Every pair: {"pair", "confirming", "values": {metric: {"a", "b"}}}, in the order taken within
-/// the main series, then the confirming ones.
+/// Every value: {metric: {"a", "b", "confirm_a", "confirm_b"}}, lists in the order of the pairs.
 Json pairs_json(const PairedOutcome& outcome);
 
-/// "4.8 % slower", "0.2 % faster", of a log ratio of speeds.
+/// "4.8 % slower", "0.2 % faster", "unchanged", of a log ratio of speeds.
 std::string change_in_words(double log_ratio);
 
 }  // namespace sluice::gate

@@ -46,6 +46,13 @@ std::optional<double> number_of(std::string_view word) {
 
 }  // namespace
 
+std::string shell_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text)
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string last_line(std::string_view text) {
   return printable(bare_last_line(text).substr(0, kShown));
 }

@@ -36,6 +36,9 @@ Result<CommandRun> run_timed(const TimedCommand& command);
 /// looked at. Absent: that line holds none.
 std::optional<double> last_number(std::string_view printed);
 
+/// `text` as one word of a command for /bin/sh.
+std::string shell_quoted(std::string_view text);
+
 /// The last line that is not empty, fit to be shown, at most 200 bytes.
 std::string last_line(std::string_view text);
 

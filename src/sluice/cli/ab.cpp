@@ -1,0 +1,73 @@
+// sluice/cli/ab.cpp - `sluice ab`: is command B slower than command A? Pairs, a verdict, an exit
+// code.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/ab_run.h"
+#include "sluice/cli/commands.h"
+#include "sluice/cli/paired_flags.h"
+#include "sluice/cli/terminal.h"
+#include "sluice/core/file.h"
+#include "sluice/measure/interrupt.h"
+#include "sluice/report/paired_text.h"
+#include "sluice/results/result_file.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+struct AbArgs {
+  std::string a;
+  std::string b;
+  RuleFlags rule;
+  MetricFlags metrics;
+  bool strict = false;
+};
+
+ExitCode ending_of(gate::GateStatus status, bool strict) {
+  if (status == gate::GateStatus::fail) return ExitCode::regression;
+  const bool open = status == gate::GateStatus::inconclusive;
+  return open && strict ? ExitCode::inconclusive : ExitCode::done;
+}
+
+Result<ExitCode> run(Context& context, const AbArgs& args) {
+  const Globals& globals = context.globals;
+  AbPlan plan;
+  plan.a = {.name = "A", .command = args.a};
+  plan.b = {.name = "B", .command = args.b};
+  plan.seed = order_seed(globals);
+  plan.tau_given = !args.rule.tau.empty();
+  SLUICE_TRY(plan.gate, paired_options(args.rule, plan.seed));
+  SLUICE_CHECK(apply(args.metrics, plan));
+  if (!globals.out.empty()) SLUICE_CHECK(create_folders(globals.out));
+  const measure::Interrupt interrupt;
+  SLUICE_TRY(const AbResult result, run_ab(plan, {context.progress, interrupt.fd()}));
+  const std::string json = results::to_text(result.document);
+  if (!globals.out.empty()) SLUICE_CHECK(write_file_atomic(globals.out / "verdict.json", json));
+  fmt::print("{}", globals.json ? json : report::paired_text(result.report, terminal_options()));
+  return ending_of(result.report.status, args.strict);
+}
+
+}  // namespace
+
+void add_ab(CLI::App& root, Context& context) {
+  auto args = std::make_shared<AbArgs>();
+  CLI::App* sub = add_command(
+      root, context, "ab", "Is one command slower than another? Pairs in random order, a verdict",
+      [args, &context] { return run(context, *args); });
+  sub->add_option("--a", args->a, "the baseline, as typed into a shell")
+      ->type_name("CMD")
+      ->required();
+  sub->add_option("--b", args->b, "the candidate that is judged")->type_name("CMD")->required();
+  add_rule_flags(*sub, args->rule);
+  add_metric_flags(*sub, args->metrics);
+  sub->add_flag("--strict", args->strict, "exit 3 when the verdict is INCONCLUSIVE");
+  add_examples(
+      *sub, {"sluice ab --a './before' --b './after'",
+             "sluice ab --pairs 16 --metric stdout --better higher --a './before' --b './after'",
+             "sluice ab --metric loader/rrc224 --a './a/sluice bench dataloader --out {out}' --b "
+             "'./b/sluice bench dataloader --out {out}'"});
+}
+
+}  // namespace sluice::cli

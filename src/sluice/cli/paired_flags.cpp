@@ -1,0 +1,96 @@
+// sluice/cli/paired_flags.cpp - pairs, levels and metrics from the command line.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/paired_flags.h"
+
+#include "sluice/config/units.h"
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+namespace sluice::cli {
+
+void add_rule_flags(CLI::App& command, RuleFlags& flags) {
+  command
+      .add_option("--pairs", flags.pairs,
+                  "judge once, after exactly this many pairs; default: after 8, 16 and 32")
+      ->type_name("N")
+      ->check(CLI::Range(2, 10'000));
+  command
+      .add_option(
+          "--tau", flags.tau,
+          "drop in speed that PASS rules out (default 3%, loader rows 5%, storage rows 10%)")
+      ->type_name("SHARE");
+  command.add_option("--floor", flags.floor, "smallest change worth acting on")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  command.add_option("--alpha", flags.alpha, "chance of a false FAIL, and of a false PASS")
+      ->type_name("SHARE")
+      ->capture_default_str();
+}
+
+Result<gate::PairedOptions> paired_options(const RuleFlags& flags, std::uint64_t seed) {
+  gate::PairedOptions options;
+  if (flags.pairs) options.looks = gate::single_look(*flags.pairs);
+  if (!flags.tau.empty()) {
+    SLUICE_TRY(options.tau, parse_fraction(flags.tau, "--tau"));
+  }
+  SLUICE_TRY(options.floor, parse_fraction(flags.floor, "--floor"));
+  SLUICE_TRY(options.alpha, parse_fraction(flags.alpha, "--alpha"));
+  options.seed = seed;
+  SLUICE_CHECK(gate::check_options(options));
+  return options;
+}
+
+void add_metric_flags(CLI::App& command, MetricFlags& flags) {
+  command
+      .add_option(
+          "--metric", flags.metrics,
+          "what is compared: wall (default), stdout (the number printed last), or a CASE or "
+          "LIBRARY:CASE of the result file written to {out}; may be repeated")
+      ->type_name("METRIC");
+  command
+      .add_option("--also", flags.also, "a metric that is shown but never blocks; may be repeated")
+      ->type_name("METRIC");
+  command.add_option("--better", flags.better, "which number on stdout is better")
+      ->type_name("{lower,higher}")
+      ->check(CLI::IsMember({"lower", "higher"}))
+      ->capture_default_str();
+  command.add_option("--timeout", flags.timeout, "time limit of one run of a command")
+      ->type_name("TIME")
+      ->capture_default_str();
+}
+
+Status apply(const MetricFlags& flags, AbPlan& plan) {
+  std::vector<std::string> seen;
+  const auto add = [&](const std::string& name, bool blocking) -> Status {
+    if (name.empty())
+      return Error{Errc::usage, "--metric: empty; expected wall, stdout or the name of a row"};
+    if (std::find(seen.begin(), seen.end(), name) != seen.end())
+      return Error{Errc::usage, fmt::format("--metric {}: named twice", printable(name))};
+    seen.push_back(name);
+    plan.metrics.push_back({name, blocking});
+    return ok;
+  };
+  for (const std::string& name : flags.metrics)
+    SLUICE_CHECK(add(name, true));
+  if (flags.metrics.empty()) SLUICE_CHECK(add(kWallMetric, true));
+  for (const std::string& name : flags.also)
+    SLUICE_CHECK(add(name, false));
+  plan.stdout_better = flags.better == "higher" ? measure::Better::higher : measure::Better::lower;
+  const auto limit = config::parse_seconds(flags.timeout);
+  if (!limit || *limit <= 0)
+    return Error{Errc::usage,
+                 fmt::format("--timeout {}: expected a time above 0, such as 30s or 5min",
+                             printable(flags.timeout))};
+  plan.timeout_s = *limit;
+  return ok;
+}
+
+std::uint64_t order_seed(const Globals& globals) {
+  return globals.seed_given ? globals.seed : std::random_device{}();
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,155 @@
+// sluice/cli/selftest.cpp - `sluice selftest`: how often does the paired gate cry wolf here, and
+// what does it see?
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/cli/paired_flags.h"
+#include "sluice/cli/selftest_run.h"
+#include "sluice/config/units.h"
+#include "sluice/core/file.h"
+#include "sluice/core/text.h"
+#include "sluice/report/selftest_text.h"
+#include "sluice/results/result_file.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kSimulatedTrials = 2000;
+constexpr int kSimulatedDraws = 10'000;  // of the sign-flip test above 16 pairs
+
+struct SelftestArgs {
+  RuleFlags rule;
+  bool simulate = false;
+  std::optional<int> trials;
+  int power_trials = 100;
+  std::string slowdowns;
+  std::string budget = "10min";
+  std::string subject = "200ms";
+};
+
+Result<double> time_of(const std::string& text, const char* flag, double least_s) {
+  const auto seconds = config::parse_seconds(text);
+  if (seconds && *seconds >= least_s) return *seconds;
+  return Error{Errc::usage, fmt::format("{} {}: expected a time of at least {:g} s, such as 30s or "
+                                        "10min",
+                                        flag, printable(text), least_s)};
+}
+
+Result<std::vector<double>> slowdowns_of(const std::string& text, std::vector<double> defaults) {
+  if (text.empty()) return defaults;
+  std::vector<double> shares;
+  for (const std::string& part : split(text, ',')) {
+    SLUICE_TRY(const double share, parse_fraction(part, "--slowdowns"));
+    if (share <= 0 || share >= 1)
+      return Error{Errc::usage, fmt::format("--slowdowns {}: expected above 0 % and below 100 %",
+                                            printable(part))};
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+Status save(const Globals& globals, const Json& document) {
+  if (globals.out.empty()) return ok;
+  SLUICE_CHECK(create_folders(globals.out));
+  return write_file_atomic(globals.out / "selftest.json", results::to_text(document));
+}
+
+Result<ExitCode> simulate(const Globals& globals, const SelftestArgs& args,
+                          const gate::PairedOptions& rule) {
+  gate::SimulationOptions options;
+  options.gate = rule;
+  options.gate.draws = kSimulatedDraws;
+  options.gate.seed = globals.seed;
+  options.seed = globals.seed;
+  options.trials = args.trials.value_or(kSimulatedTrials);
+  SLUICE_TRY(options.slowdowns, slowdowns_of(args.slowdowns, options.slowdowns));
+  SLUICE_TRY(const auto table, gate::simulate_gates(options));
+  Json designs = Json::array();
+  for (const gate::SimulatedDesign& one : table) {
+    Json found = Json::array();
+    for (std::size_t i = 0; i < one.found.size(); ++i) {
+      Json share = gate::to_json(one.found[i]);
+      share["slowdown"] = options.slowdowns[i];
+      found.push_back(std::move(share));
+    }
+    designs.push_back({{"design", one.name},
+                       {"configured", one.ours},
+                       {"mean_runs", one.runs},
+                       {"false_alarms", gate::to_json(one.false_alarms)},
+                       {"found", std::move(found)}});
+  }
+  const Json document{{"rule", "simulated"},
+                      {"design", gate::to_json(options.gate)},
+                      {"trials", options.trials},
+                      {"seed", options.seed},
+                      {"designs", std::move(designs)}};
+  SLUICE_CHECK(save(globals, document));
+  fmt::print("{}",
+             globals.json ? results::to_text(document) : report::simulation_text(table, options));
+  return ExitCode::done;
+}
+
+Result<ExitCode> measure_here(Context& context, const SelftestArgs& args,
+                              const gate::PairedOptions& rule) {
+  const Globals& globals = context.globals;
+  SelftestPlan plan;
+  plan.gate = rule;
+  plan.trials = args.trials.value_or(plan.trials);
+  plan.power_trials = args.power_trials;
+  SLUICE_TRY(plan.slowdowns, slowdowns_of(args.slowdowns, plan.slowdowns));
+  SLUICE_TRY(plan.budget_s, time_of(args.budget, "--budget", 1));
+  SLUICE_TRY(plan.subject_s, time_of(args.subject, "--subject", 0.001));
+  plan.seed = rule.seed;
+  plan.out = globals.out;
+  SLUICE_TRY(const SelftestResult result, run_selftest(plan, context));
+  fmt::print("{}", globals.json
+                       ? results::to_text(result.document)
+                       : report::selftest_text(result.conditions, result.noise, plan.gate));
+  if (result.interrupted)
+    return Error{Errc::interrupted, "interrupted; finished trials are counted above"};
+  return gate::cries_wolf(result.conditions, plan.gate) ? ExitCode::regression : ExitCode::done;
+}
+
+Result<ExitCode> run(Context& context, const SelftestArgs& args) {
+  SLUICE_TRY(const gate::PairedOptions rule,
+             paired_options(args.rule, order_seed(context.globals)));
+  return args.simulate ? simulate(context.globals, args, rule) : measure_here(context, args, rule);
+}
+
+}  // namespace
+
+void add_selftest(CLI::App& root, Context& context) {
+  auto args = std::make_shared<SelftestArgs>();
+  CLI::App* sub = add_command(root, context, "selftest",
+                              "False alarms and power of the paired gate, measured on this machine",
+                              [args, &context] { return run(context, *args); });
+  sub->add_option("--budget", args->budget, "end before this time has passed; trials are dropped")
+      ->type_name("TIME")
+      ->capture_default_str();
+  sub->add_option("--trials", args->trials,
+                  "trials of A against itself (default 300; simulated 2000 of everything)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000));
+  sub->add_option("--power-trials", args->power_trials, "trials of each slowdown")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  sub->add_option("--slowdowns", args->slowdowns,
+                  "slowdowns to inject (default 1%,2%,3%,5%,10%; simulated 3%,5%)")
+      ->type_name("SHARE,...");
+  sub->add_option("--subject", args->subject, "time that one run of the subject takes")
+      ->type_name("TIME")
+      ->capture_default_str();
+  add_rule_flags(*sub, args->rule);
+  sub->add_flag("--simulate", args->simulate,
+                "over scripted noise instead, beside the usual designs; takes seconds");
+  add_examples(*sub, {"sluice selftest --simulate", "sluice selftest --budget 5min",
+                      "sluice selftest --budget 2h --out selftest --json"});
+}
+
+}  // namespace sluice::cli

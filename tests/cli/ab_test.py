@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# tests/cli/ab_test.py - `sluice ab` and `sluice selftest` as a user meets them: verdicts, exit codes, bad input.
+# SPDX-License-Identifier: Apache-2.0
+"""usage: ab_test.py PROGRAM"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = None
+
+
+def run(*arguments, **variables):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=100,
+                          env={**os.environ, **variables})
+
+
+def printed(a, b, *more):
+    """Two commands that print these numbers: verdicts without a clock."""
+    return run("ab", "--metric", "stdout", "--a", f"echo {a}", "--b", f"echo {b}", *more)
+
+
+class AbTest(unittest.TestCase):
+    def assert_error(self, done, code, *words):
+        self.assertEqual(done.returncode, code, done.stderr)
+        errors = [line for line in done.stderr.splitlines() if line.startswith("sluice: ")]
+        self.assertEqual(len(errors), 1, done.stderr)
+        self.assertEqual(done.stdout, "")
+        for word in words:
+            self.assertIn(word, errors[0])
+
+    def test_verdicts_and_exit_codes(self):
+        for a, b, more, verdict, code in (
+                ("1.00", "1.00", (), "PASS", 0),
+                ("1.00", "1.02", (), "PASS", 0),
+                ("1.00", "1.05", (), "FAIL", 1),
+                ("1.00", "1.05", ("--tau", "10%"), "PASS", 0),
+                ("1.00", "0.95", (), "IMPROVED", 0),
+                ("1.00", "1.05", ("--better", "higher"), "IMPROVED", 0),
+                ("1.00", "1.05", ("--pairs", "4"), "INCONCLUSIVE", 0),
+                ("1.00", "1.05", ("--pairs", "4", "--strict"), "INCONCLUSIVE", 3)):
+            done = printed(a, b, *more)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(f"{verdict} after ", done.stdout)
+
+    def test_json_holds_every_pair_and_out_the_same(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = printed("1.00", "1.05", "--pairs", 8, "--json", "--seed", 3, "--out", folder)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            document = json.loads(done.stdout)
+            self.assertEqual(document, json.loads((pathlib.Path(folder) / "verdict.json").read_text()))
+        self.assertEqual(document["status"], "FAIL")
+        self.assertEqual(document["pairs"]["stdout"]["b"], [1.05] * 8)
+        self.assertEqual(document["pairs"]["stdout"]["confirm_a"], [1.0] * 8)
+        self.assertEqual(len(document["order"]), 16)
+        self.assertEqual(set(document["order"]), {"ab", "ba"})
+        details = document["lines"][0]["details"]
+        self.assertEqual(details["needed_pairs"], 7)
+        self.assertIn("mde", details)
+        self.assertTrue(details["confirmations"][0]["confirmed"])
+
+    def test_wall_time_is_measured(self):
+        done = run("ab", "--pairs", 2, "--a", "true", "--b", "true", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        line = json.loads(done.stdout)["lines"][0]
+        self.assertEqual((line["metric"], line["unit"]), ("wall", "s"))
+        self.assertGreater(line["baseline"], 0)
+
+    def test_a_row_of_the_result_file(self):
+        stored = pathlib.Path(__file__).resolve().parents[2] / "docs" / "results" / "bench-harness.json"
+        case = json.loads(stored.read_text())["rows"][0]["case"]
+        copy = f"cp '{stored}' {{out}}/x.json"
+        done = run("ab", "--pairs", 8, "--metric", case, "--a", copy, "--b", copy, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["status"], "PASS")
+        self.assert_error(run("ab", "--metric", "no/such", "--a", copy, "--b", copy), 2, "no row no/such")
+
+    def test_bad_input_is_one_line(self):
+        self.assert_error(printed("1", "''"), 2, "B (echo '')", "no number")
+        self.assert_error(printed("0", "1"), 5, "above 0")
+        self.assert_error(run("ab", "--a", "true", "--b", "exit 3"), 5, "exit code 3")
+        self.assert_error(run("ab", "--a", "no-such-program", "--b", "true"), 2, "cannot be started")
+        self.assert_error(run("ab", "--a", "true", "--b", "sleep 100", "--timeout", "0.1s"), 124, "0.1 s")
+        self.assert_error(run("ab", "--a", "true", "--b", " "), 2, "no command")
+        self.assert_error(run("ab", "--metric", "a/case", "--a", "true", "--b", "true"), 2, "{out}")
+        self.assert_error(printed("1", "1", "--pairs", 1), 2, "--pairs")
+        self.assert_error(printed("1", "1", "--tau", "3x"), 2, "--tau 3x")
+        self.assert_error(printed("1", "1", "--alpha", "0.5"), 2, "alpha")
+        self.assert_error(printed("1", "1", "--also", "stdout"), 2, "twice")
+
+
+class SelftestTest(unittest.TestCase):
+    def test_the_hook_stretches_the_subject_and_refuses_nonsense(self):
+        plain = run("spin", "--rounds", 1)
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        slow = run("spin", "--rounds", 1, SLUICE_INJECT_SLOWDOWN="900%")
+        self.assertEqual(plain.stdout.splitlines()[0], slow.stdout.splitlines()[0], "the work is the same")
+        bad = run("spin", SLUICE_INJECT_SLOWDOWN="10 percent")
+        self.assertEqual(bad.returncode, 2)
+        self.assertIn("SLUICE_INJECT_SLOWDOWN=10 percent", bad.stderr)
+
+    def test_simulated(self):
+        done = run("selftest", "--simulate", "--trials", 20, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        designs = json.loads(done.stdout)["designs"]
+        self.assertEqual([one["configured"] for one in designs], [False] * 7 + [True])
+        self.assertEqual(designs[-1]["found"][0]["slowdown"], 0.03)
+
+    def test_measured(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run("selftest", "--subject", "1ms", "--trials", 1, "--power-trials", 1, "--slowdowns", "80%",
+                       "--pairs", 2, "--json", "--out", folder, "--seed", 1)
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            document = json.loads(done.stdout)
+            self.assertEqual(document["trials"],
+                             json.loads((pathlib.Path(folder) / "selftest.json").read_text())["trials"])
+        self.assertIn("take about", done.stderr)
+        self.assertTrue(document["complete"])
+        self.assertEqual([one["fail"]["trials"] for one in document["conditions"]], [1, 1])
+        self.assertEqual(len(document["trials"][0]["seconds"]["a"]), 2)
+        self.assertGreaterEqual(document["noise"]["needed_pairs"], 7)
+
+    def test_bad_input_is_one_line(self):
+        for arguments, word in ((("--budget", "soon"), "--budget soon"), (("--slowdowns", "3%,x"), "--slowdowns x"),
+                                (("--slowdowns", "0%"), "above 0 %"), (("--trials", "0"), "--trials"),
+                                (("--subject", "0s"), "--subject 0s")):
+            done = run("selftest", *arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(word, done.stderr)
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()

@@ -21,6 +21,7 @@ void add_all_commands(CLI::App& root, Context& context) {
   add_watch(root, context);
   add_diagnose(root, context);
   add_flops(root, context);
+  add_eval(root, context);
   add_plan(root, context);
   add_run(root, context);
   add_coverage(root, context);

@@ -30,6 +30,7 @@ void add_diagnose(CLI::App& root, Context& context);
 void add_docs(CLI::App& root, Context& context);
 void add_doctor(CLI::App& root, Context& context);
 void add_env(CLI::App& root, Context& context);
+void add_eval(CLI::App& root, Context& context);
 void add_flops(CLI::App& root, Context& context);
 void add_gate(CLI::App& root, Context& context);
 void add_history(CLI::App& root, Context& context);

@@ -26,6 +26,12 @@ Status check_config(const EvalConfig& config) {
                  "an endpoint needs the network, which an evaluation must not use by itself; "
                  "--allow-network is accepted with it"};
   }
+  if (models > 0 && !config.save_model.empty()) {
+    return Error{
+        Errc::usage,
+        "save_model: only the built-in model is made here; without a checkpoint, worker or "
+        "endpoint it is accepted"};
+  }
   if (config.probes.empty()) return refuse("probes", "(none)", "at least one set is accepted");
   // Written so that NaN is refused.
   if (!(config.temperature == 0)) {

@@ -37,6 +37,7 @@ struct EvalConfig {
                                     // context, at most 2048
   std::optional<int> stride{};      // 1 to max_length; default: a quarter of it
 
+  std::filesystem::path save_model{};  // the built-in model's weights go there; empty: nowhere
   std::filesystem::path worker_log{};  // stdout and stderr of the worker; empty: not kept
   int cancel_fd = -1;                  // readable: stop
 };

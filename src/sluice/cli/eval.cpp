@@ -1,0 +1,128 @@
+// sluice/cli/eval.cpp - `sluice eval`: perplexity of a fixed text and the probe sets of a model.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/eval/eval.h"
+
+#include "sluice/cli/commands.h"
+#include "sluice/cli/training_result.h"
+#include "sluice/core/file.h"
+#include "sluice/core/text.h"
+#include "sluice/env/collect.h"
+#include "sluice/env/profile.h"
+#include "sluice/eval/probe_set.h"
+#include "sluice/measure/interrupt.h"
+#include "sluice/results/result_file.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+struct EvalArgs {
+  eval::EvalConfig config;
+  std::string worker;
+  std::string probes;
+};
+
+Result<eval::EvalFacts> facts_now() {
+  SLUICE_TRY(const env::Environment environment, env::collect({}));
+  env::ProfileOptions options;
+  options.framework = env::framework_sluice(results::kSchemaVersion);
+  return eval::EvalFacts{env::machine_profile(environment, options),
+                         metrics_env_json(env::to_json(environment)), environment.timestamp};
+}
+
+std::string text_of(const eval::EvalResult& result) {
+  std::string out =
+      fmt::format("model: {} ({})\n", printable(result.model.value("name", std::string("?"))),
+                  result.model.value("kind", std::string("?")));
+  out +=
+      result.ppl_fixed_shard
+          ? fmt::format("perplexity {:.4f} over {} tokens of {}, windows of {} by {}\n",
+                        *result.ppl_fixed_shard, result.shard_tokens, printable(result.shard_name),
+                        *result.config.max_length, *result.config.stride)
+          : fmt::format("perplexity: none, {}\n", result.no_ppl);
+  for (const eval::ProbeOutcome& probe : result.probes) {
+    out += fmt::format("{:<22}{:>3} of {:>2}  {:>6.2f} %\n", probe.name, probe.correct(),
+                       probe.answers.size(), 100 * probe.accuracy());
+  }
+  return out;
+}
+
+Result<ExitCode> run(const EvalArgs& args, Context& context) {
+  const Globals& globals = context.globals;
+  eval::EvalConfig config = args.config;
+  if (globals.seed_given) config.seed = globals.seed;
+  // exec: the worker is the process that is started, not a child of a shell.
+  if (!args.worker.empty()) config.worker = {"/bin/sh", "-c", "exec " + args.worker};
+  if (!args.probes.empty()) config.probes = split(args.probes, ',');
+  SLUICE_CHECK(eval::check_config(config));
+  if (!globals.out.empty()) {
+    SLUICE_CHECK(create_folders(globals.out));
+    if (!config.worker.empty()) config.worker_log = globals.out / "worker.log";
+  }
+  const measure::Interrupt interrupt;
+  config.cancel_fd = interrupt.fd();
+  SLUICE_TRY(const eval::EvalResult result, eval::run_eval(config, *context.progress));
+  SLUICE_TRY(const eval::EvalFacts facts, facts_now());
+  const std::string json = dump_json(eval::eval_json(result, facts)) + "\n";
+  if (!globals.out.empty()) SLUICE_CHECK(write_file_atomic(globals.out / "eval.json", json));
+  std::string text = text_of(result);
+  if (!globals.out.empty())
+    text += fmt::format("written: {}\n", printable((globals.out / "eval.json").string()));
+  const std::string& shown = globals.json ? json : text;
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& root, Context& context) {
+  auto args = std::make_shared<EvalArgs>();
+  CLI::App* sub =
+      add_command(root, context, "eval",
+                  "Perplexity of a fixed text and three probe sets of a model, the same "
+                  "bits every time",
+                  [args, &context] { return run(*args, context); });
+  eval::EvalConfig& config = args->config;
+  sub->add_option("--model", config.checkpoint,
+                  "Checkpoint of our GPT (default: a small one, trained here, always the same)")
+      ->type_name("FILE");
+  sub->add_option("--worker", args->worker,
+                  "Program that answers logprobs and generate: any model (docs/peer-protocol.md)")
+      ->type_name("CMD");
+  sub->add_option("--endpoint", config.endpoint,
+                  "OpenAI-compatible address, such as http://127.0.0.1:8000/v1: probes only")
+      ->type_name("URL");
+  sub->add_option("--endpoint-model", config.endpoint_model,
+                  "Name of the model there (default: the first it lists)")
+      ->type_name("NAME");
+  sub->add_flag("--allow-network", config.allow_network, "Needed for --endpoint");
+  sub->add_option("--shard", config.fixed_shard_path,
+                  "Text to score (default: the built-in bench/data/fixed_shard.txt)")
+      ->type_name("FILE");
+  sub->add_option("--shard-sha256", config.fixed_shard_sha256, "Refuse a shard with another digest")
+      ->type_name("HEX");
+  sub->add_option("--probes", args->probes,
+                  "Sets, separated by commas (default: " + join(eval::probe_names()) + ")")
+      ->type_name("LIST");
+  sub->add_option("--max-length", config.max_length,
+                  "Tokens of a window (default: the model's context, at most 2048)");
+  sub->add_option("--stride", config.stride,
+                  "Tokens from window to window (default: a quarter of the window)");
+  sub->add_option("--max-new-tokens", config.max_new_tokens, "Longest answer")
+      ->capture_default_str();
+  sub->add_option("--temperature", config.temperature, "0: greedy; nothing else is accepted")
+      ->capture_default_str();
+  sub->add_option("--save-model", config.save_model,
+                  "Keep the built-in model as a checkpoint for --model")
+      ->type_name("FILE");
+  add_examples(*sub, {"sluice eval --json --out here   # also writes here/eval.json",
+                      "sluice eval --model gpt.safetensors --probes code_sanity_20",
+                      "sluice eval --worker 'python3 adapters/python/hf_eval_worker.py MODEL_DIR'",
+                      "sluice eval --endpoint http://127.0.0.1:8000/v1 --allow-network"});
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,118 @@
+// sluice/eval/worker_model.cpp - questions to a worker, and what is believed of its answers.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/eval/worker_model.h"
+
+#include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
+#include "sluice/measure/protocol.h"
+#include "sluice/measure/reply.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace sluice::eval {
+namespace {
+
+using measure::Reply;
+
+constexpr double kStartTimeout_s = 600;      // importing and loading a large model
+constexpr double kScoreTimeout_s = 3600;     // the whole shard
+constexpr double kAnswerTimeout_s = 600;     // one question
+constexpr int kDefaultContext = 2048;        // of a worker that does not say
+constexpr std::size_t kMaxAnswer = 1 << 16;  // bytes
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerModel>> WorkerModel::start(const EvalConfig& config,
+                                                        measure::Launcher& launcher) {
+  measure::LaunchOptions options;
+  options.command = config.worker;
+  options.log_file = config.worker_log;
+  options.cancel_fd = config.cancel_fd;
+  SLUICE_TRY(auto worker, launcher.launch(options));
+  std::unique_ptr<WorkerModel> model(new WorkerModel(std::move(worker), config.seed));
+  SLUICE_CHECK(model->greet());
+  return model;
+}
+
+WorkerModel::~WorkerModel() {
+  worker_->finish();
+}
+
+Status WorkerModel::greet() {
+  SLUICE_TRY(const Json hello,
+             worker_->request({{"type", "hello"}, {"protocol", measure::kProtocolVersion}},
+                              kStartTimeout_s));
+  const Reply greeting("hello", hello);
+  SLUICE_CHECK(greeting.integer("protocol", measure::kProtocolVersion, measure::kProtocolVersion));
+  SLUICE_TRY(const std::string version, greeting.text("version", ""));
+  SLUICE_TRY(const std::string name, greeting.text("name", "worker"));
+  SLUICE_TRY(
+      const Json configured,
+      worker_->request(
+          {{"type", "configure"}, {"threads", usable_cores()}, {"device", "cpu"}, {"seed", seed_}},
+          kStartTimeout_s));
+  const Reply reply("configure", configured);
+  SLUICE_TRY(const std::int64_t threads, reply.integer("threads", 1, 1024));
+  SLUICE_TRY(const std::int64_t context, reply.integer("context", 64, 1 << 24, kDefaultContext));
+  SLUICE_TRY(const std::string model, reply.text("model", name));
+  context_ = static_cast<int>(context);
+  description_ = {{"kind", "worker"},   {"name", model},      {"library", name},
+                  {"version", version}, {"context", context}, {"threads", threads}};
+  return ok;
+}
+
+Result<Score> WorkerModel::score(std::string_view text, int max_length, int stride,
+                                 Progress& progress) {
+  const Progress::Bar bar = progress.bar("perplexity", 0);
+  SLUICE_TRY(const Json answer, worker_->request({{"type", "logprobs"},
+                                                  {"text", to_utf8(text)},
+                                                  {"max_length", max_length},
+                                                  {"stride", stride}},
+                                                 kScoreTimeout_s));
+  const Reply reply("logprobs", answer);
+  const Json& values = reply.field("logprobs");
+  if (!values.is_array() || values.empty()) return reply.wrong("logprobs", "a list of numbers");
+  Score score;
+  for (const Json& value : values) {
+    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() > 1e-6)
+      return reply.wrong("logprobs", "a list of finite numbers, none above 0");
+    score.nll -= value.get<double>();
+    ++score.tokens;
+  }
+  return score;
+}
+
+Result<std::vector<Answer>> WorkerModel::answer(const std::vector<Question>& questions,
+                                                int max_new_tokens, Progress& progress) {
+  std::vector<Answer> answers;
+  Progress::Bar bar = progress.bar("answers", questions.size(), "items");
+  for (const Question& question : questions) {
+    SLUICE_TRY(const Json answer, worker_->request({{"type", "generate"},
+                                                    {"prompt", question.prompt},
+                                                    {"max_prompt_tokens", kLongestPrompt},
+                                                    {"max_new_tokens", max_new_tokens},
+                                                    {"stop", question.stop},
+                                                    {"temperature", 0},
+                                                    {"seed", seed_}},
+                                                   kAnswerTimeout_s));
+    const Reply reply("generate", answer);
+    const Json& text = reply.field("text");
+    const Json& failed = reply.field("error");
+    if (failed.is_string()) {
+      answers.push_back({{}, printable(failed.get<std::string>().substr(0, 1000))});
+    } else if (text.is_string()) {
+      const std::string shown = text.get<std::string>().substr(0, kMaxAnswer);
+      answers.push_back({std::string(until(shown, question.stop))});
+    } else {
+      return reply.wrong("text", "text, or an error beside it");
+    }
+    bar.add();
+  }
+  return answers;
+}
+
+}  // namespace sluice::eval

@@ -29,7 +29,7 @@ class Model:
         torch.set_num_threads(request["threads"])
         self.torch = torch
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(self.name)
-        self.model = transformers.AutoModelForCausalLM.from_pretrained(self.name, torch_dtype=torch.float32).eval()
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(self.name).float().eval()
         if self.context is None:
             self.context = int(getattr(self.model.config, "max_position_embeddings", None) or 2048)
         return {"threads": torch.get_num_threads(), "model": os.path.basename(os.path.normpath(self.name)),

@@ -27,6 +27,9 @@ void append(std::string& out, T value) {
     out.push_back(static_cast<char>(value >> (8 * i) & 0xffU));
 }
 
+/// Read at once by who wants headers alone: a request's worth of latency, not of bytes.
+constexpr std::size_t kSkipBytes = std::size_t{64} << 10U;
+
 bool fits(std::span<const std::byte> bytes, std::span<const std::byte> stored) {
   return mask_crc32c(crc32c(bytes)) == load<std::uint32_t>(stored);
 }
@@ -48,12 +51,12 @@ Error RecordReader::damaged(std::uint64_t offset, std::string_view what) const {
 }
 
 Result<std::span<const std::byte>> RecordReader::window(std::uint64_t offset, std::size_t size,
-                                                        std::size_t ahead) {
+                                                        std::size_t ahead, std::size_t most) {
   const bool inside = offset >= window_offset_ && offset - window_offset_ <= window_.size() &&
                       size <= window_.size() - (offset - window_offset_);
   if (!inside) {
     // Of large records only what is asked for: a block would mostly be read twice.
-    const std::size_t block = store_->request_bytes();
+    const std::size_t block = std::min(store_->request_bytes(), most);
     std::uint64_t wanted = size + ahead;
     if (size < block / 2) wanted = std::max<std::uint64_t>(wanted, block);
     wanted = std::min(wanted, file_.size - offset);
@@ -71,7 +74,8 @@ Result<std::optional<RecordPlace>> RecordReader::header(bool more) {
     return damaged(offset_, fmt::format("the file ends after {} bytes of its header, which has {}",
                                         left, kRecordHeaderBytes));
   // A first look at a file takes some more, so that small records need no second read.
-  SLUICE_TRY(const auto bytes, window(offset_, kRecordHeaderBytes, more ? 4096 : 0));
+  SLUICE_TRY(const auto bytes, window(offset_, kRecordHeaderBytes, more ? 4096 : 0,
+                                      more ? store_->request_bytes() : kSkipBytes));
   if (!fits(bytes.first(8), bytes.subspan(8)))
     return damaged(offset_,
                    "the checksum of its length does not fit: the file is damaged or no TFRecord");
@@ -106,7 +110,7 @@ Result<Record> RecordReader::at(const RecordPlace& place, RecordCheck check) {
   const auto size = static_cast<std::size_t>(place.size);
   // The header of the next record comes with this one.
   SLUICE_TRY(const auto bytes, window(place.offset + kRecordHeaderBytes, size + kRecordFooterBytes,
-                                      kRecordHeaderBytes));
+                                      kRecordHeaderBytes, store_->request_bytes()));
   const auto payload = bytes.first(size);
   if (check == RecordCheck::all && !fits(payload, bytes.subspan(size)))
     return damaged(place.offset,

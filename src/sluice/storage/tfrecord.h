@@ -67,9 +67,10 @@ class RecordReader {
   /// Nothing at the end of the file; else the place of the record at offset_, header checked.
   /// `more`: its payload is wanted next.
   Result<std::optional<RecordPlace>> header(bool more);
-  /// `size` bytes from `offset`, from the window if they lie in it; else `size + ahead` are read.
+  /// `size` bytes from `offset`, from the window if they lie in it; else `size + ahead` are read,
+  /// or a block of the store's choice, of `most` bytes, if that is more.
   Result<std::span<const std::byte>> window(std::uint64_t offset, std::size_t size,
-                                            std::size_t ahead);
+                                            std::size_t ahead, std::size_t most);
   [[nodiscard]] Error damaged(std::uint64_t offset, std::string_view what) const;
 
   ObjectStore* store_;

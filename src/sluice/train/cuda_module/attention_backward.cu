@@ -9,6 +9,79 @@
 namespace sluice::train::cuda {
 namespace {
 
+<<<<<<< HEAD
+=======
+constexpr int kTwoBlocks = 113 * 1024;  // bytes of shared memory of each of two blocks
+
+/// A whole head in shared memory: q, k (prepared), v and dy; lse and delta of the queries; d_gamma
+/// [items, kDim] of finish(); the item of work that is next.
+template <int kDim>
+struct WholeHead {
+  unsigned char* memory;
+  int tiles;
+  /// Pairs of tiles: what is worked on at once.
+  __host__ __device__ static constexpr int items(int tiles) { return (tiles + 1) / 2; }
+  static constexpr int bytes(int tiles) {
+    return tiles * 16 * (4 * RowTiles<kDim>::kRowBytes + 8) + 2 * items(tiles) * kDim * 4 + 16;
+  }
+  __device__ unsigned char* rows(int which) const {
+    return memory + which * tiles * RowTiles<kDim>::kTileBytes;
+  }
+  __device__ unsigned char* q() const { return rows(0); }
+  __device__ unsigned char* k() const { return rows(1); }
+  __device__ unsigned char* v() const { return rows(2); }
+  __device__ unsigned char* dy() const { return rows(3); }
+  __device__ float* lse() const { return reinterpret_cast<float*>(rows(4)); }
+  __device__ float* delta() const { return lse() + tiles * 16; }
+  __device__ float* d_gamma_q() const { return delta() + tiles * 16; }
+  __device__ float* d_gamma_k() const { return d_gamma_q() + items(tiles) * kDim; }
+  __device__ int* next() const { return reinterpret_cast<int*>(d_gamma_k() + items(tiles) * kDim); }
+};
+
+/// y of a token, or of the last where it is not there.
+template <int kDim, int kSpan>
+const __device__ __nv_bfloat16* y_of(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                     int token) {
+  return call.y + head.output() + min(token, call.heads.tokens - 1) * head.output_row();
+}
+
+template <int kDim, int kSpan>
+__device__ void share_all(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                          const WholeHead<kDim>& to, int rows) {
+  head.copy(to.q(), head.first(0), head.row(), 0, rows);
+  head.copy(to.k(), head.first(1), head.row(), 0, rows);
+  head.copy(to.dy(), call.dy + head.output(), head.output_row(), 0, rows);
+  head.copy(to.v(), head.first(2), head.row(), 0, rows);
+  head.come_near(call.y + head.output(), head.output_row());
+  for (int r = static_cast<int>(threadIdx.x); r < rows; r += static_cast<int>(blockDim.x))
+    to.lse()[r] = lse_of(call, head, r);
+  GammaRow<kDim> gamma_q, gamma_k;
+  head.load_gamma_of(gamma_q, 0);
+  head.load_gamma_of(gamma_k, 1);
+  const auto share_row = [&](int r, const unsigned(&y)[kDim / 8], const TurnRow<kDim>& turns) {
+    unsigned dy[kDim / 8];
+    shared_words<kDim, kSpan>(dy, to.dy(), r, head.t);
+    const float delta = dot_words<kDim>(dy, y);
+    if (head.t == 0) to.delta()[r] = delta;
+    head.prepare_row(to.q(), r, 0, gamma_q, turns);
+    head.prepare_row(to.k(), r, 1, gamma_k, turns);
+  };
+  wait_for_copies();
+  for (int r = head.quad(); r < rows; r += 2 * head.quads()) {
+    // Two rows at a time, loaded first. Where there is no token another's y: its dy is zero.
+    const int next = r + head.quads();
+    unsigned y[kDim / 8], next_y[kDim / 8];
+    TurnRow<kDim> turns, next_turns;
+    load_words<kDim, kSpan>(y, y_of(call, head, r), head.t, true);
+    load_words<kDim, kSpan>(next_y, y_of(call, head, next), head.t, true);
+    head.load_turns_of(turns, r);
+    head.load_turns_of(next_turns, next);
+    share_row(r, y, turns);
+    if (next < rows) share_row(next, next_y, next_turns);
+  }
+}
+
+>>>>>>> bcc3cd6 (loader: mixtures of episodes: readers, a mixer with a proved bound, decoders)
 /// kM tiles from `tile` of keys or queries against the whole head. Inlined: behind a call the
 /// compiler no longer knows which memory an address is of, and pays for it at every access.
 template <int kDim, int kSpan, bool kKeys, int kM>

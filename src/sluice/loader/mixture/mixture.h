@@ -1,0 +1,165 @@
+// sluice/loader/mixture/mixture.h - many data sets of episodes to batches of frame pairs, mixed by
+// weight.
+// SPDX-License-Identifier: Apache-2.0
+//
+//   readers (threads)        mixer (thread)              decoders (threads)        next()
+//   record -> frame pairs -> queue of blocks per source -> blocks by share -> decode, resize ->
+//   batch
+//
+// A sample is the frames t and t + offset of an episode, still encoded until it was mixed. Each
+// source gives its samples in an order that depends on its data and the seed alone; only how
+// sources follow each other may depend on time, and with `deterministic` not even that.
+#pragma once
+
+#include "sluice/core/json.h"
+#include "sluice/core/result.h"
+#include "sluice/loader/episodes/episode_dataset.h"
+#include "sluice/loader/episodes/presets.h"
+#include "sluice/loader/mixture/schedule.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::loader::mixture {
+
+enum class Metadata : std::uint8_t {
+  full,          // all of Batch::Full
+  dataset_only,  // which data set a sample is of
+  off,
+};
+const char* to_string(Metadata metadata);
+
+enum class OnError : std::uint8_t {
+  skip,  // counted and named; what follows is used instead
+  stop,  // the first is what next() returns
+};
+
+/// One data set of the mix.
+struct SourceSpec {
+  std::string name;  // in metadata and messages; no two alike
+  std::shared_ptr<const episodes::EpisodeDataset> dataset;
+  double weight = 1;                             // relative to the sum; 0 leaves it out
+  int offset = 1;                                // steps between the frames of a pair, at least 1
+  std::string image;                             // names of features: "steps/observation/image"
+  std::string action{};                          // empty: none
+  std::string state{};                           // empty: none
+  std::string language{};                        // empty: none
+  std::string robot = "episode_metadata/robot";  // where a data set has none, it is empty
+};
+
+/// The sources of a preset in a store: its data sets opened at `split`. `skip`: names that are left
+/// out; those that are missing from the store are an error.
+Result<std::vector<SourceSpec>> preset_sources(const std::shared_ptr<storage::ObjectStore>& store,
+                                               const episodes::Preset& preset,
+                                               std::string_view split,
+                                               std::span<const std::string> skip = {});
+
+struct MixtureOptions {
+  int batch_size = 64;           // a multiple of mix_block
+  int samples_per_episode = 1;   // 0: all pairs of an episode
+  bool shuffle_episodes = true;  // shards, and records within them, anew in every epoch
+  bool shuffle_pairs = true;     // which pairs of an episode, in which order; off: the first ones
+  int image_size = 256;
+  Metadata metadata = Metadata::full;
+  Mix mix = Mix::deficit;
+  int mix_block = 4;     // samples of one source that follow each other
+  int queue = 4;         // blocks that wait per source, at least 1
+  int min_ready = 8;     // sources with a block before the first batch; at most all
+  bool prime = false;    // all of them, instead
+  int read_threads = 4;  // a source is read by one at a time
+  int decode_threads = 4;
+  int interleave = 4;          // shards of a source that are read in turn
+  int prefetch = 2;            // batches made ahead, at least 1
+  bool check_always = false;   // the checksum of a record each time, not only the first
+  bool deterministic = false;  // sources in an order that does not depend on time: waits for each
+  bool one_pass = false;       // every episode once, then the end; batches may be smaller
+  OnError on_error = OnError::skip;
+  double stall_limit_s = 600;  // nothing for so long is an error that names who is waited for
+  std::uint64_t seed = 0;
+};
+
+/// What the mixer does besides: by thread time, so that the shares add up to what was used.
+enum class Stage : std::uint8_t { read, parse, mix, decode, resize, collate };
+inline constexpr std::size_t kStages = 6;
+const char* to_string(Stage stage);
+
+/// Memory of the loader: valid until the next call of next().
+struct Batch {
+  std::uint64_t index = 0;
+  int size = 0;  // samples
+  int image_size = 0;
+  std::span<const std::uint8_t> images;   // [size, 3, 2, image_size, image_size]
+  std::span<const std::uint32_t> source;  // [size], of Mixture::sources(); empty without metadata
+  struct Full {                           // with Metadata::full; else empty
+    int action_size = 0;                  // the largest of all sources, as is state_size
+    int state_size = 0;
+    std::span<const float> action;          // [size, action_size]: sum over [t, t + offset), then 0
+    std::span<const float> state;           // [size, state_size]: at t, then 0
+    std::span<const std::string> language;  // at t
+    std::span<const std::string> episode_id;  // "rt1:<shard file>:<record>"
+    std::span<const std::string> robot;
+    std::span<const std::int64_t> frame;   // t
+    std::span<const std::int32_t> offset;  // each its own
+  } full;
+};
+
+struct SourceStats {
+  std::string name;
+  double requested = 0;           // share
+  std::uint64_t samples = 0;      // in batches handed out
+  std::uint64_t starved = 0;      // blocks at which it was due and had none
+  std::uint64_t too_short = 0;    // episodes without a pair
+  std::uint64_t bad_records = 0;  // damaged, wrong or missing features; of a bad shard the rest
+  std::uint64_t bad_images = 0;   // another sample of the batch stands in
+  std::string first_error{};      // of its bad ones
+  bool dropped = false;           // nothing usable in a whole epoch
+};
+
+struct MixtureStats {
+  std::vector<SourceStats> sources;
+  std::uint64_t batches = 0;
+  std::uint64_t samples = 0;
+  double start_s = 0;  // from construction to the first batch's blocks
+  double wait_s = 0;   // in next()
+  std::array<double, kStages> cpu_s{};
+  std::string schedule_hash;  // over source, episode and frame of every sample handed out
+};
+Json to_json(const MixtureStats& stats);
+
+class Pipeline;  // pipeline.h
+
+class Mixture {
+ public:
+  /// Errc::usage and invalid_input: batch_size no multiple of mix_block, no weight above 0, a
+  /// feature that a source has not, and so on; one line. Threads run when this returns. `resume`:
+  /// what state() gave; one of another seed, block, sources or samples_per_episode is
+  /// invalid_input.
+  static Result<std::unique_ptr<Mixture>> open(std::vector<SourceSpec> sources,
+                                               const MixtureOptions& options,
+                                               const Json& resume = Json());
+  /// Ends all threads; a read in flight is waited for.
+  ~Mixture();
+  Mixture(const Mixture&) = delete;
+  Mixture& operator=(const Mixture&) = delete;
+
+  /// The next batch; null after the last one (one_pass). After an error always that error.
+  Result<const Batch*> next();
+
+  /// Where it is, after the last batch handed out: with `deterministic` a mixture resumed from it
+  /// goes on with exactly the batch that would have followed; without, each source goes on with
+  /// exactly its next sample.
+  [[nodiscard]] Json state() const;
+  [[nodiscard]] const std::vector<SourceSpec>& sources() const;
+  [[nodiscard]] MixtureStats stats() const;
+
+ private:
+  explicit Mixture(std::unique_ptr<Pipeline> pipeline);
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+}  // namespace sluice::loader::mixture

@@ -2,10 +2,12 @@
 // what does it see?
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
+#include "sluice/cli/done_when.h"
 #include "sluice/cli/paired_flags.h"
 #include "sluice/cli/selftest_run.h"
 #include "sluice/config/units.h"
 #include "sluice/core/file.h"
+#include "sluice/core/folder_guard.h"
 #include "sluice/core/text.h"
 #include "sluice/report/selftest_text.h"
 #include "sluice/results/result_file.h"
@@ -14,6 +16,7 @@
 
 #include <memory>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace sluice::cli {
@@ -25,6 +28,7 @@ constexpr int kSimulatedDraws = 10'000;  // of the sign-flip test above 16 pairs
 struct SelftestArgs {
   RuleFlags rule;
   bool simulate = false;
+  bool gates = false;
   std::optional<int> trials;
   int power_trials = 100;
   std::string slowdowns;
@@ -115,7 +119,22 @@ Result<ExitCode> measure_here(Context& context, const SelftestArgs& args,
   return gate::cries_wolf(result.conditions, plan.gate) ? ExitCode::regression : ExitCode::done;
 }
 
+/// The seed's three gates; files of --out stay, others go.
+Result<ExitCode> run_gates(Context& context) {
+  const Globals& globals = context.globals;
+  std::optional<FolderGuard> scratch;
+  if (globals.out.empty())
+    scratch.emplace(std::filesystem::temp_directory_path() /
+                    fmt::format("sluice-gates-{}", getpid()));
+  SLUICE_TRY(const auto gates, run_done_when(context, scratch ? scratch->path() : globals.out));
+  const Json document = to_json(gates);
+  SLUICE_CHECK(save(globals, document));
+  fmt::print("{}", globals.json ? results::to_text(document) : done_when_text(gates));
+  return all_passed(gates) ? ExitCode::done : ExitCode::regression;
+}
+
 Result<ExitCode> run(Context& context, const SelftestArgs& args) {
+  if (args.gates) return run_gates(context);
   SLUICE_TRY(const gate::PairedOptions rule,
              paired_options(args.rule, order_seed(context.globals)));
   return args.simulate ? simulate(context.globals, args, rule) : measure_here(context, args, rule);
@@ -146,6 +165,8 @@ void add_selftest(CLI::App& root, Context& context) {
       ->type_name("TIME")
       ->capture_default_str();
   add_rule_flags(*sub, args->rule);
+  sub->add_flag("--gates", args->gates,
+                "instead: is the stored-baseline gate fit for work? Its three done-when gates");
   sub->add_flag("--simulate", args->simulate,
                 "over scripted noise instead, beside the usual designs; takes seconds");
   add_examples(*sub, {"sluice selftest --simulate", "sluice selftest --budget 5min",

@@ -32,6 +32,7 @@ struct GateFlags {
   std::filesystem::path baseline_dir = gate::kBaselineDir;
   std::filesystem::path current;
   std::filesystem::path checkpoint;
+  std::string worker;
 };
 
 std::string flag_of(std::string name) {
@@ -77,6 +78,10 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
       .add_option("--checkpoint", flags.checkpoint,
                   "safetensors of the GPT that is evaluated; default: the built-in one")
       ->type_name("FILE");
+  command
+      .add_option("--eval-worker", flags.worker,
+                  "program that answers for the model that is evaluated, as `sluice eval --worker`")
+      ->type_name("CMD");
   command.add_flag("--no-confirm", flags.once,
                    "a slow run fails at once instead of being measured once more");
   command
@@ -133,6 +138,7 @@ Result<GatePlan> plan_of(const GateFlags& flags, const CLI::App& command, const 
   plan.fence = flags.fence;
   plan.confirm = !flags.once;
   plan.eval.checkpoint = flags.checkpoint;
+  if (!flags.worker.empty()) plan.eval.worker = {"/bin/sh", "-c", "exec " + flags.worker};
   if (plan.modes.measures()) {
     if (!flags.current.empty())
       return Error{Errc::usage, "--current: is for --compare alone; this run is judged itself"};

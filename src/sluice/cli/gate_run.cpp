@@ -53,6 +53,7 @@ class GateVisit {
     environment_ = visited.environment;
     SLUICE_CHECK(folder.write_environment(environment_));
     if (plan_.modes.bench) SLUICE_CHECK(bench(folder));
+    SLUICE_CHECK(create_folders(place("logs")));
     if (plan_.modes.eval) SLUICE_CHECK(evaluate());
     if (plan_.modes.profile) {
       SLUICE_TRY(traces_, profile_pass(plan_.training, out_.folder));
@@ -87,13 +88,9 @@ class GateVisit {
     const measure::Interrupt interrupt;
     eval::EvalConfig config = plan_.eval;
     config.cancel_fd = interrupt.fd();
-    const auto result = eval::run_eval(config, *context_.progress);
-    if (!result && result.error().code == Errc::unsupported) {  // TODO: goes with the first model
-      log::warn("{}", result.error().message);
-      return ok;
-    }
-    if (!result) return result.error();
-    out_.eval = eval::eval_json(*result, {profile_, metrics_env_json(environment_), utc_now()});
+    if (!config.worker.empty()) config.worker_log = place("logs") / "eval-worker.log";
+    SLUICE_TRY(const eval::EvalResult result, eval::run_eval(config, *context_.progress));
+    out_.eval = eval::eval_json(result, {profile_, metrics_env_json(environment_), utc_now()});
     return write_file_atomic(place("eval.json"), dump_json(*out_.eval) + "\n");
   }
 
@@ -109,7 +106,7 @@ class GateVisit {
   }
 
   gate::GateReport compare_files(const gate::RunFiles& current) const {
-    const gate::CompareScope scope{plan_.modes.bench, plan_.modes.eval && out_.eval};
+    const gate::CompareScope scope{plan_.modes.bench, plan_.modes.eval};
     gate::GateReport report =
         gate::compare_with_baseline(current, baseline_.files, plan_.tolerances, scope);
     report.timestamp = utc_now();

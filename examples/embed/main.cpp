@@ -1,5 +1,5 @@
 // examples/embed/main.cpp - Sluice from C++: which machine is this, how fast are two ways to sort,
-// is one slower.
+// is one slower; and the gate's own parts: a stored baseline, an evaluation.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -11,7 +11,10 @@
 #include <sluice/core/version.h>
 #include <sluice/env/collect.h>
 #include <sluice/env/profile.h>
+#include <sluice/eval/eval.h>
+#include <sluice/gate/baseline_store.h>
 #include <sluice/gate/compare.h>
+#include <sluice/gate/promotion.h>
 #include <sluice/measure/runner.h>
 #include <sluice/measure/worker_server.h>
 #include <sluice/results/result_file.h>
@@ -126,11 +129,58 @@ Status run() {
   return sluice::ok;
 }
 
+/// `embed gate RUN DIR`: a run folder beside the stored baseline of its machine profile, by the
+/// default tolerances. What `sluice gate --compare --current RUN --baseline-dir DIR` does.
+Status judge(const std::string& run_folder, const std::string& baseline_dir) {
+  SLUICE_TRY(const gate::RunFiles current, gate::read_run_files(run_folder));
+  SLUICE_TRY(const gate::Baseline baseline,
+             gate::read_baseline(baseline_dir, current.machine_profile()));
+  const gate::GateReport report =
+      gate::compare_with_baseline(current, baseline.files, gate::Tolerances{},
+                                  {.bench = true, .eval = current.eval.has_value()});
+  for (const gate::GateLine& line : report.lines)
+    fmt::print("{} {}: {}\n", gate::to_string(line.status), line.metric, line.reason);
+  fmt::print("gate {}\n", report.summary);
+  return sluice::ok;
+}
+
+/// `embed promote RUN DIR`: makes it the baseline, as a maintainer may.
+Status promote(const std::string& run_folder, const std::string& baseline_dir) {
+  gate::Promotion promotion;
+  promotion.run = run_folder;
+  promotion.dir = baseline_dir;
+  promotion.authority.maintainer = true;
+  promotion.authority.reason = "promoted by a program";
+  promotion.utc = "2026-01-31T12:00:00Z";
+  SLUICE_TRY(const gate::Promoted done, gate::promote(promotion));
+  fmt::print("promoted {}, visits {}\n", done.profile, done.visits);
+  return sluice::ok;
+}
+
+/// `embed eval CHECKPOINT`: perplexity and probes of a GPT of ours.
+Status evaluate(const std::string& checkpoint) {
+  sluice::eval::EvalConfig config;
+  config.checkpoint = checkpoint;
+  SLUICE_TRY(const sluice::eval::EvalResult result, sluice::eval::run_eval(config));
+  fmt::print("perplexity {:.4f}\n", result.ppl_fixed_shard.value_or(0));
+  for (const sluice::eval::ProbeOutcome& probe : result.probes)
+    fmt::print("{} {:.2f}\n", probe.name, probe.accuracy());
+  return sluice::ok;
+}
+
+Status run_words(const std::vector<std::string>& words) {
+  if (words.empty()) return run();
+  if (words.size() == 2 && words[0] == "worker") return serve(words[1]);
+  if (words.size() == 3 && words[0] == "gate") return judge(words[1], words[2]);
+  if (words.size() == 3 && words[0] == "promote") return promote(words[1], words[2]);
+  if (words.size() == 2 && words[0] == "eval") return evaluate(words[1]);
+  return Error{Errc::usage, "expected nothing, gate RUN DIR, promote RUN DIR or eval CHECKPOINT"};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool worker = argc == 3 && std::string(argv[1]) == "worker";
-  const Status status = worker ? serve(argv[2]) : run();
+  const Status status = run_words({argv + 1, argv + argc});
   if (!status) fmt::print(stderr, "embed: {}\n", status.error().message);
   return status ? 0 : 1;
 }

@@ -110,8 +110,7 @@ class DoneWhen {
         scenario::generate_batch(plan_.engine.model, plan_.engine.batch, plan_.engine.seed);
     const train::BatchSource next = [&batch]() -> Result<train::BatchView> { return batch.view(); };
     const train::ProfileSchedule schedule{.wait = 1, .warmup = 1, .active = 2, .repeat = 1};
-    const auto files = train::profile_steps(*engine, next, schedule, folder_ / "profile",
-                                            {.chrome = true, .tensorboard = true});
+    const auto files = train::profile_steps(*engine, next, schedule, folder_ / "profile");
     SLUICE_CHECK(done(files, "the profile runs"));
     if (!files) return ok;
     check("one trace for TensorBoard per cycle", files->tensorboard.size() == 1,

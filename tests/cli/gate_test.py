@@ -79,8 +79,8 @@ class GateTest(unittest.TestCase):
     def test_promote_then_pass_then_an_injected_slowdown_fails(self):
         self.expect(0, "baseline", "promote", "runs/R1", "--baseline-dir", "B1", "--without-eval", *MAINTAINER)
         self.expect(0, "gate", "--bench", "--compare", *TINY, *WIDE, "--baseline-dir", "B1", "--out", "R2")
-        done = self.expect(1, "gate", "--bench", "--compare", *TINY, *WIDE, "--step-time-increase-pct", 300, "--no-confirm",
-                           "--baseline-dir", "B1", "--out", "R3", SLUICE_INJECT_SLOWDOWN="900%")
+        done = self.expect(1, "gate", "--bench", "--compare", *TINY, "--throughput-drop-pct", 99, "--step-time-increase-pct", 300,
+                           "--no-confirm", "--baseline-dir", "B1", "--out", "R3", SLUICE_INJECT_SLOWDOWN="900%")
         self.assertIn("FAIL details:", done.stdout)
         for word in ("step_time_p50_s", "Baseline: ", "Current: ", "Delta: +", "threshold: at most 300 % more"):
             self.assertIn(word, done.stdout)

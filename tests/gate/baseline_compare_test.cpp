@@ -296,7 +296,9 @@ TEST(MachineCause, ASlowerCanaryExplainsASlowRun) {
 
 TEST(MachineCause, NoiseCountsOnlyWhereRunsDisagree) {
   const Json agree{0.1, 0.102, 0.3};
-  const Json apart{0.3, 0.1, 0.104};
+  const Json apart{0.3, 0.1, 0.107};
+  const Json little{0.3, 0.1, 0.104};  // 4 % apart, and 5 % over the tolerance
+  EXPECT_EQ(excused(facts_of(100, 100, "noisy", little)).status, GateStatus::fail);
   EXPECT_EQ(excused(facts_of(100, 100, "noisy", agree)).status, GateStatus::fail);
   EXPECT_EQ(excused(facts_of(100, 100, "usable", apart)).status, GateStatus::fail);
   EXPECT_EQ(excused(facts_of(100, 100, "noisy", {0.1})).status, GateStatus::fail);

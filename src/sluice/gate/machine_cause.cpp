@@ -64,11 +64,11 @@ std::optional<std::string> machine_cause(const GateLine& line, double tolerance_
         "the machine is slower, and that explains it{}",
         *loss, also);
   const auto apart = disagreement(facts.run_medians);
-  if (is_noisy(facts.noise) && apart && *apart > kRunsAgree)
+  if (is_noisy(facts.noise) && apart && *apart > kRunsAgree && harm - tolerance_pct <= 100 * *apart)
     return fmt::format(
-        "the machine is noisy ({}) and no second run comes within {:.0f} % of the "
-        "best one",
-        findings.empty() ? "no single cause" : findings, 100 * kRunsAgree);
+        "the machine is noisy ({}), and the two best runs are {:.1f} % apart, more "
+        "than this is over the tolerance",
+        findings.empty() ? "no single cause" : findings, 100 * *apart);
   return std::nullopt;
 }
 

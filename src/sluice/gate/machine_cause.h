@@ -26,7 +26,8 @@ std::string noise_text(const Json& noise);
 
 /// Why a line that fails says nothing about the code, in one sentence: the canary got slower too,
 /// and what is left after taking that off is within `tolerance_pct`; or the machine is noisy by its
-/// check and no second run confirms the best one. Nothing: it stands.
+/// check, and the two best runs are further apart than kRunsAgree and than the line is over its
+/// tolerance. Nothing: it stands.
 std::optional<std::string> machine_cause(const GateLine& line, double tolerance_pct,
                                          const MachineFacts& facts);
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/eval/small_gpt.h"
-#include <cmath>
+#include <algorithm>
 #include <filesystem>
 #include <unistd.h>
 
@@ -94,17 +94,17 @@ TEST(GptModel, AnswersEndBeforeTheStop) {
 
 TEST(GptModel, OfALongPromptTheLast512TokensCount) {
   const auto tokenizer = Tokenizer::built_in();
-  GptWeights weights = small_weights(tokenizer->vocabulary());
-  weights.spec.sequence = 600;  // more than a prompt may have
-  GptModel model(*tokenizer, weights, {});
-  std::string tail;
-  for (int i = 0; i < 511; ++i)
-    tail += static_cast<char>('0' + i * 7 % 10);  // a token each
-  tail += "?";
-  const auto answers = model.answer({{"5" + tail, ""}, {"9999" + tail, ""}, {tail.substr(1), ""}},
-                                    3, Progress::silent());
-  ASSERT_TRUE(answers);
-  EXPECT_EQ((*answers)[0].text, (*answers)[1].text);
+  std::string prompt;
+  for (int i = 0; i < 600; ++i)
+    prompt += static_cast<char>('0' + i * 7 % 10);  // a token each
+  const auto whole = tokenizer->encode(prompt);
+  ASSERT_EQ(whole.size(), 600U);
+  const auto kept = prompt_ids(*tokenizer, prompt);
+  ASSERT_EQ(kept.size(), 513U);
+  EXPECT_EQ(kept[0], tokenizer->end());
+  EXPECT_TRUE(std::equal(kept.begin() + 1, kept.end(), whole.end() - 512));
+  EXPECT_EQ(prompt_ids(*tokenizer, "ab").size(), tokenizer->encode("ab").size() + 1);
+  EXPECT_TRUE(small_model().answer({{prompt, ""}}, 2, Progress::silent()));  // beyond its context
 }
 
 TEST(GptModel, StopsWhenItIsToldTo) {

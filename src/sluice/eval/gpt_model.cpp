@@ -84,6 +84,13 @@ Status check_cancelled(int fd) {
   return ok;
 }
 
+std::vector<std::int32_t> prompt_ids(const Tokenizer& tokenizer, std::string_view prompt) {
+  std::vector<std::int32_t> ids = tokenizer.encode(prompt);
+  if (ids.size() > kLongestPrompt) ids.erase(ids.begin(), ids.end() - kLongestPrompt);
+  ids.insert(ids.begin(), tokenizer.end());
+  return ids;
+}
+
 GptModel::GptModel(Tokenizer tokenizer, GptWeights weights, GptModelOptions options)
     : tokenizer_(std::move(tokenizer)),
       weights_(std::move(weights)),
@@ -159,11 +166,7 @@ Result<std::vector<Answer>> GptModel::answer(const std::vector<Question>& questi
   std::size_t longest = 0;
   for (const Question& question : questions) {
     Draft draft;
-    draft.ids.push_back(tokenizer_.end());
-    std::vector<std::int32_t> prompt = tokenizer_.encode(question.prompt);
-    const std::size_t kept = std::min<std::size_t>(prompt.size(), kLongestPrompt);
-    draft.ids.insert(draft.ids.end(), prompt.end() - static_cast<std::ptrdiff_t>(kept),
-                     prompt.end());
+    draft.ids = prompt_ids(tokenizer_, question.prompt);
     draft.prompt = draft.ids.size();
     longest = std::max(longest, draft.prompt + static_cast<std::size_t>(max_new_tokens));
     drafts.push_back(std::move(draft));

@@ -41,6 +41,10 @@ class GptModel final : public LanguageModel {
   GptModelOptions options_;
 };
 
+/// What an answer goes on from: the end of a document, then the prompt, of which the last
+/// kLongestPrompt tokens count.
+std::vector<std::int32_t> prompt_ids(const Tokenizer& tokenizer, std::string_view prompt);
+
 /// interrupted when `fd` is readable; -1: never.
 Status check_cancelled(int fd);
 

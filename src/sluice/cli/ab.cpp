@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/ab_run.h"
 #include "sluice/cli/commands.h"
+#include "sluice/cli/gate_run.h"
 #include "sluice/cli/paired_flags.h"
 #include "sluice/cli/terminal.h"
 #include "sluice/core/file.h"
@@ -25,12 +26,6 @@ struct AbArgs {
   bool strict = false;
 };
 
-ExitCode ending_of(gate::GateStatus status, bool strict) {
-  if (status == gate::GateStatus::fail) return ExitCode::regression;
-  const bool open = status == gate::GateStatus::inconclusive;
-  return open && strict ? ExitCode::inconclusive : ExitCode::done;
-}
-
 Result<ExitCode> run(Context& context, const AbArgs& args) {
   const Globals& globals = context.globals;
   AbPlan plan;
@@ -46,7 +41,7 @@ Result<ExitCode> run(Context& context, const AbArgs& args) {
   const std::string json = results::to_text(result.document);
   if (!globals.out.empty()) SLUICE_CHECK(write_file_atomic(globals.out / "verdict.json", json));
   fmt::print("{}", globals.json ? json : report::paired_text(result.report, terminal_options()));
-  return ending_of(result.report.status, args.strict);
+  return exit_code_of(result.report.status, args.strict);
 }
 
 }  // namespace

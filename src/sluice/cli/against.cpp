@@ -122,7 +122,7 @@ Status build(const AgainstPlan& plan, const std::string& what, const fs::path& f
              const AbContext& context) {
   if (plan.build.find_first_not_of(" \t\n") == std::string::npos) return ok;
   const auto bar = context.progress->bar("building " + what, 0);
-  peers::TimedCommand command{.name = what, .command = plan.build};
+  peers::TimedCommand command{.name = "build of " + what, .command = plan.build};
   command.folder = folder;
   command.environment = outside_hooks();
   command.timeout_s = plan.build_timeout_s;
@@ -131,7 +131,7 @@ Status build(const AgainstPlan& plan, const std::string& what, const fs::path& f
   if (done) return ok;
   const Error& error = done.error();
   if (error.code != Errc::measurement && error.code != Errc::usage) return error;
-  return Error{Errc::invalid_input, fmt::format("{} does not build: {}", what, error.message)};
+  return Error{Errc::invalid_input, error.message + "; it does not build"};
 }
 
 }  // namespace

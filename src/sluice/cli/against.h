@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/cli/ab_run.h"
+#include "sluice/cli/paired_flags.h"
 
 #include <string>
 
@@ -22,5 +22,18 @@ struct AgainstPlan {
 /// happens. Errc::usage: no git, no repository, an unknown revision, uncommitted changes;
 /// Errc::invalid_input: a tree that does not build.
 Result<AbResult> run_against(const AgainstPlan& plan, const AbContext& context);
+
+/// As flags of `gate`.
+struct AgainstFlags {
+  std::string revision;  // empty: not asked for
+  std::string build = "make build";
+  std::string command;  // empty: the built-in subject, a training step of gpt-tiny
+  bool allow_dirty = false;
+  RuleFlags rule;
+  MetricFlags metrics;
+};
+void add_against_flags(CLI::App& command, AgainstFlags& flags);
+/// Prints the verdict; with --out also verdict.json, gate_report.txt and what CI reads.
+Result<ExitCode> gate_against(Context& context, const AgainstFlags& flags, bool strict);
 
 }  // namespace sluice::cli

@@ -1,6 +1,7 @@
 // sluice/cli/gate.cpp - `sluice gate`: measure, evaluate, compare with the stored baseline of this
 // machine profile.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/against.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/gate_run.h"
 #include "sluice/core/text.h"
@@ -33,6 +34,7 @@ struct GateFlags {
   std::filesystem::path current;
   std::filesystem::path checkpoint;
   std::string worker;
+  AgainstFlags against;
 };
 
 std::string flag_of(std::string name) {
@@ -164,6 +166,7 @@ Json document_of(const GateOutcome& outcome) {
 }
 
 Result<ExitCode> run_command(Context& context, const GateFlags& flags, const CLI::App& command) {
+  if (!flags.against.revision.empty()) return gate_against(context, flags.against, flags.strict);
   SLUICE_TRY(const GatePlan plan, plan_of(flags, command, context.globals));
   SLUICE_TRY(const GateOutcome outcome, run_gate(context, plan));
   if (context.globals.json) {
@@ -186,13 +189,15 @@ void add_gate(CLI::App& root, Context& context) {
                   "Measure, evaluate and compare with the stored baseline of this machine",
                   [flags, command, &context] { return run_command(context, *flags, **command); });
   add_gate_flags(**command, *flags);
+  add_against_flags(**command, flags->against);
   add_bench_training_flags(**command, flags->training);
   add_examples(**command, {"sluice gate --quick --out runs/first   # ends with 4: no baseline yet",
                            "sluice baseline promote runs/first --maintainer --reason first",
                            "sluice gate --quick   # ends with 1 when it got worse",
                            "sluice gate --bench --compare --model vit5-tiny --mode synthetic "
                            "--throughput-drop-pct 3",
-                           "sluice gate --compare --current runs/first --tolerances strict"});
+                           "sluice gate --compare --current runs/first --tolerances strict",
+                           "sluice gate --against main   # both revisions here, in pairs"});
 }
 
 }  // namespace sluice::cli

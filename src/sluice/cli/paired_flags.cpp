@@ -58,7 +58,7 @@ void add_metric_flags(CLI::App& command, MetricFlags& flags) {
       ->type_name("{lower,higher}")
       ->check(CLI::IsMember({"lower", "higher"}))
       ->capture_default_str();
-  command.add_option("--timeout", flags.timeout, "time limit of one run of a command")
+  command.add_option(flags.timeout_flag, flags.timeout, "time limit of one run of a command")
       ->type_name("TIME")
       ->capture_default_str();
 }
@@ -82,9 +82,8 @@ Status apply(const MetricFlags& flags, AbPlan& plan) {
   plan.stdout_better = flags.better == "higher" ? measure::Better::higher : measure::Better::lower;
   const auto limit = config::parse_seconds(flags.timeout);
   if (!limit || *limit <= 0)
-    return Error{Errc::usage,
-                 fmt::format("--timeout {}: expected a time above 0, such as 30s or 5min",
-                             printable(flags.timeout))};
+    return Error{Errc::usage, fmt::format("{} {}: expected a time above 0, such as 30s or 5min",
+                                          flags.timeout_flag, printable(flags.timeout))};
   plan.timeout_s = *limit;
   return ok;
 }

@@ -25,6 +25,7 @@ struct MetricFlags {
   std::vector<std::string> also;
   std::string better = "lower";
   std::string timeout = "10min";
+  std::string timeout_flag = "--timeout";  // where that means something else: another name
 };
 void add_metric_flags(CLI::App& command, MetricFlags& flags);
 /// Fills metrics, sense and time limit of the plan.

@@ -134,6 +134,8 @@ Result<ExitCode> run_gates(Context& context) {
 }
 
 Result<ExitCode> run(Context& context, const SelftestArgs& args) {
+  if (args.gates && args.simulate)
+    return Error{Errc::usage, "--gates: runs the three gates and simulates nothing; leave one out"};
   if (args.gates) return run_gates(context);
   SLUICE_TRY(const gate::PairedOptions rule,
              paired_options(args.rule, order_seed(context.globals)));

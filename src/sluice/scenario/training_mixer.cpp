@@ -1,4 +1,5 @@
-// sluice/scenario/training_mixer.cpp - copies a batch and has it mixed.
+// sluice/scenario/training_mixer.cpp - draws, and mixes the targets; the images are mixed where the
+// engine holds them.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/training_mixer.h"
 
@@ -18,18 +19,11 @@ Result<train::BatchView> TrainingMixer::mix(const train::BatchView& batch, std::
   config.cutmix_alpha = options_.cutmix;
   const train::MixupDraw draw =
       train::draw_mixup(config, seed_, step, static_cast<std::uint64_t>(micro), image_, image_);
-  images_.assign(batch.images.begin(), batch.images.end());
-  train::MixupImages images;
-  images.values = images_;
-  images.batch = static_cast<int>(batch.labels.size());
-  images.height = images.width = image_;
-  images.channels_last = batch.channels_last;
-  SLUICE_CHECK(train::mix_images(images, draw));
   targets_.resize(batch.labels.size() * static_cast<std::size_t>(classes_));
   // Smoothing is the engine's: it does it to any target.
   SLUICE_CHECK(train::mix_targets(targets_, batch.labels, classes_, draw.lambda, 0));
   train::BatchView mixed = batch;
-  mixed.images = images_;
+  mixed.mix = draw;
   mixed.soft_targets = targets_;
   return mixed;
 }

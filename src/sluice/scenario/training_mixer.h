@@ -22,8 +22,8 @@ class TrainingMixer {
   TrainingMixer(const MixOptions& options, const train::ModelSpec& model, std::uint64_t seed);
 
   [[nodiscard]] bool on() const { return options_.on(); }
-  /// `batch` itself when off; else a mixed copy with soft targets, valid until the next call. What
-  /// is drawn follows from (seed, step, micro).
+  /// `batch` itself when off; else with soft targets, valid until the next call, and the draw by
+  /// which the engine mixes the images. It follows from (seed, step, micro).
   Result<train::BatchView> mix(const train::BatchView& batch, std::uint64_t step, int micro);
 
  private:
@@ -31,7 +31,7 @@ class TrainingMixer {
   int classes_;
   int image_;
   std::uint64_t seed_;
-  std::vector<float> images_, targets_;
+  std::vector<float> targets_;
 };
 
 }  // namespace sluice::scenario

@@ -34,6 +34,9 @@ class Backend {
   virtual Status upload(TensorId tensor, std::span<const std::byte> bytes) = 0;
   virtual Status download(std::span<std::byte> bytes, TensorId tensor) const = 0;
 
+  /// Mixes the images that were uploaded, as train/mixup.h does, bit by bit. `draw` was checked.
+  virtual Status mix_images(const MixupDraw& draw, bool channels_last) = 0;
+
   /// Forward and loss, and unless evaluating backward.
   virtual Status run(const MicroStep& micro) = 0;
   /// The copies of weights that products read, after the weights were written. update() does it

@@ -43,6 +43,11 @@ struct Engine::Impl {
 Status Engine::Impl::upload(const BatchView& batch) {
   if (program.images.exists()) {
     SLUICE_CHECK(backend->upload(program.images, std::as_bytes(batch.images)));
+    if (batch.mix.kind != MixupDraw::Kind::none) {
+      const int side = config.model.image;
+      SLUICE_CHECK(check_mix(batch.mix, config.batch, side, side));
+      SLUICE_CHECK(backend->mix_images(batch.mix, batch.channels_last));
+    }
   } else {
     for (const std::int32_t id : batch.ids) {
       if (id < 0 || id >= config.model.vocabulary) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
+#include "sluice/train/mixup.h"
 #include "sluice/train/model_spec.h"
 #include "sluice/train/optimizer.h"
 #include "sluice/train/phase.h"
@@ -52,6 +53,8 @@ struct BatchView {
   std::span<const std::int32_t> ids;     // batch * sequence
   std::span<const std::int32_t> labels;  // batch, or batch * sequence
   std::span<const float> soft_targets;   // batch * classes; only with EngineConfig::soft_targets
+  MixupDraw
+      mix{};  // applied to the images where the engine holds them; the targets are mixed already
 };
 
 struct StepResult {

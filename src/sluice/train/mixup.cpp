@@ -106,26 +106,29 @@ MixupDraw draw_mixup(const MixupConfig& config, std::uint64_t seed, std::uint64_
   return draw;
 }
 
+Status check_mix(const MixupDraw& draw, int batch, int height, int width) {
+  SLUICE_CHECK(check_even(static_cast<std::size_t>(batch)));
+  if (draw.kind == MixupDraw::Kind::none) return ok;
+  const bool inside = draw.top >= 0 && draw.top <= draw.bottom && draw.bottom <= height &&
+                      draw.left >= 0 && draw.left <= draw.right && draw.right <= width;
+  if (inside) return ok;
+  return Error{Errc::usage, fmt::format("mixup: the box {}..{}, {}..{} is not in {} x {}", draw.top,
+                                        draw.bottom, draw.left, draw.right, height, width)};
+}
+
 Status mix_images(const MixupImages& images, const MixupDraw& draw) {
   const auto batch = static_cast<std::size_t>(images.batch);
   const auto channels = static_cast<std::size_t>(images.channels);
   const auto height = static_cast<std::size_t>(images.height);
   const auto width = static_cast<std::size_t>(images.width);
   const std::size_t one = channels * height * width;
-  SLUICE_CHECK(check_even(batch));
+  SLUICE_CHECK(check_mix(draw, images.batch, images.height, images.width));
   if (images.values.size() != batch * one) {
     return Error{Errc::usage,
                  fmt::format("mixup: {} values for {} x {} x {} x {}; {} are accepted",
                              images.values.size(), batch, channels, height, width, batch * one)};
   }
   if (draw.kind == MixupDraw::Kind::none) return ok;
-  const bool inside = draw.top >= 0 && draw.top <= draw.bottom && draw.bottom <= images.height &&
-                      draw.left >= 0 && draw.left <= draw.right && draw.right <= images.width;
-  if (!inside) {
-    return Error{Errc::usage,
-                 fmt::format("mixup: the box {}..{}, {}..{} is not in {} x {}", draw.top,
-                             draw.bottom, draw.left, draw.right, height, width)};
-  }
   const auto top = static_cast<std::size_t>(draw.top);
   const auto bottom = static_cast<std::size_t>(draw.bottom);
   const std::size_t pixel = images.channels_last ? channels : 1;

@@ -32,14 +32,17 @@ struct MixupDraw {
 MixupDraw draw_mixup(const MixupConfig& config, std::uint64_t seed, std::uint64_t step,
                      std::uint64_t micro, int height, int width);
 
+/// An even batch (otherwise an image would be its own partner) and a box inside the image; usage
+/// error.
+Status check_mix(const MixupDraw& draw, int batch, int height, int width);
+
 /// Images in host memory; channels_last: [y, x, channel] rather than [channel, y, x].
 struct MixupImages {
   std::span<float> values;  // batch * channels * height * width
   int batch = 0, channels = 3, height = 0, width = 0;
   bool channels_last = false;
 };
-/// In place. Usage error: an odd batch (an image would be its own partner), a size that is not the
-/// shape's, a box outside the image.
+/// In place. Usage error: as check_mix(), and a size that is not the shape's.
 Status mix_images(const MixupImages& images, const MixupDraw& draw);
 
 /// targets[i] = λ·onehot(labels[i]) + (1 − λ)·onehot(labels[batch − 1 − i]), [batch, classes]; with

@@ -80,6 +80,16 @@ class CpuBackend final : public Backend {
     return ok;
   }
 
+  Status mix_images(const MixupDraw& draw, bool channels_last) override {
+    const Tensor& images = program_.plan.at(program_.images);
+    MixupImages all;
+    all.values = {at<float>(program_.images), static_cast<std::size_t>(images.elements())};
+    all.batch = program_.options.batch;
+    all.height = all.width = program_.model.image;
+    all.channels_last = channels_last;
+    return train::mix_images(all, draw);
+  }
+
   Status run(const MicroStep& micro) override {
     executor_.begin(micro);
     run(Phase::forward, program_.forward);

@@ -62,6 +62,22 @@ class CudaBackend final : public Backend {
     return session_.download(bytes, lowering_.at<void>(tensor));
   }
 
+  Status mix_images(const MixupDraw& draw, bool channels_last) override {
+    MixImagesCall call;
+    call.images = lowering_.at<float>(program_.images);
+    call.batch = program_.options.batch;
+    call.height = call.width = program_.model.image;
+    call.channels_last = channels_last;
+    call.cut = draw.kind == MixupDraw::Kind::cutmix;
+    call.keep = static_cast<float>(draw.lambda);
+    call.take = static_cast<float>(1 - draw.lambda);
+    call.top = draw.top;
+    call.bottom = draw.bottom;
+    call.left = draw.left;
+    call.right = draw.right;
+    return session_.issue(KernelCall(call), "mix images");
+  }
+
   Status run(const MicroStep& micro) override {
     lowering_.begin(micro);
     if (observer_ != nullptr) return run_observed(micro);

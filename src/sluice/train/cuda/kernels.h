@@ -43,6 +43,16 @@ struct PatchifyCall {
   const float* images = nullptr;
   TokenShape shape;
 };
+/// Mixup (`cut` false): images[i] = keep · images[i] + take · images[batch - 1 - i], fp32 without
+/// fused multiply-adds, as train/mixup.h has it; CutMix: partners exchange the box. In place, pairs
+/// once; an odd batch's middle image stays. [batch, channels, height, width] or channels last.
+struct MixImagesCall {
+  float* images = nullptr;
+  std::int64_t batch = 0, channels = 3, height = 0, width = 0;
+  bool channels_last = false, cut = false;
+  float keep = 1, take = 0;
+  std::int64_t top = 0, bottom = 0, left = 0, right = 0;
+};
 struct UnpatchifyCall {
   float* d_images = nullptr;
   Read d_patches;
@@ -264,6 +274,6 @@ using KernelCall =
                  QkNormRopeBackwardCall, AttentionCall, AttentionBackwardCall, QkvAttentionCall,
                  QkvAttentionBackwardCall, AddBranchCall, AddBranchBackwardCall, GeluCall,
                  GeluBackwardCall, ReadOutCall, ReadOutBackwardCall, CrossEntropyCall, ClearCall,
-                 CopyWeightsCall, FoldLayerScaleCall, UpdateCall>;
+                 CopyWeightsCall, FoldLayerScaleCall, UpdateCall, MixImagesCall>;
 
 }  // namespace sluice::train::cuda

@@ -12,7 +12,7 @@
 
 namespace sluice::train::cuda {
 
-inline constexpr std::uint32_t kCudaAbi = 2;
+inline constexpr std::uint32_t kCudaAbi = 3;
 inline constexpr const char* kCudaSymbol = "sluice_cuda_table";
 
 struct Device;  // one GPU, one stream, a cuBLASLt handle and a workspace

@@ -148,8 +148,9 @@ TEST(CiFiles, EveryPlaceIsFilledAndMarked) {
     options.gate_flags.clear();
     for (const CiFile& file : ci_files(options)) {
       EXPECT_NE(file.text.find(kCiMarker), std::string::npos) << file.path;
-      for (const char* place : {"@MARKER@", "@RUNNER@", "@BRANCH@", "@BASELINES@", "@SLUICE@",
-                                "@DAYS@", "@MINUTES@", "@BUILD", "@FLAGS@", "@TAGS@"})
+      for (const char* place :
+           {"@MARKER@", "@RUNNER@", "@BRANCH@", "@BASELINES@", "@SLUICE@", "@DAYS@", "@MINUTES@",
+            "@BUILD", "@FLAGS@", "@TAGS@", "@TOLERANCES@"})
         EXPECT_EQ(file.text.find(place), std::string::npos) << file.path << place;
     }
     const std::string page = ci_page(options);

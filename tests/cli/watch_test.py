@@ -67,6 +67,17 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("watch/step", done.stdout)
 
+    def test_the_gate_judges_it_against_a_stored_run(self):
+        self.watch(sys.executable, "-B", PLAIN, 20)
+        done = self.sluice("gate", "--compare", "--current", "R", "--baseline-dir", "B")
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        done = self.sluice("baseline", "promote", "R", "--without-eval", "--maintainer", "--reason", "first", "--baseline-dir", "B")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.sluice("gate", "--compare", "--current", "R", "--baseline-dir", "B", "--out", "G")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("tokens_per_sec_p50", done.stdout)
+        self.assertTrue((self.folder / "G" / "junit.xml").is_file())
+
     def test_json_is_the_result_file_alone(self):
         done = self.watch(sys.executable, "-B", PLAIN, flags=["--json", "--quiet"])
         self.assertEqual(json.loads(done.stdout)["rows"][0]["case"], "watch/step")

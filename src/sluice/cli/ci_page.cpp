@@ -2,6 +2,11 @@
 // it stops.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/ci_files.h"
+#include "sluice/gate/tolerances.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
 
 namespace sluice::cli {
 namespace {
@@ -67,16 +72,11 @@ on a pull request that is a warning, not a failure.
 | FAIL | worse than the tolerance allows | yes |
 | INVALID | the measurement must not be believed | yes |
 
-| metric, against the stored baseline | tolerance | status |
-|---|---|---|
-| tokens_per_sec_p50 | 5 % less | FAIL |
-| step_time_p50_s | 5 % more | FAIL |
-| peak_allocated_bytes | 10 % more | WARN |
-| ppl_fixed_shard | 1.5 % more | FAIL |
-| probe/<name> | 2 points less | FAIL |
-| loss_slope | above 0.001 | FAIL |
-
-Exactly at a tolerance passes. `@SLUICE@ gate --help` lists the flags that change them.
+| tolerance against the stored baseline | default | strict | lenient |
+|---|--:|--:|--:|
+@TOLERANCES@
+Exactly at a tolerance passes; more fails, but for memory, which warns. Each is a flag of `@SLUICE@ gate`, in dashes; `--tolerances`
+chooses a column.
 
 )";
 
@@ -116,12 +116,24 @@ in the artifact.
 - **My own training program?** `@SLUICE@ watch -- CMD` makes a run folder of it that `gate --compare --current` judges.
 )";
 
+std::string tolerance_rows() {
+  const gate::Tolerances defaults;
+  std::string rows;
+  for (const gate::ToleranceField& field : gate::tolerance_fields())
+    rows += fmt::format("| `{}`: {} | {:g} | {:g} | {:g} |\n", field.name, field.text,
+                        defaults.*field.value, field.strict, field.lenient);
+  return rows;
+}
+
 }  // namespace
 
 std::string ci_page(const CiOptions& options) {
   const bool github = options.provider == CiProvider::github;
-  return filled(options, std::string(kStart) + (github ? kUpdateGithub : kUpdateGitlab) + kMiddle +
-                             (github ? kGithub : kGitlab) + kEnd);
+  std::string text = std::string(kStart) + (github ? kUpdateGithub : kUpdateGitlab) + kMiddle +
+                     (github ? kGithub : kGitlab) + kEnd;
+  constexpr std::string_view kPlace = "@TOLERANCES@";
+  text.replace(text.find(kPlace), kPlace.size(), tolerance_rows());
+  return filled(options, std::move(text));
 }
 
 }  // namespace sluice::cli

@@ -10,6 +10,7 @@
 #include "sluice/gate/fence.h"
 #include "sluice/gate/machine_cause.h"
 #include "sluice/measure/interrupt.h"
+#include "sluice/report/gate_exports.h"
 #include "sluice/report/gate_text.h"
 
 #include <fmt/chrono.h>
@@ -275,6 +276,7 @@ class GateVisit {
       verdict["tolerances"] = gate::to_json(plan_.tolerances);
       SLUICE_CHECK(write_file_atomic(place("verdict.json"), dump_json(verdict) + "\n"));
       SLUICE_CHECK(write_file_atomic(place("gate_report.txt"), report::gate_text(*out_.report)));
+      SLUICE_CHECK(report::write_gate_exports(*out_.report, out_.folder));
     }
     return write_file_atomic(place("run_summary.json"), dump_json(out_.summary) + "\n");
   }

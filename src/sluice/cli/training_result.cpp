@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/training_result.h"
 
+#include "sluice/cli/canary_run.h"
 #include "sluice/cli/training_anchors.h"
 #include "sluice/core/file.h"
 #include "sluice/core/version.h"
 #include "sluice/gate/batch_estimates.h"
-#include "sluice/gate/history.h"
 #include "sluice/gate/peer_ratio.h"
 #include "sluice/gate/training_verdict.h"
 #include "sluice/stats/summary.h"
@@ -283,24 +283,6 @@ Json libraries_json(const results::ResultFile& file, const TrainingPlan& plan) {
   return json;
 }
 
-/// The best sample of each part, as the best run is what counts; null without all parts.
-Json canary_json(const results::ResultFile& file) {
-  gate::CanarySpeed speed;
-  for (const Row& row : file.canary) {
-    const std::size_t slash = row.case_name.find('/');
-    std::int64_t least_ns = 0;
-    for (const measure::Run& run : row.runs) {
-      for (const std::int64_t ns : run.samples_ns)
-        if (least_ns == 0 || ns < least_ns) least_ns = ns;
-    }
-    if (slash == std::string::npos || least_ns <= 0 || row.items_per_sample <= 0) return nullptr;
-    speed.version = row.case_name.substr(0, slash);
-    speed.parts[row.case_name.substr(slash + 1)] =
-        static_cast<double>(row.items_per_sample) * 1e9 / static_cast<double>(least_ns);
-  }
-  return speed.parts.empty() ? Json(nullptr) : gate::to_json(speed);
-}
-
 std::string limit_of(const TrainingUse& use) {
   const auto most = std::max_element(
       use.phases.begin(), use.phases.end(),
@@ -360,7 +342,7 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
   const gate::TrainingFacts facts = facts_of(file, plan, *best, around.gpu);
   const auto amp = amp_of(list, *best);
   Json metrics = gate::training_metrics_json(facts);
-  metrics["canary"] = canary_json(file);
+  metrics["canary"] = canary_json(file.canary);
   if (amp) metrics["amp"].update(gate::to_json(*amp));
   summary["targets"] = list_of(gate::training_targets(facts, amp));
   summary["indicators"] = list_of(gate::training_indicators(facts));

@@ -3,6 +3,7 @@
 #include "sluice/cli/training_run.h"
 
 #include "sluice/backend/visit.h"
+#include "sluice/cli/canary_run.h"
 #include "sluice/cli/dataloader_bundles.h"
 #include "sluice/cli/gpu_watch.h"
 #include "sluice/cli/training_profile.h"
@@ -17,7 +18,6 @@
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
 #include "sluice/results/run_folder.h"
-#include "sluice/scenario/scenario.h"
 #include "sluice/scenario/training_spec.h"
 #include "sluice/train/cuda/library.h"
 
@@ -73,7 +73,9 @@ class TrainingVisit {
     if (!measured && measured.error().code != Errc::interrupted) return measured.error();
     backend::check_noise(file_);
     SLUICE_CHECK(folder.write_environment(file_.environment));
-    if (measured) SLUICE_CHECK(take_canary());
+    if (measured) {
+      SLUICE_TRY(file_.canary, take_canary(worker_, plan_.policy, runner_));
+    }
     conclude_training(file_, plan_, {input_ ? &*input_ : nullptr, gpu_});
     if (measured && plan_.profile != "off") {
       SLUICE_TRY(file_.extra["summary"]["profile"], profile_pass(plan_, folder_));
@@ -192,24 +194,6 @@ class TrainingVisit {
     }
     gpu_ = watch.stop();
     if (interrupted) return Error{Errc::interrupted, "interrupted"};
-    return ok;
-  }
-
-  /// The yardstick, short: it tells a slower machine from slower code.
-  Status take_canary() {
-    measure::Policy policy = plan_.policy;
-    policy.runs = 1;
-    policy.samples_per_run = 2;
-    policy.samples_per_turn = 1;
-    policy.min_sample_ms = 50;
-    policy.warmup_ms = 20;
-    policy.warmup_limit_ms = 100;
-    measure::RunnerContext context = runner_;
-    context.on_block = nullptr;
-    SLUICE_TRY(measure::WaveResult wave,
-               measure::run_wave(scenario::plan({scenario::Kind::canary}, worker_, {}, 1), policy,
-                                 context));
-    file_.canary = std::move(wave.rows);
     return ok;
   }
 

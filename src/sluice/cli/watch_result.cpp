@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/watch_result.h"
 
+#include "sluice/cli/canary_run.h"
+#include "sluice/cli/training_result.h"
 #include "sluice/core/text.h"
-#include "sluice/core/version.h"
 #include "sluice/gate/training_metrics.h"
 #include "sluice/stats/summary.h"
 
@@ -25,14 +26,10 @@ const Json& at(const Json& json, const char* key) {
 }
 
 Json env_json(const Json& environment) {
-  return Json{{"sluice_version", version::kProgram},
-              {"cuda_version", at(at(environment, "gpu"), "cuda_version")},
-              {"git_sha", at(at(environment, "git"), "sha")},
-              {"git_dirty", at(at(environment, "git"), "dirty")},
-              {"torch_version", nullptr},
-              {"torch_version_reason", "not asked of a watched program"},
-              {"python_version", nullptr},
-              {"python_version_reason", "not asked of a watched program"}};
+  Json json = metrics_env_json(environment);
+  for (const char* key : {"torch_version", "python_version"})
+    json[std::string(key) + "_reason"] = "not asked of a watched program";
+  return json;
 }
 
 /// The keys of the schema; what only the program knows is named so.
@@ -95,6 +92,7 @@ void conclude_watch(results::ResultFile& file, const WatchPlan& plan, const Watc
     metrics["mfu"][key] = nullptr;
     metrics["mfu"][std::string(key) + "_reason"] = kNotKnown;
   }
+  metrics["canary"] = canary_json(file.canary);
   file.extra = Json{{"metrics", std::move(metrics)}};
 }
 

@@ -3,6 +3,7 @@
 #include "sluice/cli/watch_run.h"
 
 #include "sluice/backend/visit.h"
+#include "sluice/cli/canary_run.h"
 #include "sluice/cli/watch_result.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
@@ -95,7 +96,7 @@ class WatchVisit {
     GpuWatch gpu(plan_.gpu_index);
     SLUICE_TRY(const Ended ended, watch_all());
     finish(ended);
-    if (ended.failure.empty()) backend::check_noise(file_);
+    if (ended.failure.empty()) SLUICE_CHECK(look_at_machine());
     SLUICE_CHECK(folder.write_environment(file_.environment));
     conclude_watch(file_, plan_, gpu.stop());
     SLUICE_CHECK(folder.write_result(kResultName, file_));
@@ -123,6 +124,25 @@ class WatchVisit {
     row_.library_version = "unknown";
     row_.unit = plan_.samples_per_step > 0 ? "samples/s" : "steps/s";
     row_.items_per_sample = std::max<std::int64_t>(plan_.samples_per_step, 1);
+  }
+
+  /// Noise and the yardstick, after the program: what slowed it down may still be there.
+  Status look_at_machine() {
+    backend::check_noise(file_);
+    measure::SystemClock clock;
+    measure::ProcessLauncher launcher;
+    measure::RunnerContext runner;
+    runner.clock = &clock;
+    runner.launcher = &launcher;
+    runner.progress = context_.progress;
+    runner.session_id = file_.session_id;
+    runner.log_dir = folder_ / "logs";
+    runner.cancel_fd = interrupt_.fd();
+    runner.interrupted = [this] { return interrupt_.requested(); };
+    SLUICE_CHECK(create_folders(runner.log_dir));
+    SLUICE_TRY(const peers::Places places, peers::find_places());
+    SLUICE_TRY(file_.canary, take_canary({places.program.string(), "worker"}, {}, runner));
+    return ok;
   }
 
   Result<Ended> watch_all() {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <system_error>
+#include <tuple>
 
 namespace sluice::gate {
 namespace {

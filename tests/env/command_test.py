@@ -22,7 +22,7 @@ class EnvCommand(unittest.TestCase):
         done = run("--json")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         document = json.loads(done.stdout)
-        self.assertEqual(list(document), ["schema_version", "machine_profile", "environment", "noise"])
+        self.assertEqual(list(document), ["schema_version", "machine_profile", "environment", "kernel_forms", "noise"])
         self.assertRegex(document["machine_profile"], r"^[A-Za-z0-9._-]+_sluice\d+")
         self.assertEqual(document["environment"]["variables"]["OMP_NUM_THREADS"], "3")
         self.assertIn(document["noise"]["verdict"], ("quiet", "usable", "noisy"))

@@ -125,7 +125,8 @@ TEST(ChromeTrace, HoldsRowsOfADevice) {
   profile.device_steps = {{kStart - 1000, kStart - 600, {copy, kernel}}};
   std::set<std::string> threads;
   int found = 0;
-  for (const Json& event : parsed(chrome_trace(profile)).at("traceEvents")) {
+  const Json trace = parsed(chrome_trace(profile));
+  for (const Json& event : trace.at("traceEvents")) {
     if (event["ph"] == "M") {
       if (event["name"] == "thread_name" && event["pid"] == 2)
         threads.insert(event["args"]["name"]);

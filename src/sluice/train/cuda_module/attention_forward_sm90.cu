@@ -22,7 +22,7 @@ struct WideCall {
 struct Softened {
   float most[2], sum[2];
 };
-__device__ Softened soften(float (&s)[kPieces][4], int tokens, int t) {
+[[maybe_unused]] __device__ Softened soften(float (&s)[kPieces][4], int tokens, int t) {
 #pragma unroll
   for (int n = kPieces - 2; n < kPieces; ++n)
 #pragma unroll

@@ -49,11 +49,11 @@ TEST(Crc32cTest, FastPathIsThePlainOneAtEverySizeAndAlignment) {
   std::vector<std::size_t> sizes;
   for (std::size_t size = 0; size < 40; ++size)
     sizes.push_back(size);
-  for (const std::size_t part : {3 * 256, 3 * 4096, 3 * 4096 + 3 * 256, 2 * 3 * 4096})
-    for (const std::size_t more : {0, 1, 7, 8, 9})
+  for (const std::size_t part : {3UL * 256, 3UL * 4096, 3UL * 4096 + 3 * 256, 2UL * 3 * 4096})
+    for (const std::size_t more : {0UL, 1UL, 7UL, 8UL, 9UL})
       sizes.insert(sizes.end(), {part - 1, part + more});
   for (const std::size_t size : sizes)
-    for (const std::size_t start : {0, 1, 5}) {
+    for (const std::size_t start : {0UL, 1UL, 5UL}) {
       if (start + size > bytes.size()) continue;
       const auto part = std::span<const std::byte>(bytes).subspan(start, size);
       ASSERT_EQ(crc32c(part), crc32c_reference(part)) << size << " from " << start;

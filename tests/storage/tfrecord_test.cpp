@@ -60,7 +60,7 @@ TEST(TfrecordTest, WritesWhatTensorFlowWrites) {  // tf.io.TFRecordWriter, "" an
 
 TEST(TfrecordTest, RecordsComeBackInEveryWayOfReading) {
   const auto payloads = some_payloads(3);
-  for (const std::size_t request : {0, 64, 4096, 1 << 20}) {
+  for (const std::size_t request : {0UL, 64UL, 4096UL, 1UL << 20}) {
     testing::MemoryStore store(request);
     store.objects["f"] = file_of(payloads);
     std::vector<std::string> read;

@@ -52,7 +52,7 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(list(details["phases_ns"]), ["data", "forward", "backward", "optimizer"])
         for i, step in enumerate(details["phased_step_ns"]):
             self.assertLessEqual(sum(times[i] for times in details["phases_ns"].values()), step)
-        # Not known where an earlier child, the canary's, was larger: under sanitizers it is.
+        # Not known where an earlier child was larger: under sanitizers one that was forked from us is.
         self.assertTrue(row["peak_rss_bytes"] is None or row["peak_rss_bytes"] > 1 << 20, row["peak_rss_bytes"])
         metrics = json.loads((self.folder / "R" / "metrics.json").read_text(encoding="utf-8"))
         self.assertEqual(metrics["throughput"]["samples_per_step"], 16)

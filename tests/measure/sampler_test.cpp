@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/measure/sampler.h"
 
+#include "sluice/measure/inject.h"
+
 #include <gtest/gtest.h>
 
 #include "tests/measure/support.h"

@@ -33,6 +33,24 @@ Result<double> injected_slowdown() {
   return share;
 }
 
+Result<double> injected_slowdown(const char* variable, const std::string& case_name) {
+  if (variable == nullptr || *variable == '\0') return 0.0;
+  const std::string text = variable;
+  const std::size_t equals = text.rfind('=');
+  const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
+  char* end = nullptr;
+  const double percent = std::strtod(number.c_str(), &end);
+  if (end == number.c_str() || std::string_view(end) != "%" || !(percent >= 0 && percent <= 1000)) {
+    return Error{
+        Errc::usage,
+        fmt::format("{}={}: expected [CASE=]PERCENT% such as 15% or decode/jpeg/threads=1=15%",
+                    kInjectVariable, printable(text))};
+  }
+  if (equals != std::string::npos && text.substr(0, equals) != case_name) return 0.0;
+  if (equals == std::string::npos && case_name.starts_with("canary-")) return 0.0;
+  return percent / 100;
+}
+
 void stretch(Clock& clock, std::int64_t start_ns, double share) {
   if (share <= 0) return;
   const std::int64_t taken_ns = clock.now_ns() - start_ns;

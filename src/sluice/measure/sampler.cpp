@@ -3,13 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/measure/sampler.h"
 
-#include "sluice/core/text.h"
-
-#include <fmt/format.h>
+#include "sluice/measure/inject.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <string>
 
 namespace sluice::measure {
 
@@ -111,33 +107,9 @@ Sample take_sample(Subject& subject, Clock& clock, std::int64_t passes, double e
   sample.start_ns = clock.now_ns();
   for (std::int64_t i = 0; i < passes; ++i)
     subject.run_pass();
+  stretch(clock, sample.start_ns, extra);
   sample.elapsed_ns = clock.now_ns() - sample.start_ns;
-  if (extra > 0) {
-    const auto target = sample.start_ns + static_cast<std::int64_t>(
-                                              static_cast<double>(sample.elapsed_ns) * (1 + extra));
-    while (clock.now_ns() < target) {
-    }
-    sample.elapsed_ns = clock.now_ns() - sample.start_ns;
-  }
   return sample;
-}
-
-Result<double> injected_slowdown(const char* variable, const std::string& case_name) {
-  if (variable == nullptr || *variable == '\0') return 0.0;
-  const std::string text = variable;
-  const std::size_t equals = text.rfind('=');
-  const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
-  char* end = nullptr;
-  const double percent = std::strtod(number.c_str(), &end);
-  if (end == number.c_str() || std::string_view(end) != "%" || !(percent >= 0 && percent <= 1000)) {
-    return Error{Errc::usage,
-                 fmt::format("SLUICE_INJECT_SLOWDOWN={}: expected [CASE=]PERCENT% such as 15% or "
-                             "decode/jpeg/threads=1=15%",
-                             printable(text))};
-  }
-  if (equals != std::string::npos && text.substr(0, equals) != case_name) return 0.0;
-  if (equals == std::string::npos && case_name.starts_with("canary-")) return 0.0;
-  return percent / 100;
 }
 
 }  // namespace sluice::measure

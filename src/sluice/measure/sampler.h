@@ -55,14 +55,8 @@ struct Sample {
   std::int64_t elapsed_ns = 0;
 };
 
-/// One timed sample of `passes` passes. `extra` is the share of injected slowdown (0 normally): the
-/// documented test hook SLUICE_INJECT_SLOWDOWN busy-waits that share of the elapsed time inside the
-/// sample.
+/// One timed sample of `passes` passes. `extra` is the share of injected slowdown (0 normally), see
+/// inject.h: that share of the elapsed time is waited for inside the sample.
 Sample take_sample(Subject& subject, Clock& clock, std::int64_t passes, double extra = 0);
-
-/// Value of the test hook for `case_name`: SLUICE_INJECT_SLOWDOWN=[CASE=]PERCENT%, 0 when unset or
-/// for another case; without CASE the canary alone keeps its speed. A malformed value is an error,
-/// so that a typing mistake cannot pass as "not slowed".
-Result<double> injected_slowdown(const char* variable, const std::string& case_name);
 
 }  // namespace sluice::measure

@@ -5,6 +5,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/measure/counters.h"
+#include "sluice/measure/inject.h"
 #include "sluice/measure/reply.h"
 #include "sluice/measure/sampler.h"
 #include "sluice/measure/usage.h"
@@ -175,8 +176,7 @@ class Server {
     checked_ = false;
     context_.case_name = request.value("case", std::string());
     context_.spec = request.value("spec", Json());
-    SLUICE_TRY(extra_,
-               injected_slowdown(std::getenv("SLUICE_INJECT_SLOWDOWN"), context_.case_name));
+    SLUICE_TRY(extra_, injected_slowdown(std::getenv(kInjectVariable), context_.case_name));
     SLUICE_TRY(subject_, make(context_));
     return Json{{"items_per_pass", subject_->items_per_pass()},
                 {"bytes_per_item", subject_->bytes_per_item()}};

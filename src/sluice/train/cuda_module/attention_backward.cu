@@ -63,12 +63,7 @@ __global__ void __launch_bounds__(kWholeWarps * 32, 2)
   const Head<kDim, kSpan> head(call.heads, call.heads.first_pair + static_cast<int>(blockIdx.x));
   float* const partial_q = call.partial_q + static_cast<std::int64_t>(blockIdx.x) * kDim;
   float* const partial_k = call.partial_k + static_cast<std::int64_t>(blockIdx.x) * kDim;
-  if (head.branch == 0) {
-    write_zeros(call, head, 0, call.heads.tokens, 0, 2);
-    write_partial<kDim>(partial_q, nullptr, 0);
-    write_partial<kDim>(partial_k, nullptr, 0);
-    return;
-  }
+  if (head.branch == 0) return write_dropped(call, head, partial_q, partial_k);
   const WholeHead<kDim> in{memory, tiles, WholeHead<kDim>::pairs_of(tiles)};
   if (threadIdx.x == 0) *in.next() = 0;
   share_all(call, head, in, call.rows);

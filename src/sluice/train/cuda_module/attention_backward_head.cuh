@@ -51,6 +51,15 @@ __device__ inline void ask_for_next(const BackwardCall& call, const Head<kDim, k
   next.come_near(call.y + next.output(), next.output_row());
 }
 
+/// The sample's branch was dropped: all that a block of a whole head leaves.
+template <int kDim, int kSpan>
+__device__ inline void write_dropped(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                     float* partial_q, float* partial_k) {
+  write_zeros(call, head, 0, call.heads.tokens, 0, 2);
+  write_partial<kDim>(partial_q, nullptr, 0);
+  write_partial<kDim>(partial_k, nullptr, 0);
+}
+
 /// Fills it, lse and delta too; then a barrier is due.
 template <int kDim, int kSpan>
 __device__ inline void share_all(const BackwardCall& call, const Head<kDim, kSpan>& head,

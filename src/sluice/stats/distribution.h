@@ -1,4 +1,4 @@
-// sluice/stats/distribution.h - normal and Student t: probabilities and quantiles.
+// sluice/stats/distribution.h - normal, Student t and chi-square: probabilities and quantiles.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,6 +17,10 @@ Result<double> normal_quantile(double p);  // p in (0, 1)
 Result<double> student_t_cdf(double t, double df);
 Result<double> student_t_sf(double t, double df);
 Result<double> student_t_quantile(double p, double df);
+
+/// P(X > x) of chi-square, by the regularised incomplete gamma function (DLMF 8.11.4 and 8.9.2).
+/// x >= 0, df above 0.
+Result<double> chi_square_sf(double x, double df);
 
 /// Regularised incomplete beta function I_x(a, b), by its continued fraction (DLMF 8.17.22). a, b >
 /// 0, x in [0, 1].

@@ -120,7 +120,7 @@ TEST_F(DataCommand, EpisodesHaveTheirOwnFlags) {
       {{"--kind", "episodes", "--max-gb", "0.01"}, "--max-gb 0.01: about 3."},
       {{"--kind", "episodes", "--max-gb", "nan"}, "--max-gb"},
       {{"--kind", "episodes", "--episodes", "0"}, "--episodes 0: 1 to"},
-      {{"--kind", "episodes", "--preset", "oxe"}, "accepted: oxe29"},
+      {{"--kind", "episodes", "--preset", "oxe"}, "accepted: oxe29, small4"},
       {{"--kind", "episodes", "--count", "3"}, "--count is not for --kind episodes"},
       {{"--kind", "rgb", "--count", "3", "--episodes", "3"}, "--episodes is for --kind episodes"},
       {{"--kind", "rgb"}, "--count is required"},

@@ -78,6 +78,27 @@ TEST_F(RunnerTest, ATurnIsSeveralSamplesInARow) {
   }
 }
 
+TEST_F(RunnerTest, ASinglePassComesFirstAndOnItsOwnCores) {
+  use({"a", "b"});
+  subjects[0].single_pass = true;
+  subjects[0].cpus = {1, 3};
+  policy.cpus = {0};
+  policy.samples_per_run = 1;
+  world.preflight_everywhere = false;
+  world.hook = [&](const std::string& name, const std::string& type, int, Json&) {
+    EXPECT_FALSE(name == "a" && type == "preflight");
+    if (type == "measure") {
+      EXPECT_EQ(world.last_request.at("passes"), name == "a" ? 1 : 10);
+    }
+    return std::nullopt;
+  };
+  const WaveResult wave = run();
+  EXPECT_EQ(wave.rows[0].items_per_sample, 4);
+  EXPECT_EQ(wave.rows[0].status, RowStatus::ok) << wave.rows[0].reason;
+  for (const LaunchOptions& options : world.launched)
+    EXPECT_EQ(options.cpus, options.command.at(0) == "a" ? (CpuList{1, 3}) : CpuList{0});
+}
+
 TEST_F(RunnerTest, OrderAndPaddingFollowTheSeed) {
   use({"a", "b", "c", "d"});
   const auto paddings = [&] {

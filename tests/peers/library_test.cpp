@@ -50,7 +50,7 @@ TEST(Library, WaysNameKnownModesAndGroups) {
   for (const Library& library : libraries()) {
     std::set<std::string_view> modes;
     for (const Way& way : library.ways) {
-      EXPECT_THAT(way.mode, AnyOf("micro", "pipeline", "decode", "loader", "training"))
+      EXPECT_THAT(way.mode, AnyOf("micro", "pipeline", "decode", "loader", "training", "mixture"))
           << library.name;
       EXPECT_TRUE(modes.insert(way.mode).second) << library.name;
       EXPECT_TRUE(way.group.empty() || is_group(way.group)) << library.name;

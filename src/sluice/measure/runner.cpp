@@ -217,7 +217,7 @@ class Wave {
     options.environment = spec.environment;
     if (!context_.log_dir.empty()) options.log_file = context_.log_dir / (spec.library + ".log");
     options.environment_padding = static_cast<std::size_t>(rng.below(kMaxPaddingBytes));
-    options.cpus = policy_.cpus;
+    options.cpus = spec.cpus.empty() ? policy_.cpus : spec.cpus;
     options.cancel_fd = context_.cancel_fd;
     SLUICE_TRY(subject.worker, context_.launcher->launch(options));
     subject.run.pid = subject.worker->pid();
@@ -268,6 +268,7 @@ class Wave {
     Row& row = rows_[subject.index];
     SLUICE_TRY(const auto items, Reply("prepare", prepared).integer("items_per_pass", 1));
     SLUICE_TRY(row.bytes_per_item, Reply("prepare", prepared).number("bytes_per_item", 0));
+    if (subjects_[subject.index].single_pass) return one_pass(subject, items);
     SLUICE_TRY(const Json timed,
                ask(subject, {{"type", "preflight"}, {"slow_item_s", policy_.slow_item_s}}));
     SLUICE_TRY(const auto pass_ns, Reply("preflight", timed).integer("pass_ns", 1, kLongestNs));
@@ -290,6 +291,17 @@ class Wave {
             .wrong("items_per_pass", "a number whose sample can be counted");
       }
     }
+    return set_passes(subject, items);
+  }
+
+  Status one_pass(Active& subject, std::int64_t items) {
+    Row& row = rows_[subject.index];
+    if (row.items_per_sample == 0) row.items_per_sample = items;
+    return set_passes(subject, items);
+  }
+
+  Status set_passes(const Active& subject, std::int64_t items) {
+    const Row& row = rows_[subject.index];
     if (row.items_per_sample % items != 0) {
       return Error{Errc::measurement,
                    fmt::format("prepare: {} items per pass, which does not divide the {} of the "

@@ -35,6 +35,8 @@ struct SubjectSpec {
   std::optional<double> cpu_limit{};  // cores busy above which the policy is violated; absent: that
                                       // of Policy for `threads`
   std::int64_t min_items = 0;         // per sample, however short its passes are
+  bool single_pass = false;           // a sample is one pass, which none comes before
+  CpuList cpus{};                     // empty: those of Policy
 };
 
 /// What a row takes over from its spec.

@@ -130,7 +130,7 @@ const char* to_string(Health health) {
 }
 
 const char* default_thread_policy(std::string_view mode) {
-  if (mode == "loader") return "loader-all-cores";
+  if (mode == "loader" || mode == "mixture") return "loader-all-cores";
   if (mode == "training") return "micro-threads";
   return mode == "pipeline" ? "pipeline-default" : "micro-single";
 }

@@ -21,7 +21,7 @@ struct WorkerCommand {
   std::string lock_hash;  // another one is another worker
 };
 
-/// `mode`: micro, pipeline, decode, loader or training. `thread_policy`: micro-single,
+/// `mode`: micro, pipeline, decode, loader, training or mixture. `thread_policy`: micro-single,
 /// micro-threads, pipeline-default, pipeline-single-worker or loader-all-cores. Errc::unsupported
 /// with a command to run when the environment is not installed or the program is not built, or when
 /// the library is not measured in this mode.

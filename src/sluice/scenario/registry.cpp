@@ -45,6 +45,7 @@ measure::Catalogue catalogue() {
     catalogue.prefixes[prefix] = missing_yet;
   catalogue.scenarios["loader/raw"] = make_loader;
   catalogue.prefixes["training/"] = make_training;
+  catalogue.prefixes["mixture/"] = make_mixture;
   for (const char* part : {"loader", "model", "transfer", "together"})
     catalogue.scenarios[std::string("diagnose/") + part] = make_diagnose;
   catalogue.scenarios["video-decode-16f/decode/clip"] = make_video_decode;

@@ -65,6 +65,10 @@ Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectCo
 /// that of a training row (training_spec.h), and `model_time_ms` for an emulated accelerator.
 Result<std::unique_ptr<measure::Subject>> make_diagnose(const measure::SubjectContext& context);
 
+/// The rows "mixture/<preset>" of `bench mixture`; all about them comes with the spec
+/// (mixture_spec.h). A pass is a whole run: SubjectSpec::single_pass.
+Result<std::unique_ptr<measure::Subject>> make_mixture(const measure::SubjectContext& context);
+
 /// The row "video-decode-16f/decode/clip": every clip of data_dir, opened and decoded to the frames
 /// of the case.
 Result<std::unique_ptr<measure::Subject>> make_video_decode(const measure::SubjectContext& context);

@@ -49,12 +49,22 @@ constexpr DatasetSpec kOxe29[] = {
     {"utaustin_mutex", "utaustin_mutex", 0.03, "image", 128, 128, Codec::png, "flat", 7, "state", 2, kStep, 5, 1000000, 60, 1500, 256},
     {"fmb", "fmb", 0.03, "image_side_1", 256, 256, Codec::jpeg, "flat", 7, "state_gripper_pose", 2, kStep, 5, 1000000, 60, 8611, 2017},
 };
+
+constexpr DatasetSpec kSmall4[] = {
+    {"arm", "small_arm", 0.4, "image", 64, 64, Codec::jpeg, "flat", 7, "state", 3, kStep, 2, 8000, 10, 1000, 4},
+    {"gripper", "small_gripper", 0.3, "image", 48, 64, Codec::png, "world_vector", 3, "", 0, kObserved, 3, 7000, 10, 1000, 4},
+    {"rover", "small_rover", 0.2, "rgb", 64, 96, Codec::jpeg, "", 0, "pose", 2, kStep, 1, 9000, 10, 1000, 4},
+    {"table", "small_table", 0.1, "image", 32, 32, Codec::unstated, "flat", 2, "state", 1, kObserved, 5, 15000, 20, 1000, 4},
+};
 // clang-format on
 
 constexpr std::array kPresets = {
     Preset{.name = "oxe29",
            .what = "29 data sets of Open X-Embodiment and beyond, equal weights",
            .datasets = kOxe29},
+    Preset{.name = "small4",
+           .what = "4 data sets of small frames and unequal weights, for trials and for long runs",
+           .datasets = kSmall4},
 };
 
 std::string below_steps(std::string_view middle, std::string_view name) {

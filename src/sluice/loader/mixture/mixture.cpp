@@ -20,27 +20,6 @@ Status in_range(const char* name, int value, int low, int high) {
   return Error{Errc::usage, fmt::format("{} {}: {} to {} is accepted", name, value, low, high)};
 }
 
-Status check(const MixtureOptions& options) {
-  SLUICE_CHECK(in_range("batch size", options.batch_size, 1, 65536));
-  SLUICE_CHECK(in_range("mix block", options.mix_block, 1, 65536));
-  SLUICE_CHECK(in_range("samples per episode", options.samples_per_episode, 0, 1'000'000));
-  SLUICE_CHECK(in_range("image size", options.image_size, 1, 4096));
-  SLUICE_CHECK(in_range("queue", options.queue, 1, 4096));
-  SLUICE_CHECK(in_range("min ready", options.min_ready, 1, 1'000'000));
-  SLUICE_CHECK(in_range("read threads", options.read_threads, 1, 1024));
-  SLUICE_CHECK(in_range("decode threads", options.decode_threads, 1, 1024));
-  SLUICE_CHECK(in_range("interleave", options.interleave, 1, 65536));
-  SLUICE_CHECK(in_range("prefetch", options.prefetch, 1, 256));
-  if (options.batch_size % options.mix_block != 0)
-    return Error{Errc::usage, fmt::format("batch size {}: a multiple of the mix block, {}, is "
-                                          "accepted",
-                                          options.batch_size, options.mix_block)};
-  if (!(options.stall_limit_s > 0) || options.stall_limit_s > 1e6)
-    return Error{Errc::usage, fmt::format("stall limit {} s: above 0, at most 1000000, is accepted",
-                                          options.stall_limit_s)};
-  return ok;
-}
-
 /// Those with a weight; names are told apart.
 Result<std::vector<SourceSpec>> usable(std::vector<SourceSpec> sources) {
   std::set<std::string> names;
@@ -53,6 +32,8 @@ Result<std::vector<SourceSpec>> usable(std::vector<SourceSpec> sources) {
     if (source.offset < 1)
       return Error{Errc::usage, fmt::format("data set {}: offset {}: at least 1 is accepted",
                                             printable(source.name), source.offset)};
+    SLUICE_CHECK(in_range(fmt::format("data set {}: interleave", printable(source.name)).c_str(),
+                          source.interleave, 0, 65536));
     if (!names.insert(source.name).second)
       return Error{Errc::usage, fmt::format("data set {}: named twice", printable(source.name))};
     if (source.dataset->episodes == 0)
@@ -78,6 +59,7 @@ Json request(const std::vector<SourceSpec>& sources, const MixtureOptions& optio
     names.push_back({{"name", source.name},
                      {"weight", source.weight},
                      {"offset", source.offset},
+                     {"interleave", source.interleave},
                      {"episodes", source.dataset->episodes}});
   return {{"sources", names},
           {"seed", options.seed},
@@ -92,6 +74,27 @@ Json request(const std::vector<SourceSpec>& sources, const MixtureOptions& optio
 }
 
 }  // namespace
+
+Status check(const MixtureOptions& options) {
+  SLUICE_CHECK(in_range("batch size", options.batch_size, 1, 65536));
+  SLUICE_CHECK(in_range("mix block", options.mix_block, 1, 65536));
+  SLUICE_CHECK(in_range("samples per episode", options.samples_per_episode, 0, 1'000'000));
+  SLUICE_CHECK(in_range("image size", options.image_size, 1, 4096));
+  SLUICE_CHECK(in_range("queue", options.queue, 1, 4096));
+  SLUICE_CHECK(in_range("min ready", options.min_ready, 1, 1'000'000));
+  SLUICE_CHECK(in_range("read threads", options.read_threads, 1, 1024));
+  SLUICE_CHECK(in_range("decode threads", options.decode_threads, 1, 1024));
+  SLUICE_CHECK(in_range("interleave", options.interleave, 1, 65536));
+  SLUICE_CHECK(in_range("prefetch", options.prefetch, 1, 256));
+  if (options.batch_size % options.mix_block != 0)
+    return Error{Errc::usage, fmt::format("batch size {}: a multiple of the mix block, {}, is "
+                                          "accepted",
+                                          options.batch_size, options.mix_block)};
+  if (!(options.stall_limit_s > 0) || options.stall_limit_s > 1e6)
+    return Error{Errc::usage, fmt::format("stall limit {} s: above 0, at most 1000000, is accepted",
+                                          options.stall_limit_s)};
+  return ok;
+}
 
 const char* to_string(Metadata metadata) {
   constexpr std::array kNames = {"full", "dataset_only", "off"};

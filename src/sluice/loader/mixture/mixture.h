@@ -50,6 +50,7 @@ struct SourceSpec {
   std::string state{};                           // empty: none
   std::string language{};                        // empty: none
   std::string robot = "episode_metadata/robot";  // where a data set has none, it is empty
+  int interleave = 0;                            // shards read in turn; 0: those of the options
 };
 
 /// The sources of a preset in a store: its data sets opened at `split`. `skip`: names that are left
@@ -82,6 +83,8 @@ struct MixtureOptions {
   double stall_limit_s = 600;  // nothing for so long is an error that names who is waited for
   std::uint64_t seed = 0;
 };
+/// Errc::usage for a number out of range, or a batch that is no multiple of the block.
+Status check(const MixtureOptions& options);
 
 /// What the mixer does besides: by thread time, so that the shares add up to what was used.
 enum class Stage : std::uint8_t { read, parse, mix, decode, resize, collate };

@@ -89,7 +89,8 @@ void Source::order_epoch() {
   };
   const bool shuffle = options_.shuffle_episodes;
   const Permutation shards(slices.size(), key(kShards, 0));
-  const auto group = static_cast<std::size_t>(options_.interleave);
+  const auto group =
+      static_cast<std::size_t>(spec_.interleave > 0 ? spec_.interleave : options_.interleave);
   order_.clear();
   for (std::size_t first = 0; first < slices.size(); first += group) {
     const std::size_t count = std::min(group, slices.size() - first);

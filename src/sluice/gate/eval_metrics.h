@@ -1,0 +1,18 @@
+// sluice/gate/eval_metrics.h - eval.json, schema 1.0: what must stand in it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/json.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice::gate {
+
+inline constexpr const char* kEvalSchema = "1.0";
+
+/// One line per key that is missing, of the wrong kind or out of range (perplexity above 0,
+/// accuracies from 0 to 1); empty: a sound eval.json.
+std::vector<std::string> eval_problems(const Json& eval);
+
+}  // namespace sluice::gate

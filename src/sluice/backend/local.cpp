@@ -9,7 +9,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
-#include "sluice/measure/interrupt.h"
+#include "sluice/measure/local_runner.h"
 #include "sluice/measure/runner.h"
 #include "sluice/peers/crew.h"
 #include "sluice/peers/places.h"
@@ -96,17 +96,8 @@ class LocalRun {
     files.set_remarks([&](const plan::Job& job) { return remarks_of(job, media); });
     SLUICE_CHECK(folder.write_environment(head.environment));
     SLUICE_CHECK(folder.write_config(plan::to_yaml(config)));
-    const fs::path log_dir = folder.path() / "logs";
-    SLUICE_CHECK(create_folders(log_dir));
-
-    measure::RunnerContext context;
-    context.clock = &clock_;
-    context.launcher = &launcher_;
-    context.progress = &progress_;
-    context.session_id = files.files().front().session_id;
-    context.log_dir = log_dir;
-    context.cancel_fd = interrupt_.fd();
-    context.interrupted = [this] { return interrupt_.requested(); };
+    SLUICE_TRY(const measure::RunnerContext context,
+               local_.context(progress_, files.files().front().session_id, folder.path() / "logs"));
 
     LocalResult result;
     result.folder = folder.path();
@@ -205,9 +196,7 @@ class LocalRun {
   const plan::Plan& plan_;
   const LocalOptions& options_;
   Progress& progress_;
-  measure::Interrupt interrupt_;
-  measure::SystemClock clock_;
-  measure::ProcessLauncher launcher_;
+  measure::LocalRunner local_;
 };
 
 }  // namespace

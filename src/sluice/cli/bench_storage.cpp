@@ -8,10 +8,9 @@
 #include "sluice/cli/storage_table.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
-#include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/interrupt.h"
+#include "sluice/measure/local_runner.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
 #include "sluice/results/run_folder.h"
@@ -104,7 +103,7 @@ Result<results::ResultFile> describe(const backend::VisitOptions& visit, const S
 }
 
 Result<Outcome> measure_storage(Context& context, const StorageFlags& flags) {
-  measure::Interrupt interrupt;
+  measure::LocalRunner here;
   SLUICE_TRY(StoragePlan plan, storage_plan(flags));
   const bool generated = flags.input.empty();
   std::optional<Held> held;
@@ -135,21 +134,13 @@ Result<Outcome> measure_storage(Context& context, const StorageFlags& flags) {
   SLUICE_TRY(results::ResultFile file, describe(visit, plan, generated, *held, policy));
   SLUICE_CHECK(folder.write_environment(file.environment));
   SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file.run_config))));
-  SLUICE_CHECK(create_folders(folder.path() / "logs"));
   const fs::path name = std::string(kName) + ".json";
-  measure::SystemClock clock;
-  measure::ProcessLauncher launcher;
-  measure::RunnerContext runner{&clock,
-                                &launcher,
-                                context.progress,
-                                file.session_id,
-                                folder.path() / "logs",
-                                interrupt.fd(),
-                                [&interrupt] { return interrupt.requested(); },
-                                [&](const std::vector<measure::Row>& so_far) -> Status {
-                                  file.rows = so_far;
-                                  return folder.write_result(name, file);
-                                }};
+  SLUICE_TRY(measure::RunnerContext runner,
+             here.context(*context.progress, file.session_id, folder.path() / "logs"));
+  runner.on_block = [&](const std::vector<measure::Row>& so_far) -> Status {
+    file.rows = so_far;
+    return folder.write_result(name, file);
+  };
   SLUICE_TRY(measure::WaveResult wave, measure::run_wave(rows, policy, runner));
   file.rows = std::move(wave.rows);
   put_summary(file);

@@ -13,7 +13,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
-#include "sluice/measure/interrupt.h"
+#include "sluice/measure/local_runner.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
 #include "sluice/results/run_folder.h"
@@ -76,15 +76,7 @@ class DataloaderVisit {
     SLUICE_CHECK(folder.write_environment(file_.environment));
     SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file_.run_config))));
     folder_ = folder.path();
-    const fs::path log_dir = folder_ / "logs";
-    SLUICE_CHECK(create_folders(log_dir));
-    runner_.clock = &clock_;
-    runner_.launcher = &launcher_;
-    runner_.progress = context_.progress;
-    runner_.session_id = file_.session_id;
-    runner_.log_dir = log_dir;
-    runner_.cancel_fd = interrupt_.fd();
-    runner_.interrupted = [this] { return interrupt_.requested(); };
+    SLUICE_TRY(runner_, local_.context(*context_.progress, file_.session_id, folder_ / "logs"));
     runner_.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
       put(rows);
       return folder.write_result(kResultName, file_);
@@ -229,9 +221,7 @@ class DataloaderVisit {
   std::int64_t batches_ = kFewestBatches;
   fs::path folder_;
   WatchedGpu gpu_{std::nullopt, "no GPU was asked for (--gpu cuda:0)"};
-  measure::Interrupt interrupt_;
-  measure::SystemClock clock_;
-  measure::ProcessLauncher launcher_;
+  measure::LocalRunner local_;
   measure::RunnerContext runner_;
 };
 

@@ -5,12 +5,11 @@
 #include "sluice/backend/visit.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
-#include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/gate/step_rows.h"
 #include "sluice/image/photo_dataset.h"
-#include "sluice/measure/interrupt.h"
+#include "sluice/measure/local_runner.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
 #include "sluice/results/run_folder.h"
@@ -175,22 +174,14 @@ Result<DiagnoseResult> run_diagnose(Context& context, const DiagnosePlan& asked)
   SLUICE_TRY(results::ResultFile file, describe(plan, visit, generated));
   SLUICE_CHECK(folder.write_environment(file.environment));
   SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file.run_config))));
-  SLUICE_CHECK(create_folders(folder.path() / "logs"));
 
-  measure::Interrupt interrupt;
-  measure::SystemClock clock;
-  measure::ProcessLauncher launcher;
-  const measure::RunnerContext runner{&clock,
-                                      &launcher,
-                                      context.progress,
-                                      file.session_id,
-                                      folder.path() / "logs",
-                                      interrupt.fd(),
-                                      [&interrupt] { return interrupt.requested(); },
-                                      [&](const std::vector<measure::Row>& rows) -> Status {
-                                        file.rows = rows;
-                                        return folder.write_result(kResultName, file);
-                                      }};
+  measure::LocalRunner local;
+  SLUICE_TRY(measure::RunnerContext runner,
+             local.context(*context.progress, file.session_id, folder.path() / "logs"));
+  runner.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
+    file.rows = rows;
+    return folder.write_result(kResultName, file);
+  };
   SLUICE_TRY(Diagnosis found, diagnose(plan, runner));
   file.rows = std::move(found.rows);
   if (!found.interrupted)

@@ -9,6 +9,7 @@
 #include "sluice/gate/baseline_store.h"
 #include "sluice/gate/training_metrics.h"
 #include "sluice/measure/interrupt.h"
+#include "sluice/results/eval_file.h"
 #include "sluice/scenario/training_spec.h"
 #include "sluice/train/profile.h"
 
@@ -93,7 +94,7 @@ class DoneWhen {
       eval_ = eval::eval_json(*evaluated,
                               {"test_validation_profile", metrics_.value("env", Json::object()),
                                "2026-01-01T00:00:00Z"});
-      check_problems("eval.json", eval::eval_problems(eval_));
+      check_problems("eval.json", results::eval_problems(eval_, results::Perplexity::or_reason));
     }
     return ok;
   }

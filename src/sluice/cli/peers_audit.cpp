@@ -7,7 +7,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/image/shared_inputs.h"
-#include "sluice/measure/interrupt.h"
+#include "sluice/measure/local_runner.h"
 #include "sluice/peers/auditor.h"
 #include "sluice/plan/jobs.h"
 
@@ -85,15 +85,8 @@ Result<Json> audit_scenario(const Context& context, const AuditFlags& flags,
 Result<ExitCode> audit(const Context& context, const AuditFlags& flags) {
   const FolderGuard scratch(fs::temp_directory_path() / fmt::format("sluice-audit-{}", getpid()));
   SLUICE_CHECK(create_folders(scratch.path()));
-  measure::Interrupt interrupt;
-  measure::SystemClock clock;
-  measure::ProcessLauncher launcher;
-  measure::RunnerContext runner;
-  runner.clock = &clock;
-  runner.launcher = &launcher;
-  runner.progress = context.progress;
-  runner.cancel_fd = interrupt.fd();
-  runner.interrupted = [&interrupt] { return interrupt.requested(); };
+  measure::LocalRunner local;
+  SLUICE_TRY(const measure::RunnerContext runner, local.context(*context.progress, "", ""));
   Json scenarios = Json::object();
   for (const std::string& scenario : flags.scenarios) {
     SLUICE_TRY(scenarios[scenario],

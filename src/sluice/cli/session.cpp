@@ -5,7 +5,6 @@
 #include "sluice/backend/visit.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
-#include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
 #include "sluice/core/thread_pool.h"
@@ -13,7 +12,7 @@
 #include "sluice/image/dataset.h"
 #include "sluice/image/photo_dataset.h"
 #include "sluice/image/simd.h"
-#include "sluice/measure/interrupt.h"
+#include "sluice/measure/local_runner.h"
 #include "sluice/measure/runner.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/diagnose_text.h"
@@ -147,7 +146,7 @@ Status write_reports(const results::RunFolder& folder, const results::ResultFile
 }  // namespace
 
 Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
-  measure::Interrupt interrupt;
+  measure::LocalRunner local;
   SessionPlan plan = asked;
   plan.policy.seed = plan.order_seed.value_or(std::random_device{}());
   const fs::path result_name = plan.name + ".json";
@@ -197,22 +196,12 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
   SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file.run_config))));
   SLUICE_CHECK(keep_off(plan.policy.cpus));
 
-  measure::SystemClock clock;
-  measure::ProcessLauncher launcher;
-  const fs::path log_dir = folder.path() / "logs";
-  SLUICE_CHECK(create_folders(log_dir));
-  const auto write = [&](const std::vector<measure::Row>& rows) -> Status {
+  SLUICE_TRY(measure::RunnerContext runner,
+             local.context(*context.progress, file.session_id, folder.path() / "logs"));
+  runner.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
     put_rows(file, rows);
     return folder.write_result(result_name, file);
   };
-  measure::RunnerContext runner{&clock,
-                                &launcher,
-                                context.progress,
-                                file.session_id,
-                                log_dir,
-                                interrupt.fd(),
-                                [&interrupt] { return interrupt.requested(); },
-                                write};
   SLUICE_TRY(measure::WaveResult wave,
              measure::run_wave(subjects, plan.policy, runner, std::move(so_far)));
   put_rows(file, wave.rows);

@@ -6,8 +6,7 @@
 #include "sluice/cli/dataloader_rows.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
-#include "sluice/core/file.h"
-#include "sluice/measure/interrupt.h"
+#include "sluice/measure/local_runner.h"
 #include "sluice/measure/summary.h"
 #include "sluice/measure/tune.h"
 #include "sluice/peers/places.h"
@@ -203,30 +202,26 @@ class TuneVisit {
     SLUICE_TRY(input_, inspect_input(plan_.rows.loader));
     SLUICE_TRY(const peers::Places places, peers::find_places());
     SLUICE_TRY(const results::RunFolder folder, open_folder());
-    const measure::RunnerContext runner{&clock_,
-                                        &launcher_,
-                                        &Progress::silent(),
-                                        file_.session_id,
-                                        folder.path() / "logs",
-                                        interrupt_.fd(),
-                                        [this] { return interrupt_.requested(); },
-                                        {}};
+    SLUICE_TRY(const measure::RunnerContext runner,
+               local_.context(Progress::silent(), file_.session_id, folder.path() / "logs"));
     const RowMaker maker{
         plan_.rows, input_, {places.program.string(), "worker"}, plan_.rows.policy.seed};
     SettingMeter meter(plan_, maker, base_case(input_), runner);
     const measure::TuneOptions options = search();
     SLUICE_CHECK(meter.size_samples(options.start));
     auto bar = context_.progress->bar("tuning", static_cast<std::uint64_t>(plan_.budget_s), "s");
-    const std::int64_t start_ns = clock_.now_ns();
+    const std::int64_t start_ns = local_.clock().now_ns();
     const auto measure_one = [&](const Setting& setting, int block) -> Result<double> {
-      bar.set(static_cast<std::uint64_t>(static_cast<double>(clock_.now_ns() - start_ns) * 1e-9),
+      bar.set(static_cast<std::uint64_t>(static_cast<double>(local_.clock().now_ns() - start_ns) *
+                                         1e-9),
               fmt::format("workers {}, prefetch {}", setting[0], setting[1]));
       auto rate = meter.measure(setting, block);
       file_.rows = meter.rows();
       SLUICE_CHECK(folder.write_result(kResultName, file_));
       return rate;
     };
-    SLUICE_TRY(const measure::TuneResult result, measure::tune(options, measure_one, clock_));
+    SLUICE_TRY(const measure::TuneResult result,
+               measure::tune(options, measure_one, local_.clock()));
     conclude(options, result);
     SLUICE_CHECK(folder.write_result(kResultName, file_));
     const std::vector<results::ResultFile> files{file_};
@@ -248,7 +243,6 @@ class TuneVisit {
     describe();
     SLUICE_CHECK(folder.write_environment(file_.environment));
     SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file_.run_config))));
-    SLUICE_CHECK(create_folders(folder.path() / "logs"));
     return folder;
   }
 
@@ -310,9 +304,7 @@ class TuneVisit {
   const TunePlan& plan_;
   InputFacts input_;
   results::ResultFile file_;
-  measure::Interrupt interrupt_;
-  measure::SystemClock clock_;
-  measure::ProcessLauncher launcher_;
+  measure::LocalRunner local_;
 };
 
 }  // namespace

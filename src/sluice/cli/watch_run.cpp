@@ -10,7 +10,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/interrupt.h"
+#include "sluice/measure/local_runner.h"
 #include "sluice/measure/policy.h"
 #include "sluice/measure/summary.h"
 #include "sluice/peers/child.h"
@@ -129,17 +129,8 @@ class WatchVisit {
   /// Noise and the yardstick, after the program: what slowed it down may still be there.
   Status look_at_machine() {
     backend::check_noise(file_);
-    measure::SystemClock clock;
-    measure::ProcessLauncher launcher;
-    measure::RunnerContext runner;
-    runner.clock = &clock;
-    runner.launcher = &launcher;
-    runner.progress = context_.progress;
-    runner.session_id = file_.session_id;
-    runner.log_dir = folder_ / "logs";
-    runner.cancel_fd = interrupt_.fd();
-    runner.interrupted = [this] { return interrupt_.requested(); };
-    SLUICE_CHECK(create_folders(runner.log_dir));
+    SLUICE_TRY(const measure::RunnerContext runner,
+               local_.context(*context_.progress, file_.session_id, folder_ / "logs"));
     SLUICE_TRY(const peers::Places places, peers::find_places());
     SLUICE_TRY(file_.canary, take_canary({places.program.string(), "worker"}, {}, runner));
     return ok;
@@ -178,7 +169,7 @@ class WatchVisit {
 
   /// About once a second, and when a signal comes.
   void tick(measure::StepCounter& counter, bool& stopped) {
-    if (interrupt_.requested()) return end_program();
+    if (local_.interrupt().requested()) return end_program();
     if (plan_.steps > 0 && !stopped) stopped = counter.count() >= plan_.warmup + plan_.steps;
     if (stopped && ticks_++ == 0) signal_marker(counter.pid());
     if (ticks_ > kGraceTicks) end_program();
@@ -211,7 +202,7 @@ class WatchVisit {
     const Spent after = spent_by_children();
     run_cpu_ns_ = after.cpu_ns - before.cpu_ns;
     if (after.peak_rss_bytes > before.peak_rss_bytes) row_.peak_rss_bytes = after.peak_rss_bytes;
-    ended.interrupted = interrupt_.requested();
+    ended.interrupted = local_.interrupt().requested();
     if (ended.interrupted) {
       ended.failure = "was interrupted";
     } else if (!done && done.error().code == Errc::timeout) {
@@ -276,7 +267,7 @@ class WatchVisit {
   results::ResultFile file_;
   measure::Row row_;
   fs::path folder_;
-  measure::Interrupt interrupt_;
+  measure::LocalRunner local_;
   int stop_fd_ = -1;
   int ticks_ = 0;                // since it had enough steps
   std::int64_t run_cpu_ns_ = 0;  // of the last run, whole

@@ -15,8 +15,6 @@
 
 namespace sluice::eval {
 
-inline constexpr const char* kEvalSchema = "1.0";
-
 /// Which model answers: at most one of checkpoint, worker and endpoint. None: the built-in GPT,
 /// trained here from its seed for a fixed number of steps.
 struct EvalConfig {
@@ -85,8 +83,5 @@ struct EvalFacts {
 
 /// eval.json. Apart from `timestamp` the same for the same result.
 Json eval_json(const EvalResult& result, const EvalFacts& facts);
-
-/// One line per key that is missing or of the wrong kind or range; empty: a sound eval.json.
-std::vector<std::string> eval_problems(const Json& eval);
 
 }  // namespace sluice::eval

@@ -4,8 +4,8 @@
 #include "sluice/gate/baseline_compare.h"
 
 #include "sluice/core/text.h"
-#include "sluice/gate/eval_metrics.h"
 #include "sluice/gate/training_metrics.h"
+#include "sluice/results/eval_file.h"
 
 #include <fmt/format.h>
 
@@ -252,7 +252,7 @@ std::optional<GateLine> obstacle(const RunFiles& current, const RunFiles& baseli
   };
   if (auto line = other_schema(scope.bench, baseline.metrics, kTrainingSchema, "metrics.json"))
     return line;
-  return other_schema(scope.eval, baseline.eval, kEvalSchema, "eval.json");
+  return other_schema(scope.eval, baseline.eval, results::kEvalSchema, "eval.json");
 }
 
 }  // namespace

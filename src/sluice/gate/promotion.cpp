@@ -5,8 +5,8 @@
 #include "sluice/core/file.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
-#include "sluice/gate/eval_metrics.h"
 #include "sluice/gate/training_metrics.h"
+#include "sluice/results/eval_file.h"
 #include "sluice/results/result_file.h"
 
 #include <fmt/format.h>
@@ -68,7 +68,8 @@ Status check_files(const fs::path& run, const RunFiles& files, bool without_eval
       return refused(run, fmt::format("metrics.json: {} is not above 0", figure));
   }
   if (!files.eval) return ok;
-  if (const auto problems = eval_problems(*files.eval); !problems.empty())
+  if (const auto problems = results::eval_problems(*files.eval, results::Perplexity::required);
+      !problems.empty())
     return refused(run, "eval.json: " + problems.front());
   if ((*files.eval)["machine_profile"] != (*files.metrics)["machine_profile"])
     return refused(run, "metrics.json and eval.json are of different machine profiles");

@@ -3,6 +3,7 @@
 #include "sluice/report/report.h"
 
 #include "sluice/cli/commands.h"
+#include "sluice/cli/mixture_artifacts.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/report/benchmark_json.h"
@@ -13,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -26,6 +28,7 @@ namespace fs = std::filesystem;
 struct ReportArgs {
   std::vector<std::string> inputs;
   std::string format;
+  report::MixtureDrawing drawing;
 };
 
 struct Loaded {
@@ -182,7 +185,19 @@ Result<ExitCode> print_json(const Loaded& loaded) {
   return ExitCode::done;
 }
 
+/// Batch times have drawings of their own and stand alone.
+Result<ExitCode> run_batch_times(const ReportArgs& args, const Globals& globals) {
+  if (args.inputs.size() > 1)
+    return Error{Errc::usage, "report: batch times are drawn one file at a time"};
+  if (!args.format.empty())
+    return Error{Errc::usage, fmt::format("report: --format {} is made of result files, not of {}",
+                                          args.format, printable(args.inputs.front()))};
+  return report_batch_times(args.inputs.front(), globals, args.drawing);
+}
+
 Result<ExitCode> run_report(const ReportArgs& args, const Globals& globals) {
+  if (std::any_of(args.inputs.begin(), args.inputs.end(), names_batch_times))
+    return run_batch_times(args, globals);
   const Rendered* only = format_named(args.format);
   SLUICE_TRY(const Loaded loaded, load(args.inputs, only != nullptr ? only->from : From::results));
   if (globals.json) return print_json(loaded);
@@ -210,17 +225,19 @@ void add_report(CLI::App& root, Context& context) {
       add_command(root, context, "report",
                   "Render result files and verdicts: Markdown, HTML, CSV, and what CI reads",
                   [args, &context] { return run_report(*args, context.globals); });
-  sub->add_option("inputs", args->inputs, "Result files or run folders")
+  sub->add_option("inputs", args->inputs, "Result files or run folders; or one batch_times.jsonl")
       ->required()
       ->type_name("DIR|FILE");
   sub->add_option("--format", args->format,
                   "Only this one: on stdout, or into the folder that --out names")
       ->check(CLI::IsMember(format_names()));
+  add_drawing_flags(*sub, args->drawing);
   add_examples(*sub,
                {"sluice report runs/20260131T120000Z-quick-cpu", "sluice report R --format text",
                 "sluice report R --format csv > rows.csv", "sluice report R --format junit --out R",
                 "sluice report R --format github-summary >> $GITHUB_STEP_SUMMARY",
-                "sluice report A B --out compared"});
+                "sluice report A B --out compared",
+                "sluice report R/batch_times.jsonl --out drawings --window 8"});
 }
 
 }  // namespace sluice::cli

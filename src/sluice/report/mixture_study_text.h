@@ -1,0 +1,35 @@
+// sluice/report/mixture_study_text.h - a study of a mixture for people: run log and recommendation.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/gate/mixture_study.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::report {
+
+/// What a study's pages say beside its runs.
+struct StudyFacts {
+  std::string name;
+  std::string preset;
+  int batch_size = 64;
+  gate::MixtureKnobs base;
+  int repeats = 1;
+  std::optional<double> target_samples_per_s{};  // of the study that this one follows
+  std::vector<std::string> remarks{};  // CPU axis clipped, settings that became the same, ...
+  std::size_t planned = 0;             // runs; more than there are: interrupted
+};
+
+/// run_log.md: every run with all its columns, then every setting with its interval.
+std::string study_run_log(const StudyFacts& facts, const std::vector<gate::MixtureStudyRun>& runs,
+                          const std::vector<gate::StudyVerdict>& verdicts);
+
+/// recommendation.md: what the intervals support, and what they do not.
+std::string study_recommendation(const StudyFacts& facts,
+                                 const std::vector<gate::StudyVerdict>& verdicts,
+                                 const gate::StudyRule& rule = {});
+
+}  // namespace sluice::report

@@ -109,8 +109,13 @@ struct Inputs {
   std::vector<std::int32_t> ids, labels;
 };
 
-inline Inputs make_inputs(const Case& c) {
-  Rng rng({.seed = 7, .stage = 1});
+/// Batches that differ: in one alone it is luck whose rounding errors of a small tensor are larger.
+inline int draws_of(const Case& c) {
+  return c.as_it_starts ? 1 : 4;
+}
+
+inline Inputs make_inputs(const Case& c, int draw = 0) {
+  Rng rng({.seed = 7, .index = static_cast<std::uint64_t>(draw), .stage = 1});
   Inputs in;
   const ModelSpec& m = c.model;
   const auto count = static_cast<std::size_t>(c.batch);

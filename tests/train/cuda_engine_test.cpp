@@ -3,10 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/engine.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/train/cuda_support.h"
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <string>
@@ -231,6 +234,65 @@ TEST_F(OnDevice, GradientsThatAreNotFiniteLeaveTheWeights) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::measurement);
   EXPECT_EQ(gpu->read(name).value(), before);
+}
+
+/// Four classes, each a picture of its own under noise.
+Held toy_batch(const EngineConfig& config, std::uint64_t seed) {
+  const std::int64_t of_image = std::int64_t{3} * config.model.image * config.model.image;
+  const std::vector<float> pictures = Draws(1).normals<float>(4 * of_image);
+  Draws draws(seed);
+  Held held;
+  held.images = draws.normals<float>(config.batch * of_image);
+  for (int i = 0; i < config.batch; ++i) {
+    const auto label = draws.integer(0, 3);
+    held.labels.push_back(static_cast<std::int32_t>(label));
+    for (std::int64_t p = 0; p < of_image; ++p)
+      held.images[static_cast<std::size_t>(i * of_image + p)] +=
+          pictures[static_cast<std::size_t>(label * of_image + p)] / 4;
+  }
+  return held;
+}
+
+TEST_F(OnDevice, TwoHundredStepsFollowTheCurveOfTheCpu) {
+  constexpr int kSteps = 200;
+  EngineConfig config = cases()[0].config;
+  config.model.classes = 4;
+  config.batch = 16;
+  config.update.kind = OptimizerKind::adamw;
+  config.update.learning_rate = 3e-4;  // smooth: a curve with spikes is another one after each
+  const auto curve = [&](const char* device, Regime regime) {
+    config.device = device;
+    config.regime = regime;
+    std::vector<float> losses;
+    const auto engine = made(config);
+    for (int step = 0; engine != nullptr && step < kSteps; ++step) {
+      EXPECT_TRUE(
+          engine->micro_step(toy_batch(config, 1000U + static_cast<unsigned>(step)).view()));
+      const auto result = engine->update();
+      EXPECT_TRUE(result) << result.error().message;
+      losses.push_back(result ? result->loss : std::numeric_limits<float>::infinity());
+    }
+    return losses;
+  };
+  const std::vector<float> want = curve("cpu", Regime::fp32);
+  ASSERT_EQ(want.size(), std::size_t{kSteps});
+  EXPECT_LT(want.back(), want.front() / 2) << "nothing is learned";
+  for (const auto& [regime, limit] :
+       {std::pair{Regime::fp32, 0.002}, std::pair{Regime::mixed, 0.02}}) {
+    const std::vector<float> got = curve("cuda:0", regime);
+    ASSERT_EQ(got.size(), want.size());
+    double worst = 0;
+    std::string curves;
+    for (std::size_t step = 0; step < want.size(); ++step) {
+      worst = std::max(worst,
+                       std::abs(static_cast<double>(got[step]) - static_cast<double>(want[step])));
+      if (step % 10 == 0) curves += fmt::format("{} {:.4f} {:.4f}\n", step, want[step], got[step]);
+    }
+    RecordProperty(std::string("worst_") + to_string(regime), fmt::format("{:.3g}", worst));
+    EXPECT_LT(worst, limit * static_cast<double>(want.front()))
+        << to_string(regime) << ", step, CPU, GPU\n"
+        << curves;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaEngine, ::testing::Range(std::size_t{0}, cases().size()),

@@ -257,6 +257,49 @@ TEST_F(CudaProducts, ShapesOfTheModelMatchDoubleAndRepeatBitByBit) {
   }
 }
 
+std::vector<std::string> choices_of(const Table& table, Device* device) {
+  std::string text(table.choices(device, nullptr, 0), '\0');
+  EXPECT_EQ(table.choices(device, text.data(), text.size()), text.size());
+  text.pop_back();
+  std::vector<std::string> lines;
+  for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1))
+    lines.push_back(text.substr(0, end));
+  return lines;
+}
+
+// Numbers of rows that no other test has.
+TEST_F(CudaProducts, AChoiceIsTakenAsOffered) {
+  Draws draws(406);
+  const auto multiplied = [&](std::int64_t rows) {
+    const Case of{.m = rows, .n = 512, .k = 512, .transpose_b = true};
+    const Data<Bf16, float> data = drawn<Bf16, float>(draws, of);
+    const Buffer<Bf16> a(data.a), b(data.b);
+    const Buffer<float> c(data.c), d(of.d_elements());
+    run(product_of(of, d, a, b, c));
+    const std::vector<float> got = d.values();
+    EXPECT_LE(relative_error(slice(got, 0, of.n), row_reference(data, of, 0)), 5e-5);
+  };
+  const auto line_for = [](std::int64_t rows) {
+    std::string found;
+    for (const std::string& line : choices_of(table(), device()))
+      if (line.starts_with(fmt::format("{} 512 512 ", rows))) found = line.substr(line.find(' '));
+    return found;
+  };
+  EXPECT_EQ(line_for(1664), "");
+  multiplied(1664);
+  const std::string searched = line_for(1664);
+  ASSERT_NE(searched, "");
+  const std::string offered = "1792" + searched;
+  for (const std::string& bad :
+       {std::string("rubbish"), std::string(), offered + " 1", "-" + offered,
+        offered.substr(0, offered.size() / 2), "99999999999999999999" + searched})
+    ASSERT_EQ(table().offer_choices(device(), bad.c_str()), kDone);
+  EXPECT_EQ(line_for(1792), "");
+  ASSERT_EQ(table().offer_choices(device(), ("rubbish\n" + offered).c_str()), kDone);
+  multiplied(1792);
+  EXPECT_EQ(line_for(1792), searched);
+}
+
 TEST_F(CudaProducts, WhatCannotBeMultipliedIsSaid) {
   const Buffer<float> memory(std::int64_t{64});
   Product product{.m = 4,

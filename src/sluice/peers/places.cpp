@@ -3,6 +3,7 @@
 #include "sluice/peers/places.h"
 
 #include "sluice/core/text.h"
+#include "sluice/core/user_folders.h"
 #include "sluice/peers/library.h"
 
 #include <cctype>
@@ -21,16 +22,6 @@ std::string variable(const char* name) {
 bool is_folder(const fs::path& path) {
   std::error_code problem;
   return fs::is_directory(path, problem);
-}
-
-Result<fs::path> cache_folder() {
-  if (const std::string own = variable("SLUICE_CACHE_DIR"); !own.empty()) return fs::absolute(own);
-  // The XDG specification: a relative path there is to be ignored.
-  if (const fs::path xdg = variable("XDG_CACHE_HOME"); xdg.is_absolute()) return xdg / "sluice";
-  if (const fs::path home = variable("HOME"); home.is_absolute()) return home / ".cache" / "sluice";
-  return Error{Errc::usage,
-               "no folder for environments: neither SLUICE_CACHE_DIR, XDG_CACHE_HOME nor HOME is "
-               "set to a path; set SLUICE_CACHE_DIR"};
 }
 
 }  // namespace
@@ -54,7 +45,7 @@ fs::path adapters_above(const fs::path& program) {
 
 Result<Places> find_places() {
   Places places;
-  SLUICE_TRY(places.cache, cache_folder());
+  SLUICE_TRY(places.cache, user_cache_folder());
   std::error_code problem;
   places.program = fs::read_symlink("/proc/self/exe", problem);
   if (problem) return Error{Errc::io, "/proc/self/exe: " + problem.message()};

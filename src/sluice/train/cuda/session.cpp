@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cuda/session.h"
 
+#include "sluice/core/user_folders.h"
 #include "sluice/train/cuda/library.h"
 
 #include <fmt/format.h>
@@ -17,13 +18,15 @@ constexpr double kPatience = 120;  // seconds without an end: the device hangs
 }  // namespace
 
 Result<Session> Session::open(int index, std::size_t plan_bytes) {
-  SLUICE_CHECK(device_facts(index));
+  SLUICE_TRY(const DeviceFacts facts, device_facts(index));
   SLUICE_TRY(const Table* table, library());
   std::array<char, 256> why{};
   Device* device = nullptr;
   if (table->open(index, &device, why.data(), why.size()) != kDone)
     return Error{Errc::usage, fmt::format("device cuda:{}: {}", index, why.data())};
   Session session(table, device);
+  if (const auto folder = user_cache_folder())
+    session.choices_ = KeptChoices::offer(*table, device, facts, *folder / "cuda");
   if (const int code = table->allocate(device, plan_bytes, &session.plan_); code != kDone)
     return Error{Errc::usage,
                  fmt::format("{} bytes for the training step on cuda:{}: {}; a smaller batch or "
@@ -38,12 +41,14 @@ Result<Session> Session::open(int index, std::size_t plan_bytes) {
 Session::Session(Session&& other) noexcept
     : table_(other.table_),
       device_(std::exchange(other.device_, nullptr)),
+      choices_(std::move(other.choices_)),
       plan_(std::exchange(other.plan_, nullptr)),
       allocated_(other.allocated_),
       lists_(std::move(other.lists_)) {}
 
 Session::~Session() {
   if (device_ == nullptr) return;
+  choices_.keep(*table_, device_);
   for (void* list : lists_)
     table_->release(device_, list);
   if (plan_ != nullptr) table_->release(device_, plan_);
@@ -97,6 +102,7 @@ Result<std::unique_ptr<SessionGraph>> Session::capture(const std::function<Statu
     return issued.error();
   }
   SLUICE_CHECK(status(code, "end of the graph"));
+  choices_.keep(*table_, device_);  // all products have run; a worker may be ended at any time
   return std::make_unique<SessionGraph>(*table_, device_, graph);
 }
 Status Session::run(const SessionGraph& graph) {

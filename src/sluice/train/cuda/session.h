@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
+#include "sluice/train/cuda/choices.h"
 #include "sluice/train/cuda/lowering.h"
 #include "sluice/train/cuda/table.h"
 
@@ -68,6 +69,7 @@ class Session {
 
   const Table* table_;
   Device* device_;
+  KeptChoices choices_{};
   void* plan_ = nullptr;
   std::size_t allocated_ = 0;
   std::vector<void*> lists_;

@@ -12,7 +12,7 @@
 
 namespace sluice::train::cuda {
 
-inline constexpr std::uint32_t kCudaAbi = 3;
+inline constexpr std::uint32_t kCudaAbi = 4;
 inline constexpr const char* kCudaSymbol = "sluice_cuda_table";
 
 struct Device;  // one GPU, one stream, a cuBLASLt handle and a workspace
@@ -74,6 +74,12 @@ struct Table {
   int (*copy)(Device* device, void* to, const void* from, std::size_t bytes) = nullptr;
   int (*multiply)(Device* device, const Product* product) = nullptr;
   int (*launch)(Device* device, const KernelCall* call) = nullptr;
+  /// The algorithms of large products so far, a line each: with all that were offered. `text` gets
+  /// what fits, ended by 0; what is needed with that 0 is returned.
+  std::size_t (*choices)(Device* device, char* text, std::size_t bytes) = nullptr;
+  /// What choices() gave in another process with the same kind of device, driver and `library`: not
+  /// searched again. What does not fit is passed over.
+  int (*offer_choices)(Device* device, const char* text) = nullptr;
   /// Waits at most this long: kHung when the stream is still busy then.
   int (*synchronize)(Device* device, double limit_seconds) = nullptr;
 

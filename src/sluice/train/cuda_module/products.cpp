@@ -4,14 +4,16 @@
 #include "sluice/train/cuda_module/products.h"
 
 #include "sluice/train/cuda_module/device.h"
+#include "sluice/train/cuda_module/product_kind.h"
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::train::cuda {
@@ -20,19 +22,7 @@ namespace {
 constexpr int kProposals = 32;
 constexpr std::size_t kFinalists = 4;
 constexpr float kTie = 1.005F;  // within this of the best, the earliest proposal is taken
-
-/// Where c comes from: an algorithm that is best for one may not be for the other.
-enum class Addend : unsigned char { none, other, in_place };
-
-struct Kind {
-  int device;
-  std::int64_t m, n, k, lda, ldb, ldd;
-  bool transpose_a, transpose_b;
-  Dtype operands, sums;
-  Addend addend;
-  std::uint32_t a_alignment, b_alignment, c_alignment, d_alignment;
-  auto operator<=>(const Kind&) const = default;
-};
+constexpr double kWorthKeeping = 1 << 27;  // m · n · k; the search of less takes no time
 
 /// Everything but the addresses. The descriptors hold no memory of their own.
 struct Plan {
@@ -304,10 +294,21 @@ cublasLtMatmulAlgo_t choose(Device& device, const Plan& plan, const Product& p,
 struct Plans {
   std::mutex mutex;
   std::map<Kind, Plan> made;
+  std::map<Kind, cublasLtMatmulAlgo_t> offered;  // by another process, in its search
 };
 Plans& plans() {
   static Plans kept;
   return kept;
+}
+
+/// Does this library still take it for that? Also what would not repeat is not taken.
+bool usable(Device& device, Plan& plan, const cublasLtMatmulAlgo_t& algorithm) {
+  cublasLtMatmulHeuristicResult_t found{};
+  return cublasLtMatmulAlgoCheck(device.products, &plan.operation, &plan.first, &plan.second,
+                                 &plan.sum, &plan.sum, &algorithm,
+                                 &found) == CUBLAS_STATUS_SUCCESS &&
+         found.state == CUBLAS_STATUS_SUCCESS && found.workspaceSize <= kWorkspaceBytes &&
+         repeats(algorithm);
 }
 
 int make_plan(Plan& plan, Device& device, const Product& p, const Kind& kind) {
@@ -317,6 +318,12 @@ int make_plan(Plan& plan, Device& device, const Product& p, const Kind& kind) {
   if (plan.plain) return kDone;
   if (const cublasStatus_t status = describe(plan, p))
     return fail(device, "cublasLtMatrixLayoutInit", status);
+  const auto& offered = plans().offered;
+  if (const auto found = offered.find(kind);
+      found != offered.end() && usable(device, plan, found->second)) {
+    plan.algorithm = found->second;
+    return kDone;
+  }
   if (const cublasStatus_t status = propose(proposed, device, plan, kind))
     return fail(device, "cublasLtMatmulAlgoGetHeuristic", status);
   plan.plain = proposed.empty();
@@ -343,6 +350,36 @@ int plan_for(Device& device, const Product& p, const Plan*& plan) {
 }
 
 }  // namespace
+
+std::string choices(const Device& device) {
+  Plans& kept = plans();
+  const std::scoped_lock lock(kept.mutex);
+  std::map<Kind, cublasLtMatmulAlgo_t> all = kept.offered;
+  for (const auto& [kind, plan] : kept.made) {
+    const double size =
+        static_cast<double>(kind.m) * static_cast<double>(kind.n) * static_cast<double>(kind.k);
+    if (!plan.plain && size >= kWorthKeeping) all[kind] = plan.algorithm;
+  }
+  std::string text;
+  for (const auto& [kind, algorithm] : all)
+    if (kind.device == device.index) text += line_of(kind, algorithm);
+  return text;
+}
+
+void offer_choices(const Device& device, std::string_view text) {
+  Plans& kept = plans();
+  const std::scoped_lock lock(kept.mutex);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    Kind kind{};
+    cublasLtMatmulAlgo_t algorithm{};
+    if (parse_line(text.substr(0, end), kind, algorithm)) {
+      kind.device = device.index;
+      kept.offered.insert_or_assign(kind, algorithm);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
 
 int multiply(Device& device, const Product& product) {
   if (const int result = enter(device)) return result;

@@ -6,13 +6,21 @@
 #include "sluice/train/cuda/kernels.h"
 #include "sluice/train/cuda_module/launch.h"
 
+#include <string>
+#include <string_view>
+
 namespace sluice::train::cuda {
 
 struct Device;
 
 /// The first product of a kind (sizes, types, layouts, alignments) times the algorithms on its own
-/// operands; the choice holds for the process. Not while calls are captured.
+/// operands, unless one was offered for it; the choice holds for the process. Not while calls are
+/// captured.
 int multiply(Device& device, const Product& product);
+
+/// See table.h.
+std::string choices(const Device& device);
+void offer_choices(const Device& device, std::string_view text);
 
 /// One thread per element of d, any type, k of 0.
 cudaError_t multiply_plain(const Product& product, const Launch& on);

@@ -58,6 +58,17 @@ int synchronize(Device* device, double limit_seconds) {
   return wait_for_stream(*device, limit_seconds);
 }
 
+std::size_t choices_text(Device* device, char* text, std::size_t bytes) {
+  std::size_t needed = 0;
+  guarded(*device, [&] {
+    const std::string all = choices(*device);
+    needed = all.size() + 1;
+    if (bytes > 0) text[all.copy(text, bytes - 1)] = '\0';
+    return int{kDone};
+  });
+  return needed;
+}
+
 std::string versions() {
   const std::size_t lt = cublasLtGetVersion();  // of the library that was loaded
   return "CUDA " + std::to_string(CUDART_VERSION / 1000) + "." +
@@ -85,6 +96,13 @@ Table make_table(const char* library) {
     return guarded(*device, [&] { return multiply(*device, *product); });
   };
   table.launch = launch_call;
+  table.choices = choices_text;
+  table.offer_choices = [](Device* device, const char* text) {
+    return guarded(*device, [&] {
+      offer_choices(*device, text);
+      return int{kDone};
+    });
+  };
   table.synchronize = synchronize;
   table.begin_capture = [](Device* device) { return begin_capture(*device); };
   table.end_capture = [](Device* device, Graph** graph) { return end_capture(*device, graph); };

@@ -1,0 +1,56 @@
+// sluice/train/cuda/choices.cpp - a small file per kind of device.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/cuda/choices.h"
+
+#include "sluice/core/file.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace sluice::train::cuda {
+namespace {
+
+constexpr std::uint64_t kLongest = 1 << 20;  // bytes; a choice has about 150
+
+/// "NVIDIA H200, sm_90, driver 13000, CUDA 13.0, cuBLASLt 13.1.0" as the name of a file.
+std::string name_of(const DeviceFacts& facts, const char* library) {
+  std::string name = fmt::format("products {} sm_{}{} driver {} {}", facts.name, facts.major,
+                                 facts.minor, facts.driver, library);
+  for (char& c : name) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       c == '.' || c == '_';
+    if (!plain) c = '-';
+  }
+  return name + ".txt";
+}
+
+std::string text_of(const Table& table, Device* device) {
+  std::string text(table.choices(device, nullptr, 0), '\0');
+  if (text.empty()) return text;
+  table.choices(device, text.data(), text.size());
+  text.pop_back();  // the 0
+  return text;
+}
+
+}  // namespace
+
+KeptChoices KeptChoices::offer(const Table& table, Device* device, const DeviceFacts& facts,
+                               const std::filesystem::path& folder) {
+  KeptChoices kept;
+  kept.file_ = folder / name_of(facts, table.library);
+  if (const auto text = read_text_file(kept.file_, kLongest))
+    table.offer_choices(device, text->c_str());
+  kept.known_ = text_of(table, device);
+  return kept;
+}
+
+void KeptChoices::keep(const Table& table, Device* device) {
+  if (file_.empty()) return;
+  std::string now = text_of(table, device);
+  if (now == known_) return;
+  if (create_folders(file_.parent_path()) && write_file_atomic(file_, now, Flush::later))
+    known_ = std::move(now);
+}
+
+}  // namespace sluice::train::cuda

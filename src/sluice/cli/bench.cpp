@@ -45,6 +45,7 @@ void add_bench(CLI::App& root, Context& context) {
   add_bench_storage(*bench, context);
   add_bench_transforms(*bench, context);
   add_bench_dataloader(*bench, context);
+  add_bench_mixture(*bench, context);
   add_bench_training(*bench, context);
 }
 

@@ -15,6 +15,7 @@ void add_baseline(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
 void add_bench_dataloader(CLI::App& bench, Context& context);  // under `bench`
 void add_benchmark_dataloader(CLI::App& root, Context& context);
+void add_bench_mixture(CLI::App& bench, Context& context);   // under `bench`
 void add_bench_training(CLI::App& bench, Context& context);  // under `bench`
 void add_benchmark_training(CLI::App& root, Context& context);
 void add_bench_storage(CLI::App& bench, Context& context);

@@ -1,0 +1,44 @@
+// sluice/cli/bench_mixture.cpp - `sluice bench mixture`: dozens of data sets of episodes to
+// batches, how fast, how evenly, in which shares, and beside whom.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/cli/mixture_flags.h"
+#include "sluice/cli/mixture_visit.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+Result<ExitCode> run_bench(Context& context, const MixtureFlags& flags) {
+  SLUICE_TRY(const MixturePlan plan, mixture_plan(flags, context.globals));
+  SLUICE_TRY(const MixtureResult result, run_mixture_bench(context, plan));
+  if (context.globals.json)
+    fmt::print("{}", results::to_text(results::to_json(result.file)));
+  else
+    fmt::print("{}report: {}\n", result.text, (result.folder / "report.html").string());
+  if (result.interrupted)
+    return Error{Errc::interrupted,
+                 fmt::format("interrupted; what was measured is in {}", result.folder.string())};
+  return exit_code_of(result.file);
+}
+
+}  // namespace
+
+void add_bench_mixture(CLI::App& bench, Context& context) {
+  auto flags = std::make_shared<MixtureFlags>();
+  CLI::App* command =
+      add_command(bench, context, "mixture", "Data sets of episodes, mixed by weight, to batches",
+                  [flags, &context] { return run_bench(context, *flags); });
+  add_mixture_flags(*command, *flags);
+  add_examples(*command, {"sluice bench mixture --root oxe --preset oxe29 --out run",
+                          "sluice bench mixture --root oxe --weight rt1=2 --skip droid,kuka",
+                          "sluice bench mixture --root oxe --seeds 1,2,3 --runs 2 --json",
+                          "sluice bench mixture --root oxe --libraries sluice,tfdata --runs 5",
+                          "sluice bench mixture --root small --preset small4 --batch-size 8 "
+                          "--steps 20000      (does memory grow?)"});
+}
+
+}  // namespace sluice::cli

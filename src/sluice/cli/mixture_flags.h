@@ -1,0 +1,57 @@
+// sluice/cli/mixture_flags.h - the flags of `sluice bench mixture`, and the plan they come to.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/command.h"
+#include "sluice/measure/policy.h"
+#include "sluice/report/mixture_svg.h"
+#include "sluice/scenario/mixture_spec.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sluice::cli {
+
+/// As typed; the values are the defaults.
+struct MixtureFlags {
+  scenario::MixtureSpec spec;
+  std::string metadata = "full";
+  std::string mix = "deficit";
+  std::string on_error = "skip";
+  std::string sleep = "0";
+  std::string cpus;
+  std::vector<std::string> weights, parallelisms;  // "rt1=2"
+  std::vector<std::string> skips;                  // "droid", "droid,kuka"
+  std::filesystem::path datasets;                  // YAML with overrides; empty: none
+  std::vector<std::uint64_t> seeds;                // empty: one
+  std::string libraries = "sluice";
+  int runs = 1;
+  report::MixtureDrawing drawing;
+};
+
+void add_mixture_flags(CLI::App& command, MixtureFlags& flags);
+
+/// What a visit measures: every seed in every library.
+struct MixturePlan {
+  scenario::MixtureSpec spec;  // its seed is the first
+  std::vector<std::uint64_t> seeds;
+  std::vector<std::string> libraries{"sluice"};
+  report::MixtureDrawing drawing;
+  measure::Policy policy;
+};
+
+/// Everything is checked that can be without the data. `file`: the overrides of --datasets come
+/// before those of flags.
+Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globals);
+
+/// How rows of mixtures are measured: one pass per fresh process, no time limit but the loader's
+/// own and one for a worker that hangs.
+measure::Policy mixture_policy(const scenario::MixtureSpec& spec, int runs, std::uint64_t seed);
+
+/// "rt1: {weight: 2}", "droid: {skip: true}" below `datasets`.
+Result<std::vector<scenario::DatasetOverride>> read_dataset_overrides(
+    const std::filesystem::path& path);
+
+}  // namespace sluice::cli

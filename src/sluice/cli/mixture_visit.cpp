@@ -1,0 +1,171 @@
+// sluice/cli/mixture_visit.cpp - the life of `sluice bench mixture`, top to bottom.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/mixture_visit.h"
+
+#include "sluice/backend/visit.h"
+#include "sluice/cli/mixture_artifacts.h"
+#include "sluice/cli/mixture_result.h"
+#include "sluice/cli/mixture_rows.h"
+#include "sluice/config/emit.h"
+#include "sluice/config/from_json.h"
+#include "sluice/core/file.h"
+#include "sluice/core/folder_guard.h"
+#include "sluice/core/log.h"
+#include "sluice/core/sha256.h"
+#include "sluice/measure/local_runner.h"
+#include "sluice/report/report.h"
+#include "sluice/results/run_folder.h"
+
+#include <fmt/format.h>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kResultName = "bench-mixture.json";
+
+bool is_remote(const scenario::MixtureSpec& spec) {
+  return spec.root.find("://") != std::string::npos;
+}
+
+class MixtureVisit {
+ public:
+  MixtureVisit(Context& context, const MixturePlan& plan) : context_(context), plan_(plan) {}
+
+  Result<MixtureResult> run() {
+    SLUICE_TRY(const results::Dataset dataset, look_at_mixture(plan_.spec));
+    const backend::VisitOptions visit{
+        .storage = fs::path(is_remote(plan_.spec) ? "." : plan_.spec.root), .argv = context_.argv};
+    results::RunFolder::Options where;
+    where.out = context_.globals.out;
+    where.name = "bench-mixture";
+    SLUICE_TRY(where.profile, backend::profile_of_visit(visit));
+    SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
+    SLUICE_TRY(file_, backend::begin_visit(visit));
+    file_.dataset = dataset;
+    describe();
+    SLUICE_CHECK(folder.write_environment(file_.environment));
+    SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file_.run_config))));
+    SLUICE_TRY(runner_,
+               local_.context(*context_.progress, file_.session_id, folder.path() / "logs"));
+    const FolderGuard scratch(folder.path() / "scratch");
+    SLUICE_CHECK(create_folders(scratch.path()));
+    const Status measured = measure_all(folder, scratch.path());
+    if (!measured && measured.error().code != Errc::interrupted) return measured.error();
+    MixtureResult result;
+    result.folder = folder.path();
+    result.interrupted = !measured;
+    SLUICE_TRY(result.text, conclude(folder.path()));
+    SLUICE_CHECK(folder.write_result(kResultName, file_));
+    const std::vector<results::ResultFile> files{file_};
+    SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
+    result.file = std::move(file_);
+    return result;
+  }
+
+ private:
+  void describe() {
+    Json policy = measure::to_json(plan_.policy);
+    policy.erase("seed");
+    Json config = to_json(plan_.spec);
+    for (const char* key : {"batch_times", "seed", "endpoint", "region", "anonymous", "cache_dir"})
+      config.erase(key);
+    config["root"] = is_remote(plan_.spec) ? plan_.spec.root : "local";
+    config["cached"] = !plan_.spec.cache_dir.empty();
+    config["cpus"] = measure::to_string(plan_.spec.cpus);
+    config["seeds"] = plan_.seeds;
+    config["libraries"] = plan_.libraries;
+    config["policy"] = std::move(policy);
+    file_.run_config = Json{{"command", "bench-mixture"}};
+    file_.run_config.update(config);
+    file_.timing = {.scope = "loader",
+                    .data_source = is_remote(plan_.spec) ? "bucket" : "file",
+                    .includes_decode = true,
+                    .includes_collate = true};
+    file_.block_order_seed = plan_.policy.seed;
+  }
+
+  /// Every seed in every library, in turn.
+  Status measure_all(const results::RunFolder& folder, const fs::path& scratch) {
+    std::vector<measure::SubjectSpec> subjects;
+    std::vector<measure::Row> refused;
+    for (const std::uint64_t seed : plan_.seeds) {
+      scenario::MixtureSpec spec = plan_.spec;
+      spec.options.seed = seed;
+      std::map<std::string, std::string> axes;
+      if (plan_.seeds.size() > 1) axes["seed"] = std::to_string(seed);
+      for (const std::string& library : plan_.libraries) {
+        auto row = mixture_row(spec, library, axes, scratch);
+        if (row) {
+          subjects.push_back(std::move(*row));
+          continue;
+        }
+        measure::SubjectSpec named;
+        named.case_name = subjects.empty() ? "mixture/" + spec.preset : subjects.back().case_name;
+        named.library = library;
+        refused.push_back(measure::refused_row(named, row.error()));
+      }
+    }
+    const auto put = [&](const std::vector<measure::Row>& rows) {
+      file_.rows = rows;
+      file_.rows.insert(file_.rows.end(), refused.begin(), refused.end());
+    };
+    runner_.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
+      put(rows);
+      return folder.write_result(kResultName, file_);
+    };
+    SLUICE_TRY(const measure::WaveResult wave, measure::run_wave(subjects, plan_.policy, runner_));
+    put(wave.rows);
+    if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
+    return ok;
+  }
+
+  Result<std::string> conclude(const fs::path& folder) {
+    SLUICE_TRY(const auto takes, mixture_takes(file_.rows));
+    SLUICE_TRY(std::string text, conclude_mixture(file_, plan_, takes));
+    SLUICE_CHECK(place_batch_times(folder, takes, file_.rows));
+    const MixtureTake* shown = shown_take(takes);
+    if (shown == nullptr) return text;
+    if (plan_.spec.options.metadata == loader::mixture::Metadata::off) {
+      log::warn("--metadata off: what a batch is of is not known, nothing is drawn");
+      return text;
+    }
+    const auto drawn = write_mixture_artifacts(folder, shown->batches, plan_.drawing);
+    if (!drawn) log::warn("nothing is drawn: {}", drawn.error().message);
+    return text;
+  }
+
+  Context& context_;
+  const MixturePlan& plan_;
+  results::ResultFile file_;
+  measure::LocalRunner local_;
+  measure::RunnerContext runner_;
+};
+
+}  // namespace
+
+Result<results::Dataset> look_at_mixture(const scenario::MixtureSpec& spec) {
+  SLUICE_TRY(auto sources, scenario::open_sources(spec));
+  results::Dataset dataset;
+  Sha256 sha;
+  for (const loader::mixture::SourceSpec& source : sources) {
+    dataset.count += static_cast<std::int64_t>(source.dataset->episodes);
+    for (const loader::episodes::ShardSlice& shard : source.dataset->shards) {
+      dataset.bytes += static_cast<std::int64_t>(shard.file.size);
+      sha.update(fmt::format("{}\n{}\n{} {}\n", shard.file.key, shard.file.size, shard.first,
+                             shard.count));
+    }
+  }
+  dataset.hash = "names+sizes:" + sha.hex();
+  loader::mixture::MixtureOptions options = spec.options;  // one thread each: nothing is measured
+  options.read_threads = options.decode_threads = 1;
+  SLUICE_CHECK(loader::mixture::Mixture::open(std::move(sources), options));
+  return dataset;
+}
+
+Result<MixtureResult> run_mixture_bench(Context& context, const MixturePlan& plan) {
+  return MixtureVisit(context, plan).run();
+}
+
+}  // namespace sluice::cli

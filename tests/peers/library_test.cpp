@@ -42,7 +42,7 @@ TEST(Library, NamesAreUniqueAndComplete) {
                            "torch-eager",
                            "torch-compile",
                            "torch-max-autotune",
-                           "torch-max-autotune"})
+                           "tfdata"})
     EXPECT_EQ(seen.count(name), 1U) << name;
 }
 
@@ -85,6 +85,7 @@ TEST(Library, GroupsPerModeAreThoseOfTheMatrix) {
     EXPECT_EQ(find_library(name)->way("loader")->group, "torch") << name;
   for (const char* name : {"torch-eager", "torch-compile", "torch-max-autotune"})
     EXPECT_EQ(find_library(name)->way("training")->group, "torch") << name;
+  EXPECT_EQ(find_library("tfdata")->way("mixture")->group, "tensorflow");
   EXPECT_FALSE(find_library("dali-cpu")->needs_gpu);
   EXPECT_FALSE(find_library("torch-compile")->needs_gpu);
   EXPECT_TRUE(find_library("torch-max-autotune")->needs_gpu);

@@ -12,9 +12,10 @@
 namespace sluice::peers {
 namespace {
 
-constexpr std::array<std::string_view, 5> kGroups = {"light", "latest", "torch", "dali", "spdl"};
+constexpr std::array<std::string_view, 6> kGroups = {"light", "latest", "torch",
+                                                     "dali",  "spdl",   "tensorflow"};
 
-constexpr std::array<std::string_view, 3> kTestGroups = {"servers", "tensorboard", "tensorflow"};
+constexpr std::array<std::string_view, 2> kTestGroups = {"servers", "tensorboard"};
 
 // Rows that share a table should share an environment: everything that goes through a torch
 // DataLoader or a decoder runs in `torch`, whatever it needs itself.
@@ -152,6 +153,12 @@ const std::vector<Library>& table() {
        .licence = "BSD-3-Clause",
        .needs_gpu = true,
        .ways = {{"training", "torch", "training_worker.py"}}},
+      {.name = "tfdata",
+       .title = "TensorFlow Datasets and tf.data",
+       .package = "tensorflow-datasets",
+       .homepage = "https://www.tensorflow.org/datasets",
+       .licence = "Apache-2.0",
+       .ways = {{"mixture", "tensorflow", "mixture_tfdata_worker.py"}}},
   };
   return kLibraries;
 }

@@ -2,6 +2,7 @@
 // mixture`.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/sha256.h"
+#include "sluice/scenario/mixture_peer.h"
 #include "sluice/scenario/mixture_run.h"
 #include "sluice/scenario/scenario.h"
 
@@ -98,6 +99,10 @@ class MixtureSubject final : public measure::Subject {
   [[nodiscard]] Json output_info() const override {
     const int size = spec_.options.image_size;
     return Json{{"shape", {spec_.options.batch_size, 3, 2, size, size}}, {"dtype", "uint8"}};
+  }
+
+  Result<measure::OutputSamples> sample(std::int64_t items, std::int64_t /*draws*/) override {
+    return first_pairs(spec_, items);
   }
 
  private:

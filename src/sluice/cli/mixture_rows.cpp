@@ -7,6 +7,7 @@
 #include "sluice/peers/launch.h"
 #include "sluice/peers/places.h"
 #include "sluice/results/run_folder.h"
+#include "sluice/scenario/mixture_peer.h"
 
 #include <fmt/format.h>
 
@@ -47,6 +48,7 @@ Result<measure::SubjectSpec> mixture_row(const scenario::MixtureSpec& spec,
     row.command = {places.program.string(), "worker"};
     return row;
   }
+  SLUICE_TRY(row.spec, scenario::peer_spec(sent));
   SLUICE_TRY(auto command, peers::worker_command(library, "mixture", kThreadPolicy));
   row.command = std::move(command.command);
   row.environment = std::move(command.environment);

@@ -10,6 +10,11 @@
 #include <filesystem>
 
 namespace sluice::scenario {
+namespace {
+
+constexpr int kStageSamples = 256;  // that CPU time by stage is found with, before the runs
+
+}  // namespace
 
 using loader::mixture::Batch;
 using loader::mixture::Metadata;
@@ -27,6 +32,7 @@ Result<Json> peer_spec(const MixtureSpec& spec) {
   const std::filesystem::path root = std::filesystem::absolute(spec.root);
   Json json = to_json(spec);
   json["mode"] = "mixture";
+  json["stage_samples"] = kStageSamples;
   Json& list = json["sources"] = Json::array();
   for (const SourceSpec& source : sources) {
     if (source.weight <= 0) continue;

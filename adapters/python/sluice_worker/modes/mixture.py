@@ -104,11 +104,21 @@ class Mixture:
         self.source.close()
         reply = {"digest": digest.hexdigest(), "shape": list(batch["images"].shape), "dtype": str(batch["images"].dtype),
                  **self.source.info}
-        if self.stage_samples:
-            self.stages = self.source.stages(self.stage_samples)
+        self.stages = self.known_stages() if self.stage_samples else {}
         if sample is not None:
             reply["samples"] = self.write_samples(sample)
         return reply
+
+    def known_stages(self):
+        """Processor seconds per sample and stage. Found once for all processes that write their times to one place."""
+        path = f"{self.times_path}-stages.json" if self.times_path else ""
+        if path and os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
+        found = self.source.stages(self.stage_samples)
+        if path:
+            write_whole(path, [json.dumps(found)])
+        return found
 
     def first_pairs(self, count):
         """uint8 [3, 2, size, size], each compared with a plain bilinear resize of the decoded frames."""
@@ -248,8 +258,12 @@ def write_lines(path, lines):
             gap = line["idx"] - last[dominant] if dominant in last else None
             last[dominant] = line["idx"]
         text.append(json.dumps({**line, "dominant_dataset": dominant, "dominant_gap_batches": gap}) + "\n")
+    write_whole(path, text)
+
+
+def write_whole(path, lines):
     with open(path + ".partial", "w", encoding="utf-8") as file:
-        file.writelines(text)
+        file.writelines(lines)
     os.replace(path + ".partial", path)
 
 

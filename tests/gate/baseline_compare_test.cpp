@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/gate/baseline_compare.h"
 
-#include "sluice/gate/machine_cause.h"
-
 #include <gmock/gmock.h>
 
 #include "tests/gate/gate_files.h"
@@ -263,54 +261,6 @@ TEST(Tolerances, EveryOneMovesItsLimit) {
   wide.loss_slope_threshold = 0.01;
   EXPECT_EQ(compare_with_baseline(current, run_of(), {}).summary, "FAIL (5 failures, 1 warning)");
   EXPECT_EQ(compare_with_baseline(current, run_of(), wide).status, GateStatus::pass);
-}
-
-MachineFacts facts_of(double now, double base, const char* verdict, Json medians) {
-  MachineFacts facts;
-  facts.canary = CanarySpeed{"canary-v1", {{"gemm", now}}};
-  facts.baseline_canary = CanarySpeed{"canary-v1", {{"gemm", base}}};
-  facts.run_medians = std::move(medians);
-  facts.noise = Json{{"verdict", verdict},
-                     {"findings", {{{"severity", "critical"}, {"value", "steal 9 %"}}}}};
-  return facts;
-}
-
-GateReport excused(const MachineFacts& facts) {
-  GateReport report = compare_with_baseline(run_of(metrics_of(9'000)), run_of(), {});
-  excuse(report, {{"tokens_per_sec_p50", 5}}, facts);
-  return report;
-}
-
-TEST(MachineCause, ASlowerCanaryExplainsASlowRun) {
-  const GateReport report = excused(facts_of(93, 100, "quiet", nullptr));
-  EXPECT_EQ(report.status, GateStatus::invalid);
-  EXPECT_THAT(report.lines[0].reason, HasSubstr("canary"));
-  EXPECT_THAT(report.lines[0].reason, HasSubstr("7.0 % slower"));
-  EXPECT_THAT(report.lines[0].reason, HasSubstr("steal 9 %"));
-  EXPECT_EQ(excused(facts_of(97, 100, "quiet", nullptr)).status, GateStatus::fail);
-  EXPECT_EQ(excused(facts_of(120, 100, "quiet", nullptr)).status, GateStatus::fail);
-  MachineFacts other = facts_of(93, 100, "quiet", nullptr);
-  other.canary->version = "canary-v2";
-  EXPECT_EQ(excused(other).status, GateStatus::fail);
-}
-
-TEST(MachineCause, NoiseCountsOnlyWhereRunsDisagree) {
-  const Json agree{0.1, 0.102, 0.3};
-  const Json apart{0.3, 0.1, 0.107};
-  const Json little{0.3, 0.1, 0.104};  // 4 % apart, and 5 % over the tolerance
-  EXPECT_EQ(excused(facts_of(100, 100, "noisy", little)).status, GateStatus::fail);
-  EXPECT_EQ(excused(facts_of(100, 100, "noisy", agree)).status, GateStatus::fail);
-  EXPECT_EQ(excused(facts_of(100, 100, "usable", apart)).status, GateStatus::fail);
-  EXPECT_EQ(excused(facts_of(100, 100, "noisy", {0.1})).status, GateStatus::fail);
-  const GateReport report = excused(facts_of(100, 100, "noisy", apart));
-  EXPECT_EQ(report.status, GateStatus::invalid);
-  EXPECT_THAT(report.lines[0].reason, HasSubstr("steal 9 %"));
-}
-
-TEST(MachineCause, QualityIsNeverTheMachine) {
-  GateReport report = compare_with_baseline(run_of(metrics_of(), eval_of(15)), run_of(), {});
-  excuse(report, {{"tokens_per_sec_p50", 5}}, facts_of(50, 100, "noisy", {0.1, 0.2}));
-  EXPECT_EQ(report.status, GateStatus::fail);
 }
 
 }  // namespace

@@ -132,6 +132,71 @@ TEST_F(Store, NeverFromARedInvalidOrHalfRun) {
   expect_refused(promotion(), "letters, digits");
 }
 
+TEST_F(Store, ARunInDoubtNeedsAMaintainer) {
+  const struct {
+    const char* pointer;
+    Json value;
+    const char* said;
+  } kCases[] = {
+      {"/noise",
+       {{"verdict", "noisy"}, {"findings", {{{"severity", "critical"}, {"value", "steal 9 %"}}}}},
+       "its noise check says noisy (steal 9 %); usable or quiet is accepted"},
+      {"/timing/run_p50_s", {0.3, 0.1, 0.107}, "differ by 7.0 %; at most 5 % is accepted"},
+      {"/timing/waited_share", 0.1, "waited for a core 10.0 %; at most 5 % is accepted"},
+      {"/canary/passes_per_s",
+       {{"gemm", 90.0}, {"idct", 180.0}},
+       "slower than that of the stored baseline by 10.0 %; at most 5 % is accepted"},
+  };
+  write_run();
+  ASSERT_TRUE(promote(promotion()));
+  const std::string before = text(file(".metrics.json"));
+  Promotion maintained = promotion();
+  maintained.authority.maintainer = true;
+  maintained.authority.reason = "no quieter machine";
+  for (const auto& one : kCases) {
+    Json metrics = metrics_of(11'000);
+    metrics[Json::json_pointer(one.pointer)] = one.value;
+    write_run(metrics);
+    const auto refused = promote(promotion());
+    ASSERT_FALSE(refused) << one.said;
+    EXPECT_THAT(refused.error().message, HasSubstr(one.said));
+    EXPECT_THAT(refused.error().message, HasSubstr("--maintainer"));
+    EXPECT_EQ(text(file(".metrics.json")), before);
+    fs::remove_all(root_.path() / "kept");
+    fs::copy(dir(), root_.path() / "kept");
+    const auto done = promote(maintained);
+    ASSERT_TRUE(done) << done.error().message;
+    ASSERT_EQ(done->doubts.size(), 1U);
+    EXPECT_THAT(done->doubts[0], HasSubstr(one.said));
+    EXPECT_THAT(text(file(".history.jsonl")), HasSubstr("\"doubts\":["));
+    fs::remove_all(dir());
+    fs::rename(root_.path() / "kept", dir());
+  }
+}
+
+TEST_F(Store, ACalmRunIsInNoDoubt) {
+  Json metrics = metrics_of();
+  metrics["noise"] = {{"verdict", "usable"}, {"findings", Json::array()}};
+  metrics["timing"]["waited_share"] = 0.05;
+  metrics["timing"]["run_p50_s"] = {0.1, 0.105, 0.2};
+  EXPECT_TRUE(doubts_about(run_of(metrics), {}).empty());
+  metrics["canary"]["passes_per_s"] = {{"gemm", 96.0}, {"idct", 300.0}};
+  EXPECT_TRUE(doubts_about(run_of(metrics), run_of()).empty());
+}
+
+TEST_F(Store, NeverARunThatWaitedForCoresTooLong) {
+  Json metrics = metrics_of();
+  metrics["timing"]["waited_share"] = 0.31;
+  write_run(metrics);
+  Promotion maintained = promotion();
+  maintained.authority.maintainer = true;
+  maintained.authority.reason = "first";
+  expect_refused(maintained, "waited for a core 31.0 % of the time; at most 5 % is accepted");
+  metrics["timing"]["waited_share"] = 0.2;
+  write_run(metrics);
+  EXPECT_TRUE(promote(maintained));
+}
+
 TEST_F(Store, NaNIsAnInvalidRunAndATruncatedFileABadOne) {
   write_run();
   write(run() / "metrics.json", "{\"throughput\": {\"tokens_per_sec_p50\": NaN}}");

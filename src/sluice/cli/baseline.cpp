@@ -1,6 +1,7 @@
 // sluice/cli/baseline.cpp - `sluice baseline list|show|promote|prune`: what the gate compares with.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
+#include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/env/git.h"
 #include "sluice/gate/promotion.h"
@@ -134,13 +135,16 @@ Result<ExitCode> run_promote(const BaselineFlags& flags, const Globals& globals)
   promotion.without_eval = flags.without_eval;
   promotion.utc = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   SLUICE_TRY(const gate::Promoted done, gate::promote(promotion));
+  for (const std::string& doubt : done.doubts)
+    log::warn("{}: promoted, but {}", printable(flags.run.string()), doubt);
   if (globals.json) {
     fmt::print("{}\n", dump_json(Json{{"machine_profile", done.profile},
                                       {"metrics", done.paths.metrics.string()},
                                       {"eval", flags.without_eval ? Json(nullptr)
                                                                   : Json(done.paths.eval.string())},
                                       {"history", done.paths.history.string()},
-                                      {"visits", done.visits}}));
+                                      {"visits", done.visits},
+                                      {"doubts", done.doubts}}));
     return ExitCode::done;
   }
   fmt::print("promoted: {} is the baseline of {} ({} visit{} in its history)\n",

@@ -5,16 +5,18 @@
 #include "sluice/gate/history.h"
 #include "sluice/scenario/scenario.h"
 
+#include <algorithm>
+
 namespace sluice::cli {
 
 Result<std::vector<measure::Row>> take_canary(const std::vector<std::string>& worker,
                                               const measure::Policy& policy,
                                               measure::RunnerContext context) {
   measure::Policy brief = policy;
-  brief.runs = 1;
-  brief.samples_per_run = 2;
-  brief.samples_per_turn = 1;
-  brief.min_sample_ms = 50;
+  brief.runs = 3;
+  brief.samples_per_run = 10;
+  brief.samples_per_turn = 10;
+  brief.min_sample_ms = 5;
   brief.warmup_ms = 20;
   brief.warmup_limit_ms = 100;
   context.on_block = nullptr;
@@ -24,21 +26,50 @@ Result<std::vector<measure::Row>> take_canary(const std::vector<std::string>& wo
   return std::move(wave.rows);
 }
 
+namespace {
+
+/// Of the fastest run; 0 when none was counted.
+double passes_per_core_second(const measure::Row& row) {
+  double best = 0;
+  for (const measure::Run& run : row.runs) {
+    const auto passes =
+        static_cast<double>(row.items_per_sample) * static_cast<double>(run.samples_ns.size());
+    if (run.cpu_ns > 0) best = std::max(best, passes * 1e9 / static_cast<double>(run.cpu_ns));
+  }
+  return best;
+}
+
 Json canary_json(const std::vector<measure::Row>& rows) {
   gate::CanarySpeed speed;
   for (const measure::Row& row : rows) {
     const std::size_t slash = row.case_name.find('/');
-    std::int64_t least_ns = 0;
-    for (const measure::Run& run : row.runs) {
-      for (const std::int64_t ns : run.samples_ns)
-        if (least_ns == 0 || ns < least_ns) least_ns = ns;
-    }
-    if (slash == std::string::npos || least_ns <= 0 || row.items_per_sample <= 0) return nullptr;
+    const double passes = passes_per_core_second(row);
+    if (slash == std::string::npos || passes <= 0) return nullptr;
     speed.version = row.case_name.substr(0, slash);
-    speed.parts[row.case_name.substr(slash + 1)] =
-        static_cast<double>(row.items_per_sample) * 1e9 / static_cast<double>(least_ns);
+    speed.parts[row.case_name.substr(slash + 1)] = passes;
   }
   return speed.parts.empty() ? Json(nullptr) : gate::to_json(speed);
+}
+
+/// What a gate asks of a noise check; advice and single facts stay in env.json.
+Json noise_json(const Json& environment) {
+  const auto at = environment.find("noise");
+  if (at == environment.end() || !at->is_object()) return nullptr;
+  Json findings = Json::array();
+  for (const Json& one : (*at)["findings"])
+    findings.push_back(
+        {{"check", one["check"]}, {"severity", one["severity"]}, {"value", one["value"]}});
+  return Json{{"verdict", (*at)["verdict"]},
+              {"score", (*at)["score"]},
+              {"steal", (*at)["facts"]["steal"]},
+              {"findings", std::move(findings)}};
+}
+
+}  // namespace
+
+void put_machine(Json& metrics, const results::ResultFile& file) {
+  metrics["canary"] = canary_json(file.canary);
+  metrics["noise"] = noise_json(file.environment);
 }
 
 }  // namespace sluice::cli

@@ -97,28 +97,25 @@ class GateVisit {
 
   Status compare() {
     gate::RunFiles current{out_.folder.string(), out_.metrics, out_.eval};
-    out_.report = compare_files(current);
+    const gate::CompareScope scope{plan_.modes.bench, plan_.modes.eval};
+    out_.report = compare_files(current, scope);
     if (plan_.modes.bench && plan_.confirm && slow()) {
       SLUICE_CHECK(measure_again());
       current.metrics = out_.metrics;
-      out_.report = compare_files(current);
+      out_.report = compare_files(current, scope);
     }
     return ok;
   }
 
-  gate::GateReport compare_files(const gate::RunFiles& current) const {
-    const gate::CompareScope scope{plan_.modes.bench, plan_.modes.eval};
+  /// From files alone, so that a run is judged later as it was at once.
+  gate::GateReport compare_files(const gate::RunFiles& current, gate::CompareScope scope) const {
     gate::GateReport report =
         gate::compare_with_baseline(current, baseline_.files, plan_.tolerances, scope);
     report.timestamp = utc_now();
     if (!scope.bench || !current.metrics) return report;
     add_fence(report, current);
-    add_noise(report);
-    gate::MachineFacts facts;
-    facts.canary = gate::visit_of(current).canary;
-    facts.baseline_canary = gate::visit_of(baseline_.files).canary;
-    facts.run_medians = figure(current.metrics, "/timing/run_p50_s");
-    if (out_.file) facts.noise = figure(out_.file->environment, "/noise");
+    const gate::MachineFacts facts = gate::machine_facts(current, baseline_.files);
+    add_noise(report, facts.noise);
     const gate::Tolerances& t = plan_.tolerances;
     gate::excuse(report,
                  {{"tokens_per_sec_p50", t.throughput_drop_pct},
@@ -144,10 +141,8 @@ class GateVisit {
   }
 
   /// A noisy machine is said beside whatever verdict comes of it.
-  void add_noise(gate::GateReport& report) const {
-    if (!out_.file) return;
-    const Json noise = figure(out_.file->environment, "/noise");
-    if (!noise.is_object() || noise.value("verdict", "") != "noisy") return;
+  static void add_noise(gate::GateReport& report, const Json& noise) {
+    if (!gate::is_noisy(noise)) return;
     gate::GateLine line;
     line.metric = "machine";
     line.reason = "noisy after the measurement (" + gate::noise_text(noise) +
@@ -180,7 +175,11 @@ class GateVisit {
     const Json first = figure(out_.metrics, "/timing/step_time_p50_s");
     const Json second = figure(*found, "/timing/step_time_p50_s");
     Json chosen = second < first ? *found : *out_.metrics;
+    Json medians = figure(out_.metrics, "/timing/run_p50_s");
+    for (const Json& median : figure(*found, "/timing/run_p50_s"))
+      medians.push_back(median);
     chosen["confirmation"] = Json{{"step_time_p50_s", Json::array({first, second})},
+                                  {"run_p50_s", std::move(medians)},
                                   {"kept", second < first ? "second" : "first"}};
     if (second < first) out_.file = std::move(again.file);
     out_.metrics = std::move(chosen);
@@ -198,9 +197,7 @@ class GateVisit {
     out_.eval = current.eval;
     gate::CompareScope scope;
     scope.eval = current.eval.has_value() || baseline_.files.eval.has_value();
-    out_.report = gate::compare_with_baseline(current, baseline_.files, plan_.tolerances, scope);
-    out_.report->timestamp = utc_now();
-    if (current.metrics) add_fence(*out_.report, current);
+    out_.report = compare_files(current, scope);
     if (!context_.globals.out.empty()) {
       SLUICE_CHECK(create_folders(context_.globals.out));
       out_.folder = context_.globals.out;

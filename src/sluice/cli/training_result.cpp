@@ -342,7 +342,7 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
   const gate::TrainingFacts facts = facts_of(file, plan, *best, around.gpu);
   const auto amp = amp_of(list, *best);
   Json metrics = gate::training_metrics_json(facts);
-  metrics["canary"] = canary_json(file.canary);
+  put_machine(metrics, file);
   if (amp) metrics["amp"].update(gate::to_json(*amp));
   summary["targets"] = list_of(gate::training_targets(facts, amp));
   summary["indicators"] = list_of(gate::training_indicators(facts));

@@ -92,7 +92,7 @@ void conclude_watch(results::ResultFile& file, const WatchPlan& plan, const Watc
     metrics["mfu"][key] = nullptr;
     metrics["mfu"][std::string(key) + "_reason"] = kNotKnown;
   }
-  metrics["canary"] = canary_json(file.canary);
+  put_machine(metrics, file);
   file.extra = Json{{"metrics", std::move(metrics)}};
 }
 

@@ -1,4 +1,4 @@
-// sluice/gate/machine_cause.cpp - the two ways in which a machine explains a slow run.
+// sluice/gate/machine_cause.cpp - how much of a slowdown the machine explains.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/gate/machine_cause.h"
 
@@ -8,39 +8,87 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace sluice::gate {
 namespace {
 
-bool is_noisy(const Json& noise) {
-  return noise.is_object() && noise.value("verdict", "") == "noisy";
+const Json& at(const Json& json, const char* pointer) {
+  static const Json kNone;
+  const Json::json_pointer path(pointer);
+  return json.contains(path) ? json.at(path) : kNone;
 }
 
-/// How far the second best run is behind the best; nothing with one run.
-std::optional<double> disagreement(const Json& medians) {
-  std::vector<double> values;
-  if (medians.is_array()) {
-    for (const Json& value : medians)
-      if (value.is_number()) values.push_back(value.get<double>());
-  }
-  if (values.size() < 2) return std::nullopt;
-  std::partial_sort(values.begin(), values.begin() + 2, values.end());
-  return values[0] > 0 ? std::optional(values[1] / values[0] - 1) : std::nullopt;
+void append(std::vector<double>& values, const Json& list) {
+  if (!list.is_array()) return;
+  for (const Json& value : list)
+    if (value.is_number()) values.push_back(value.get<double>());
 }
 
-/// How much slower the canary is than in the baseline, in per cent; nothing if not comparable.
-std::optional<double> canary_loss_pct(const MachineFacts& facts) {
-  if (!facts.canary || !facts.baseline_canary) return std::nullopt;
-  if (facts.canary->version != facts.baseline_canary->version) return std::nullopt;
-  return 100 * -std::expm1(facts.canary->log_speed() - facts.baseline_canary->log_speed());
+/// A share of time, from 0 to below 1; nothing for anything else.
+std::optional<double> share_of(const Json& value) {
+  if (!value.is_number()) return std::nullopt;
+  const double share = value.get<double>();
+  return share >= 0 && share < 1 ? std::optional(share) : std::nullopt;
+}
+
+std::optional<double> waited_of(const std::optional<Json>& metrics) {
+  return metrics ? share_of(at(*metrics, "/timing/waited_share")) : std::nullopt;
 }
 
 bool is_speed(const GateLine& line) {
   return line.metric == "tokens_per_sec_p50" || line.metric.starts_with("step_time_");
 }
 
+/// How many times longer everything took, for reasons that are named.
+struct Explained {
+  double factor = 1;
+  std::vector<std::string> causes;
+
+  void add(double times, std::string cause) {
+    if (times < 1 / (1 - kLeastCause)) return;
+    factor *= times;
+    causes.push_back(std::move(cause));
+  }
+};
+
+Explained explained_by(const MachineFacts& facts) {
+  Explained all;
+  if (const auto loss = canary_loss(facts.canary, facts.baseline_canary); loss && *loss < 1)
+    all.add(1 / (1 - *loss),
+            fmt::format("the canary, which never changes, is {:.1f} % slower than with the "
+                        "baseline",
+                        100 * *loss));
+  if (facts.waited) {
+    const double before = facts.baseline_waited.value_or(0);
+    all.add((1 - before) / (1 - *facts.waited),
+            fmt::format("the steps waited for a core {:.1f} % of the time, {:.1f} % with the "
+                        "baseline",
+                        100 * *facts.waited, 100 * before));
+  }
+  if (const auto steal = share_of(at(facts.noise, "/steal")))
+    all.add(1 / (1 - *steal),
+            fmt::format("the hypervisor kept {:.1f} % of the cores' time", 100 * *steal));
+  return all;
+}
+
 }  // namespace
+
+MachineFacts machine_facts(const RunFiles& current, const RunFiles& baseline) {
+  MachineFacts facts;
+  facts.canary = visit_of(current).canary;
+  facts.baseline_canary = visit_of(baseline).canary;
+  facts.waited = waited_of(current.metrics);
+  facts.baseline_waited = waited_of(baseline.metrics);
+  if (!current.metrics) return facts;
+  const Json& both = at(*current.metrics, "/confirmation/run_p50_s");
+  append(facts.run_medians, both.is_array() ? both : at(*current.metrics, "/timing/run_p50_s"));
+  facts.noise = at(*current.metrics, "/noise");
+  return facts;
+}
+
+bool is_noisy(const Json& noise) {
+  return noise.is_object() && noise.value("verdict", "") == "noisy";
+}
 
 std::string noise_text(const Json& noise) {
   if (!noise.is_object() || !noise.contains("findings")) return "";
@@ -52,24 +100,50 @@ std::string noise_text(const Json& noise) {
   return join(parts, "; ");
 }
 
-std::optional<std::string> machine_cause(const GateLine& line, double tolerance_pct,
-                                         const MachineFacts& facts) {
-  if (!is_speed(line) || !line.delta) return std::nullopt;
-  const std::string findings = noise_text(facts.noise);
-  const std::string also = findings.empty() ? "" : "; noise check: " + findings;
-  const double harm = std::abs(*line.delta);
-  if (const auto loss = canary_loss_pct(facts); loss && *loss > 0 && harm - *loss <= tolerance_pct)
-    return fmt::format(
-        "the canary, which never changes, is {:.1f} % slower than with the baseline: "
-        "the machine is slower, and that explains it{}",
-        *loss, also);
-  const auto apart = disagreement(facts.run_medians);
-  if (is_noisy(facts.noise) && apart && *apart > kRunsAgree && harm - tolerance_pct <= 100 * *apart)
-    return fmt::format(
-        "the machine is noisy ({}), and the two best runs are {:.1f} % apart, more "
-        "than this is over the tolerance",
-        findings.empty() ? "no single cause" : findings, 100 * *apart);
-  return std::nullopt;
+std::optional<double> best_runs_apart(const std::vector<double>& medians) {
+  if (medians.size() < 2) return std::nullopt;
+  std::vector<double> values = medians;
+  std::partial_sort(values.begin(), values.begin() + 2, values.end());
+  return values[0] > 0 ? std::optional(values[1] / values[0] - 1) : std::nullopt;
+}
+
+std::optional<double> canary_loss(const std::optional<CanarySpeed>& now,
+                                  const std::optional<CanarySpeed>& before) {
+  if (!now || !before || now->version != before->version) return std::nullopt;
+  std::vector<double> ratios;
+  for (const auto& [part, speed] : now->parts)
+    if (const auto other = before->parts.find(part); other != before->parts.end())
+      ratios.push_back(speed / other->second);
+  if (ratios.empty()) return std::nullopt;
+  std::sort(ratios.begin(), ratios.end());
+  const std::size_t half = ratios.size() / 2;  // of an even number the faster: it excuses less
+  return 1 - ratios[half];
+}
+
+std::optional<MachineCause> machine_cause(const GateLine& line, double tolerance_pct,
+                                          const MachineFacts& facts) {
+  if (!is_speed(line) || !line.baseline || !line.current || !line.delta) return std::nullopt;
+  if (!(*line.baseline > 0) || !(*line.current > 0)) return std::nullopt;
+  const bool rate = line.metric == "tokens_per_sec_p50";
+  const double times = rate ? *line.baseline / *line.current : *line.current / *line.baseline;
+  const Explained machine = explained_by(facts);
+  const double left = times / machine.factor;  // what the code alone would have taken, in times
+  const double left_pct = rate ? 100 * (1 - 1 / left) : 100 * (left - 1);
+  const std::string causes = join(machine.causes, "; ");
+  if (!machine.causes.empty() && left_pct <= tolerance_pct + kToleranceEpsilon)
+    return MachineCause{true, causes + ": the machine explains it"};
+  const auto apart = best_runs_apart(facts.run_medians);
+  const double over_pct = std::abs(*line.delta) - tolerance_pct;
+  if (is_noisy(facts.noise) && apart && *apart > kRunsAgree && over_pct <= 100 * *apart) {
+    const std::string findings = noise_text(facts.noise);
+    return MachineCause{
+        true, fmt::format("the machine is noisy ({}), and the two best runs are {:.1f} % apart, "
+                          "more than this is over the tolerance",
+                          findings.empty() ? "no single cause" : findings, 100 * *apart)};
+  }
+  if (machine.causes.empty()) return std::nullopt;
+  return MachineCause{
+      false, fmt::format("{}: that leaves {:.1f} %, over the tolerance", causes, left_pct)};
 }
 
 void excuse(GateReport& report, const std::map<std::string, double>& tolerance_pct,
@@ -77,10 +151,21 @@ void excuse(GateReport& report, const std::map<std::string, double>& tolerance_p
   for (GateLine& line : report.lines) {
     const auto tolerance = tolerance_pct.find(line.metric);
     if (line.status != GateStatus::fail || tolerance == tolerance_pct.end()) continue;
-    if (auto cause = machine_cause(line, tolerance->second, facts)) {
-      line.status = GateStatus::invalid;
-      line.reason += "; " + *cause;
+    if (const auto cause = machine_cause(line, tolerance->second, facts)) {
+      if (cause->explains) line.status = GateStatus::invalid;
+      line.reason += "; " + cause->text;
     }
+  }
+  if (facts.baseline_waited.value_or(0) > kCalmWait) {
+    GateLine line;
+    line.metric = "baseline";
+    line.status = GateStatus::warn;
+    line.blocking = false;
+    line.reason = fmt::format(
+        "the stored run waited for a core {:.1f} % of the time: slowdowns up to {:.0f} % can hide "
+        "behind it; promote one from a quiet machine",
+        100 * *facts.baseline_waited, 100 / (1 - *facts.baseline_waited) - 100);
+    report.lines.push_back(std::move(line));
   }
   report.status = overall(report.lines);
   report.summary = summary_of(report);

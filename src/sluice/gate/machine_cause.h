@@ -6,33 +6,56 @@
 #include "sluice/gate/gate_report.h"
 #include "sluice/gate/history.h"
 
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice::gate {
 
 /// Two runs of one measurement agree when their medians are within this share of each other.
 inline constexpr double kRunsAgree = 0.03;
+/// A canary or a wait explains nothing below this: that much is their own noise.
+inline constexpr double kLeastCause = 0.02;
+/// A baseline that waited for cores longer than this share of its time hides slowdowns.
+inline constexpr double kCalmWait = 0.05;
 
-/// What was seen beside the numbers.
+/// What was seen beside the numbers; whatever is not known explains nothing.
 struct MachineFacts {
   std::optional<CanarySpeed> canary, baseline_canary;
-  Json run_medians;  // `timing.run_p50_s` of metrics.json; null: one run
-  Json noise;        // the noise check as JSON; null: not made
+  /// Share of the steps in which threads wanted a core and had none.
+  std::optional<double> waited, baseline_waited;
+  std::vector<double> run_medians;  // of every run, confirmation included
+  Json noise;                       // `noise` of metrics.json; null: not checked
 };
+MachineFacts machine_facts(const RunFiles& current, const RunFiles& baseline);
 
 /// "steal 4.1 %; ..." of what a noise check holds against the machine; empty: nothing.
 std::string noise_text(const Json& noise);
+[[nodiscard]] bool is_noisy(const Json& noise);
 
-/// Why a line that fails says nothing about the code, in one sentence: the canary got slower too,
-/// and what is left after taking that off is within `tolerance_pct`; or the machine is noisy by its
-/// check, and the two best runs are further apart than kRunsAgree and than the line is over its
-/// tolerance. Nothing: it stands.
-std::optional<std::string> machine_cause(const GateLine& line, double tolerance_pct,
-                                         const MachineFacts& facts);
+/// How far the second best run is behind the best, as a share; nothing with one run.
+std::optional<double> best_runs_apart(const std::vector<double>& medians);
 
-/// Makes every failed line of speed INVALID for which there is a cause, and the whole again.
-/// `tolerance_pct` by metric.
+/// How much slower the canary is than before, as a share: the middle of its parts, so that one busy
+/// part (memory, say) does not speak for all. Below 0: faster. Nothing if not comparable.
+std::optional<double> canary_loss(const std::optional<CanarySpeed>& now,
+                                  const std::optional<CanarySpeed>& before);
+
+/// What the machine has to do with a line of speed that fails.
+struct MachineCause {
+  bool explains = false;  // without it the line would be within its tolerance
+  std::string text;       // how, or what is left
+};
+/// A slower canary, a longer wait for cores and stolen time each explain a share of the change, by
+/// their size. Where what is left is within `tolerance_pct`, the line says nothing about the code;
+/// nor does it when the machine is noisy by its check and the two best runs are further apart than
+/// kRunsAgree and than the line is over its tolerance. Anything larger stands. Nothing: no cause.
+std::optional<MachineCause> machine_cause(const GateLine& line, double tolerance_pct,
+                                          const MachineFacts& facts);
+
+/// Makes every failed line of speed INVALID that the machine explains, warns of a baseline that
+/// waited for cores, and makes the whole again. `tolerance_pct` by metric.
 void excuse(GateReport& report, const std::map<std::string, double>& tolerance_pct,
             const MachineFacts& facts);
 

@@ -5,6 +5,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
+#include "sluice/gate/machine_cause.h"
 #include "sluice/gate/training_metrics.h"
 #include "sluice/results/eval_file.h"
 #include "sluice/results/result_file.h"
@@ -18,6 +19,13 @@ namespace sluice::gate {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Two best runs further apart are no figure to compare with: as much as the usual tolerance.
+constexpr double kMostApart = 0.05;
+/// A canary slower than this beside the stored one was measured on a slower machine.
+constexpr double kMostCanaryLoss = 0.05;
+/// A run that waited longer says nothing, whoever asks.
+constexpr double kInvalidWait = 0.20;
 
 std::string shown(const fs::path& path) {
   return printable(path.string());
@@ -76,6 +84,16 @@ Status check_files(const fs::path& run, const RunFiles& files, bool without_eval
   return ok;
 }
 
+/// The verdict is not the only thing that can be red.
+Status check_machine(const fs::path& run, const RunFiles& files) {
+  const double waited = machine_facts(files, {}).waited.value_or(0);
+  if (waited <= kInvalidWait) return ok;
+  return refused(
+      run, fmt::format("its best run waited for a core {:.1f} % of the time; at most {:.0f} % is "
+                       "accepted, {:.0f} % from a maintainer: measure again on a quieter machine",
+                       100 * waited, 100 * kCalmWait, 100 * kInvalidWait));
+}
+
 /// A file to be, and what it was.
 struct Replacement {
   fs::path path;
@@ -114,12 +132,13 @@ Status replace_all(const std::vector<Replacement>& files) {
 }
 
 Json entry_of(const Promotion& promotion, const RunFiles& files, const std::string& metrics,
-              const std::string& eval) {
+              const std::string& eval, const std::vector<std::string>& doubts) {
   Json entry = to_json(visit_of(files));
   entry["promoted_at"] = promotion.utc;
   entry["branch"] = promotion.authority.branch ? Json(*promotion.authority.branch) : Json(nullptr);
   entry["maintainer"] = promotion.authority.maintainer;
   entry["reason"] = promotion.authority.reason;
+  if (!doubts.empty()) entry["doubts"] = doubts;
   entry["metrics_sha256"] = sha256_hex(metrics);
   entry["eval_sha256"] = files.eval ? Json(sha256_hex(eval)) : Json(nullptr);
   return entry;
@@ -142,15 +161,40 @@ Status check(const Authority& authority) {
                            authority.main_branch, where)};
 }
 
+std::vector<std::string> doubts_about(const RunFiles& run, const RunFiles& stored) {
+  const MachineFacts facts = machine_facts(run, stored);
+  std::vector<std::string> doubts;
+  if (is_noisy(facts.noise))
+    doubts.push_back(fmt::format("its noise check says noisy ({}); usable or quiet is accepted",
+                                 noise_text(facts.noise)));
+  const auto add = [&](std::optional<double> share, double most, const char* what) {
+    if (share && *share > most)
+      doubts.push_back(
+          fmt::format("{} {:.1f} %; at most {:.0f} % is accepted", what, 100 * *share, 100 * most));
+  };
+  add(facts.waited, kCalmWait, "its best run waited for a core");
+  add(best_runs_apart(facts.run_medians), kMostApart, "its two best runs differ by");
+  add(canary_loss(facts.canary, facts.baseline_canary), kMostCanaryLoss,
+      "its canary is slower than that of the stored baseline by");
+  return doubts;
+}
+
 Result<Promoted> promote(const Promotion& promotion) {
   SLUICE_CHECK(check(promotion.authority));
   SLUICE_TRY(const RunFiles files, read_run_files(promotion.run));
   SLUICE_CHECK(check_files(promotion.run, files, promotion.without_eval));
   SLUICE_CHECK(check_verdict(promotion.run));
   SLUICE_CHECK(check_rows(promotion.run));
+  SLUICE_CHECK(check_machine(promotion.run, files));
   Promoted done;
   done.profile = files.machine_profile();
   SLUICE_TRY(done.paths, baseline_paths(promotion.dir, done.profile));
+  const auto stored = read_baseline(promotion.dir, done.profile);  // a broken one is no obstacle
+  done.doubts = doubts_about(files, stored ? stored->files : RunFiles{});
+  if (!done.doubts.empty() && !promotion.authority.maintainer)
+    return refused(
+        promotion.run,
+        join(done.doubts, "; ") + "; measure again, or take it with --maintainer --reason TEXT");
   const std::string metrics = dump_json(*files.metrics) + "\n";
   const std::string eval = files.eval ? dump_json(*files.eval) + "\n" : std::string();
   SLUICE_TRY(const Replacement history, replacement(done.paths.history, ""));
@@ -165,7 +209,7 @@ Result<Promoted> promote(const Promotion& promotion) {
   SLUICE_CHECK(create_folders(promotion.dir));
   std::string lines = history.before.value_or("");
   if (!lines.empty() && lines.back() != '\n') lines += '\n';
-  lines += dump_json(entry_of(promotion, files, metrics, eval), -1) + "\n";
+  lines += dump_json(entry_of(promotion, files, metrics, eval, done.doubts), -1) + "\n";
   std::vector<Replacement> all;
   SLUICE_TRY(Replacement first, replacement(done.paths.metrics, metrics));
   all.push_back(std::move(first));

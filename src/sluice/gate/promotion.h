@@ -31,9 +31,16 @@ struct Promoted {
   std::string profile;
   BaselinePaths paths;
   std::size_t visits = 0;
+  std::vector<std::string> doubts;  // what the maintainer took responsibility for
 };
+
+/// Why a run makes a poor baseline, each with its value and what is accepted: the machine was noisy
+/// or waited for, its runs disagree, its canary is slower than that of the stored baseline.
+std::vector<std::string> doubts_about(const RunFiles& run, const RunFiles& stored);
+
 /// Both files or none; on any failure everything is as it was. Refuses a run whose verdict is FAIL
-/// or INVALID, whose rows failed, whose files are broken, that was promoted already.
+/// or INVALID, whose rows failed, whose files are broken, that waited for cores most of its time,
+/// that was promoted already; and one in doubt, unless a maintainer asks: the history keeps both.
 Result<Promoted> promote(const Promotion& promotion);
 
 }  // namespace sluice::gate

@@ -12,6 +12,7 @@ namespace sluice::gate {
 namespace {
 
 constexpr double kReconciled = 0.02;
+constexpr double kMostWaited = 0.99;  // many threads can wait for longer than the clock ran
 
 const Json& at(const Json& json, const char* key) {
   static const Json kNone;
@@ -81,6 +82,19 @@ void read_phases(TrainingUse& use, const Json& details) {
   if (!steps.empty()) use.instrumented_s = *stats::median(steps);
 }
 
+/// Nothing unless every turn of the run tells.
+std::optional<double> waited_share_of(const Json& details, const std::vector<double>& step_s) {
+  double waited_s = 0;
+  for (const Json& one : details) {
+    const Json& waited_ns = at(one, "waited_ns");
+    if (!waited_ns.is_number() || !(waited_ns.get<double>() >= 0)) return std::nullopt;
+    waited_s += waited_ns.get<double>() * 1e-9;
+  }
+  const double total_s = std::accumulate(step_s.begin(), step_s.end(), 0.0);
+  if (details.empty() || total_s <= 0) return std::nullopt;
+  return std::min(waited_s / total_s, kMostWaited);
+}
+
 }  // namespace
 
 std::optional<TrainingUse> training_use(const measure::Row& row) {
@@ -107,6 +121,7 @@ std::optional<TrainingUse> training_use(const measure::Row& row) {
     if (at(one, "engine").is_object()) use.engine = at(one, "engine");
     if (at(one, "data").is_object()) use.data = at(one, "data");
   }
+  use.waited_share = waited_share_of(best.details, use.step_s);
   read_phases(use, best.details);
   const Json& earliest = row.runs.front().details;
   if (earliest.is_array() && !earliest.empty()) {

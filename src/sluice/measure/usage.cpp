@@ -3,9 +3,11 @@
 #include "sluice/measure/usage.h"
 
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <sys/resource.h>
+#include <system_error>
 
 namespace sluice::measure {
 
@@ -17,6 +19,22 @@ std::int64_t throttled_periods() {
     if (key == "nr_throttled") return value;
   }
   return 0;
+}
+
+std::optional<std::int64_t> waited_for_cores_ns() {
+  std::error_code code;
+  std::filesystem::directory_iterator task("/proc/self/task", code);
+  std::int64_t sum = 0;
+  bool counted = false;
+  for (; !code && task != std::filesystem::directory_iterator(); task.increment(code)) {
+    std::ifstream stat(task->path() / "schedstat");  // ran ns, waited ns, time slices
+    std::int64_t ran = 0;
+    std::int64_t waited = 0;
+    if (!(stat >> ran >> waited)) continue;  // the thread is gone
+    sum += waited;
+    counted = true;
+  }
+  return counted ? std::optional(sum) : std::nullopt;
 }
 
 Usage usage_now() {

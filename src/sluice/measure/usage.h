@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace sluice::measure {
 
@@ -15,6 +16,10 @@ struct Usage {
 /// Totals since the process started.
 Usage usage_now();
 Usage operator-(const Usage& later, const Usage& earlier);
+
+/// How long the threads of this process wanted a core and had none since they started, summed;
+/// nothing where the kernel does not count it. Reads a file per thread.
+std::optional<std::int64_t> waited_for_cores_ns();
 
 /// Periods in which the cgroup was throttled so far; 0 where it has no quota. Reads a file, hence
 /// apart from the figures that are taken right beside a sample.

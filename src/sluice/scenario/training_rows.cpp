@@ -4,6 +4,7 @@
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/measure/clock.h"
+#include "sluice/measure/usage.h"
 #include "sluice/scenario/loader_details.h"
 #include "sluice/scenario/scenario.h"
 #include "sluice/scenario/training_feed.h"
@@ -14,6 +15,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -93,14 +95,17 @@ class TrainingSubject final : public measure::Subject {
     losses_.clear();
     norms_.clear();
     data_ns_.clear();
+    waited_ns_ = measure::waited_for_cores_ns();
   }
 
   Json measured_info() override {
+    const auto waited_ns = measure::waited_for_cores_ns();
     Json json{{"losses", losses_},
               {"first_loss", first_loss_},
               {"data_ns", data_ns_},
               {"warmup_steps", warmed_},
               {"first_step_ns", first_step_ns_}};
+    if (waited_ns && waited_ns_) json["waited_ns"] = *waited_ns - *waited_ns_;
     if (spec_.engine.optimizer) json["gradient_norms"] = norms_;
     add_phases(json);
     json["peak_bytes"] = engine_->peak_memory_bytes();
@@ -188,6 +193,7 @@ class TrainingSubject final : public measure::Subject {
   float first_loss_ = 0;
   std::vector<double> losses_, norms_;
   std::vector<std::int64_t> data_ns_;
+  std::optional<std::int64_t> waited_ns_;  // for cores, when the sample began
   std::array<std::vector<std::int64_t>, train::kPhases.size()> phases_ns_;
   std::vector<std::int64_t> phased_ns_;
 };

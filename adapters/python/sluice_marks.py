@@ -24,115 +24,114 @@ __all__ = ["on", "pause", "phase", "step", "wrap"]
 
 _VERSION, _RECORD, _HEADER = 1, 32, 64  # bytes
 _CHUNK, _LIMIT = 256 * 1024, 64 * 1024 * 1024  # reserved at a time, so that a full disk is no crash; the whole
-_NAME, _STEP, _PHASE = 1, 2, 3
+_NAME = 1  # kind of a record; 2 is a step, 3 a phase
 
 _prefix = os.environ.get("SLUICE_MARKS", "")
-_clock = time.monotonic_ns
-_pack = struct.Struct("=QQQII").pack_into  # begin, end, index, id, kind: the kind last, so that a part has none
-_memory = None
-_file = -1
-_at = _end = 0  # the next record; where the reserved bytes end
-_begun = 0  # of the step that runs; 0: none
-_index = 0  # of that step
 
 
-def _open():
-    """Makes the file; False where it cannot be."""
-    global _memory, _file, _at, _end
-    try:
-        _file = os.open(f"{_prefix}.{os.getpid()}", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        os.ftruncate(_file, _LIMIT)
-        os.posix_fallocate(_file, 0, _CHUNK)
-        _memory = mmap.mmap(_file, _LIMIT)
-    except (OSError, ValueError):
-        _memory = None
-        return False
-    struct.pack_into("=8sIIQ", _memory, 0, b"SLUICEMK", _VERSION, _RECORD, os.getpid())
-    _at, _end = _HEADER, _CHUNK
-    return True
+def _make(clock=time.monotonic_ns):
+    """step, pause, phase and on, over one file. What a mark touches is nonlocal: quicker to store than a global."""
+    prefix = _prefix
+    pack = struct.Struct("=QQQII").pack_into  # begin, end, index, id, kind: the kind last, so that a part has none
+    memory = None
+    file = -1
+    at = room = 0  # the next record; where the reserved bytes end
+    begun = 0  # of the step that runs; 0: none
+    index = 0  # of that step
 
-
-def _grow():
-    """Called where no room is left, the first time too; True when there is some again."""
-    global _end, _prefix
-    if _memory is None:
-        if _prefix and _open():
-            return True
-        _prefix = ""
-        return False
-    if _end < _LIMIT:
+    def make_file():
+        """False where it cannot be."""
+        nonlocal memory, file, at, room
         try:
-            os.posix_fallocate(_file, _end, _CHUNK)
-            _end += _CHUNK
-            return True
-        except OSError:
-            pass
-    dropped = struct.unpack_from("=Q", _memory, 24)[0]
-    struct.pack_into("=Q", _memory, 24, dropped + 1)
-    return False
+            file = os.open(f"{prefix}.{os.getpid()}", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            os.ftruncate(file, _LIMIT)
+            os.posix_fallocate(file, 0, _CHUNK)
+            memory = mmap.mmap(file, _LIMIT)
+        except (OSError, ValueError):
+            memory = None
+            return False
+        struct.pack_into("=8sIIQ", memory, 0, b"SLUICEMK", _VERSION, _RECORD, os.getpid())
+        at, room = _HEADER, _CHUNK
+        return True
 
+    def grow():
+        """Called where no room is left, the first time too; True when there is some again."""
+        nonlocal room, prefix
+        if memory is None:
+            if prefix and make_file():
+                return True
+            prefix = ""
+            return False
+        if room < _LIMIT:
+            try:
+                os.posix_fallocate(file, room, _CHUNK)
+                room += _CHUNK
+                return True
+            except OSError:
+                pass
+        dropped = struct.unpack_from("=Q", memory, 24)[0]
+        struct.pack_into("=Q", memory, 24, dropped + 1)
+        return False
 
-def _after_fork():
-    """The file is the parent's."""
-    global _memory, _prefix, _at, _end
-    _memory, _prefix, _at, _end = None, "", 0, 0
+    def forget():
+        """After a fork: the file is the parent's."""
+        nonlocal memory, prefix, at, room
+        memory, prefix, at, room = None, "", 0, 0
 
+    class Phase:
+        """One per name, used again and again."""
+        __slots__ = ("begin", "number")
 
-class _Phase:
-    __slots__ = ("_begin", "_id")
+        def __init__(self, number):
+            self.number = number
 
-    def __init__(self, number):
-        self._id = number
+        def __enter__(self):
+            self.begin = clock()
 
-    def __enter__(self):
-        self._begin = _clock()
+        def __exit__(self, kind, value, trace):
+            nonlocal at
+            now = clock()
+            if at != room or grow():
+                pack(memory, at, self.begin, now, 0, self.number, 3)
+                at += 32
 
-    def __exit__(self, kind, value, trace):
-        global _at
-        end = _clock()
-        if _at == _end and not _grow():
-            return
-        _pack(_memory, _at, self._begin, end, 0, self._id, _PHASE)
-        _at += _RECORD
+    class Phases(dict):
+        """Name to phase; a new name is written down once."""
 
+        def __missing__(self, name):
+            nonlocal at
+            number = len(self) + 1
+            if at != room or grow():
+                text = str(name).encode("utf-8", "replace")[:24]
+                struct.pack_into("=24sII", memory, at, text, number, _NAME)
+                at += _RECORD
+            self[name] = Phase(number)
+            return self[name]
 
-class _Phases(dict):
-    """Name to phase; a new name is written down once."""
+    def step():
+        """A step begins here; the one that runs ends at the same moment."""
+        nonlocal begun, at, index
+        now = clock()
+        if begun:
+            if at != room or grow():
+                pack(memory, at, begun, now, index, 0, 2)
+                at += 32
+            index += 1
+        begun = now
 
-    def __missing__(self, name):
-        global _at
-        number = len(self) + 1
-        if _at != _end or _grow():
-            text = str(name).encode("utf-8", "replace")[:24]
-            struct.pack_into("=24sII", _memory, _at, text, number, _NAME)
-            _at += _RECORD
-        self[name] = _Phase(number)
-        return self[name]
+    def pause():
+        """Ends the step that runs; what follows is no step until the next step(): validation, checkpoints."""
+        nonlocal begun
+        if begun:
+            step()
+            begun = 0
 
+    def on():
+        """True while marks are written."""
+        return bool(prefix)
 
-def _step():
-    """A step begins here; the one that runs ends at the same moment."""
-    global _begun, _at, _index
-    now = _clock()
-    if _begun:
-        if _at != _end or _grow():
-            _pack(_memory, _at, _begun, now, _index, 0, _STEP)
-            _at += _RECORD
-        _index += 1
-    _begun = now
-
-
-def _pause():
-    """Ends the step that runs; what follows is no step until the next step(): validation, checkpoints."""
-    global _begun
-    if _begun:
-        _step()
-        _begun = 0
-
-
-def on():
-    """True while marks are written."""
-    return bool(_prefix)
+    os.register_at_fork(after_in_child=forget)
+    return step, pause, Phases().__getitem__, on  # `with phase("forward"):` is the dictionary's own code
 
 
 def wrap(iterable, name="data"):
@@ -149,10 +148,7 @@ def wrap(iterable, name="data"):
 
 
 if _prefix:
-    step = _step
-    pause = _pause
-    phase = _Phases().__getitem__  # `with phase("forward"):`; the dictionary's own code, no call of ours
-    os.register_at_fork(after_in_child=_after_fork)
+    step, pause, phase, on = _make()
 else:
     _nothing = contextlib.nullcontext()
 
@@ -164,3 +160,7 @@ else:
     def phase(name):  # pylint: disable=unused-argument
         """A context that does nothing: the program is not watched."""
         return _nothing
+
+    def on():
+        """False: the program is not watched."""
+        return False

@@ -243,14 +243,14 @@ class Server {
     std::vector<std::int64_t> samples_ns;
     samples_ns.reserve(static_cast<std::size_t>(samples));
     const std::int64_t throttled_before = throttled_periods();
-    const Usage before = usage_now();
     counters_.start();
+    const Usage before = usage_now();  // innermost: of short samples every microsecond counts
     const Sample sample = take_sample(*subject_, clock_, passes, extra_);
     samples_ns.push_back(sample.elapsed_ns);
     for (std::int64_t i = 1; i < samples; ++i)
       samples_ns.push_back(take_sample(*subject_, clock_, passes, extra_).elapsed_ns);
-    counters_.stop();
     const Usage used = usage_now() - before;
+    counters_.stop();
     Json reply{{"start_ns", sample.start_ns},
                {"samples_ns", samples_ns},
                {"items_per_sample", items},

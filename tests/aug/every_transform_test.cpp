@@ -27,6 +27,10 @@ std::vector<Shape> shapes_of(const TransformSpec& spec) {
   return shapes;
 }
 
+bool is_large(Shape shape) {
+  return shape.width * shape.height > 5000;
+}
+
 template <Sample To>
 Image output_for(Shape shape, std::size_t padding) {
   return image::testing::poisoned_image<To>(shape.width, shape.height, shape.channels, padding);
@@ -82,6 +86,8 @@ TEST_P(EveryTransform, FastMatchesReferenceOnEveryInstructionSet) {
         const Shape out = transform->output_shape(shape, draw);
         // SmallestMaxSize makes a single row 512 rows high: minutes under a sanitizer.
         if (out.width > 2000 || out.height > 2000) continue;
+        // Large ones once, with rows apart: that is the harder case.
+        if (padding == 0 && (is_large(shape) || is_large(out))) continue;
         const std::string what = fmt::format("{} padding {} seed {} draw {}", testing::words(shape),
                                              padding, seed, transform->to_json(draw).dump());
         Image reference = output_for<To>(out, 0);

@@ -278,7 +278,7 @@ TEST_F(OnDevice, TwoHundredStepsFollowTheCurveOfTheCpu) {
   ASSERT_EQ(want.size(), std::size_t{kSteps});
   EXPECT_LT(want.back(), want.front() / 2) << "nothing is learned";
   for (const auto& [regime, limit] :
-       {std::pair{Regime::fp32, 0.002}, std::pair{Regime::mixed, 0.02}}) {
+       {std::pair{Regime::fp32, 0.002}, std::pair{Regime::mixed, 0.05}}) {
     const std::vector<float> got = curve("cuda:0", regime);
     ASSERT_EQ(got.size(), want.size());
     double worst = 0;

@@ -7,8 +7,6 @@
 namespace sluice::train::cuda {
 namespace {
 
-constexpr std::size_t kSmall = 64 << 10;  // bytes that are cleared sooner than another launch made
-
 Call kernel(KernelCall call) {
   return call;
 }
@@ -48,8 +46,8 @@ std::vector<Call> Lowering::clear_gradients() const {
   for (std::size_t i = 0; i < tensors.size();) {
     const std::size_t begin = tensors[i]->offset;
     std::size_t end = begin + tensors[i]->bytes();
-    // Between two gradients lie gradients, which the same step sets after this.
-    for (++i; i < tensors.size() && tensors[i]->offset < end + kSmall; ++i)
+    // Only padding lies between neighbours that are one alignment apart.
+    for (++i; i < tensors.size() && tensors[i]->offset < end + MemoryPlan::kAlignment; ++i)
       end = tensors[i]->offset + tensors[i]->bytes();
     calls.push_back(kernel(ClearCall{memory_ + begin, end - begin}));
   }

@@ -169,7 +169,10 @@ gate::TrainingFacts facts_of(const results::ResultFile& file, const TrainingPlan
   facts.gpu = gpu.use;
   facts.no_gpu = gpu.reason;
   facts.phases_by_device = plan.gpu_index >= 0;
-  if (one.use->first_step_ns) facts.first_step_s = seconds_since_start(*one.use->first_step_ns);
+  if (file.rows.size() > 1)
+    facts.first_step_s = {std::nullopt, "other rows were prepared before it"};
+  else if (one.use->first_step_ns)
+    facts.first_step_s = {seconds_since_start(*one.use->first_step_ns), ""};
   return facts;
 }
 

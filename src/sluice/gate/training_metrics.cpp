@@ -192,7 +192,7 @@ Json training_metrics_json(const TrainingFacts& facts) {
   json["engine"] = facts.use.engine;
   json["data"] = facts.use.data;
   Json start = Json::object();
-  put(start, "first_step_s", facts.first_step_s, "the library does not tell");
+  put(start, "first_step_s", facts.first_step_s.value, facts.first_step_s.reason);
   json["start"] = std::move(start);
   return json;
 }

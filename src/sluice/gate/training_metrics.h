@@ -33,9 +33,10 @@ struct TrainingFacts {
   std::optional<double> peak_rss_bytes;
   double memory_total_bytes = 0;  // of the device, or of the machine
   std::optional<GpuUse> gpu;
-  std::string no_gpu;                  // why `gpu` is absent
-  bool phases_by_device = false;       // the phases of `use` are times of device events
-  std::optional<double> first_step_s;  // from the start of the program to the first step
+  std::string no_gpu;             // why `gpu` is absent
+  bool phases_by_device = false;  // the phases of `use` are times of device events
+  // From the start of the program to the first step.
+  measure::Measured<double> first_step_s{std::nullopt, "the library does not tell"};
 };
 
 /// How much of a step the GPU works, 0 to 1. By device events (our phases over the natural step)

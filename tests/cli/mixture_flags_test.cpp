@@ -196,7 +196,6 @@ TEST(MixtureFlags, BadValuesAreNamed) {
       {{"--root", "x", "--seeds", "1,1"}, "--seeds 1,1"},
       {{"--root", "x", "--libraries", "tfdat"}, "--libraries tfdat"},
       {{"--root", "x", "--cpus", "9999"}, "--cpus"},
-      {{"--root", "x", "--window", "0"}, "--window 0"},
       {{"--root", "x", "--datasets", "nowhere.yaml"}, "nowhere.yaml"}};
   for (const auto& [arguments, what] : wrong) {
     const auto plan = parse(arguments);

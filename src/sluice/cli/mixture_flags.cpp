@@ -26,7 +26,6 @@ using scenario::MixtureSpec;
 constexpr std::uint64_t kSeed = 42;    // of the published study
 constexpr double kSlowestBatchS = 10;  // a worker whose batches take longer hangs
 constexpr int kMostSeeds = 100;
-constexpr int kMostDrawn = 1'000'000;
 
 Error usage(std::string text) {
   return Error{Errc::usage, std::move(text)};
@@ -81,17 +80,6 @@ Result<std::vector<DatasetOverride>> overrides_of(const MixtureFlags& flags) {
     for (const std::string& name : split(text, ','))
       entry_of(list, name).skip = true;
   return list;
-}
-
-Status check_drawing(const report::MixtureDrawing& drawing) {
-  const std::pair<const char*, int> numbers[] = {{"--window", drawing.window},
-                                                 {"--stride", drawing.stride},
-                                                 {"--top-k", drawing.top_k},
-                                                 {"--rolling", drawing.rolling}};
-  for (const auto& [name, value] : numbers)
-    if (value < 1 || value > kMostDrawn)
-      return usage(fmt::format("{} {}: 1 to {} is accepted", name, value, kMostDrawn));
-  return ok;
 }
 
 Result<std::vector<std::uint64_t>> seeds_of(const MixtureFlags& flags, const Globals& globals) {
@@ -261,7 +249,6 @@ Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globa
   if (plan.libraries.size() > 1 && plan.spec.root.find("://") != std::string::npos)
     return usage(fmt::format("--libraries {}: others are measured on local folders; {} is none",
                              printable(flags.libraries), printable(plan.spec.root)));
-  SLUICE_CHECK(check_drawing(flags.drawing));
   plan.drawing = flags.drawing;
   plan.policy = mixture_policy(plan.spec, flags.runs,
                                globals.seed_given ? globals.seed : std::random_device{}());

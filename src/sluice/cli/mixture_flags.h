@@ -42,8 +42,7 @@ struct MixturePlan {
   measure::Policy policy;
 };
 
-/// Everything is checked that can be without the data. `file`: the overrides of --datasets come
-/// before those of flags.
+/// Everything is checked that can be without the data. Flags come after the file of --datasets.
 Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globals);
 
 /// How rows of mixtures are measured: one pass per fresh process, no time limit but the loader's

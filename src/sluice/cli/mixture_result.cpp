@@ -19,6 +19,21 @@ namespace {
 namespace fs = std::filesystem;
 using loader::mixture::SourceStats;
 
+double ms_per_sample(const scenario::MixtureRun& run, double cpu_s) {
+  const double samples = static_cast<double>(run.batches) * run.batch_size;
+  return samples > 0 ? 1e3 * cpu_s / samples : 0;
+}
+
+/// What a library does not count is left out.
+Json cpu_ms_json(const scenario::MixtureRun& run) {
+  Json json{{"process", ms_per_sample(run, run.cpu_s)}};
+  for (std::size_t i = 0; i < run.stage_cpu_s.size(); ++i)
+    if (run.stage_cpu_s[i] > 0)
+      json[to_string(static_cast<loader::mixture::Stage>(i))] =
+          ms_per_sample(run, run.stage_cpu_s[i]);
+  return json;
+}
+
 Json take_json(const MixtureTake& take, const report::MixtureAnalysis& analysis) {
   Json json{{"case", take.case_name},
             {"library", take.library},
@@ -32,7 +47,7 @@ Json take_json(const MixtureTake& take, const report::MixtureAnalysis& analysis)
             {"max_s", analysis.time.max},
             {"start_s", take.run.start_s},
             {"teardown_s", take.run.teardown_s},
-            {"cpu_s", take.run.cpu_s},
+            {"cpu_ms_per_sample", cpu_ms_json(take.run)},
             {"schedule_hash", take.run.stats.schedule_hash}};
   if (analysis.memory_growth)
     json["memory_growth_bytes_per_1000_batches"] = {{"point", analysis.memory_growth->point},
@@ -90,23 +105,45 @@ std::string short_words(const scenario::MixtureSpec& spec) {
 std::string settings(const MixturePlan& plan, const MixtureTake& take) {
   const loader::mixture::MixtureOptions& options = plan.spec.options;
   return fmt::format(
-      "mixture of {}: {} data sets, batch {}, {} per episode, metadata {}, mix {} in blocks of {}, "
+      "mixture of {}: {} data sets, batch {}, {} of an episode, metadata {}, mix {} in blocks of "
+      "{}, "
       "queue {}, decode/read threads {}/{}, {} shards in turn, cores {}\n",
       plan.spec.preset, take.run.stats.sources.size(), options.batch_size,
-      options.samples_per_episode == 0 ? "all pairs"
-                                       : fmt::format("{} pairs", options.samples_per_episode),
+      options.samples_per_episode == 0   ? "all pairs"
+      : options.samples_per_episode == 1 ? "1 pair"
+                                         : fmt::format("{} pairs", options.samples_per_episode),
       to_string(options.metadata), to_string(options.mix), options.mix_block, options.queue,
       options.decode_threads, options.read_threads, options.interleave,
       plan.spec.cpus.empty() ? "all" : measure::to_string(plan.spec.cpus));
 }
 
-std::string table_line(const MixtureTake& take, const report::MixtureAnalysis& analysis) {
-  return fmt::format(
-      "  {:<28} {:<9} {:>9.3f} {:>10.1f} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.3f} {:>8.3f}\n",
-      take.case_name, take.library, analysis.batches_per_s, analysis.samples_per_s,
-      analysis.time.p50, analysis.time.p90, analysis.time.p99, take.run.start_s,
-      take.run.teardown_s);
-}
+/// One line per run: its speed, and the CPU time behind it.
+class RunTable {
+ public:
+  void add(const MixtureTake& take, const report::MixtureAnalysis& analysis) {
+    lines_ += fmt::format(
+        "  {:<28} {:<8} {:>9.3f} {:>9.1f} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.3f} {:>7.3f} {:>8.3f}",
+        take.case_name, take.library, analysis.batches_per_s, analysis.samples_per_s,
+        analysis.time.p50, analysis.time.p90, analysis.time.p99, take.run.start_s,
+        take.run.teardown_s, ms_per_sample(take.run, take.run.cpu_s));
+    for (const double cpu_s : take.run.stage_cpu_s)
+      lines_ += fmt::format(" {:>7.3f}", ms_per_sample(take.run, cpu_s));
+    lines_ += '\n';
+  }
+  [[nodiscard]] std::string text() const {
+    std::string head = fmt::format(
+        "\nAll runs (CPU in ms per sample)\n-------------------------------\n"
+        "  {:<28} {:<8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>7} {:>8}",
+        "case", "library", "batches/s", "samples/s", "p50 s", "p90 s", "p99 s", "start s", "stop s",
+        "CPU");
+    for (std::size_t i = 0; i < loader::mixture::kStages; ++i)
+      head += fmt::format(" {:>7}", to_string(static_cast<loader::mixture::Stage>(i)));
+    return head + "\n" + lines_;
+  }
+
+ private:
+  std::string lines_;
+};
 
 std::string ratios_text(const std::vector<gate::PeerRatio>& ratios) {
   std::string out;
@@ -115,6 +152,30 @@ std::string ratios_text(const std::vector<gate::PeerRatio>& ratios) {
                        one.case_name, one.library, one.ratio.point, one.peer, one.ratio.low,
                        one.ratio.high, one.pairs);
   return out;
+}
+
+/// The metrics of the file, and the sections for a terminal.
+std::string show(results::ResultFile& file, Json& summary, const MixturePlan& plan,
+                 const MixtureTake& take, const report::MixtureAnalysis& analysis) {
+  std::string text = settings(plan, take) + "\n" + report::mixture_text(analysis);
+  Json metrics = to_json(analysis);
+  metrics["start_s"] = take.run.start_s;
+  metrics["open_s"] = take.run.open_s;
+  metrics["teardown_s"] = take.run.teardown_s;
+  metrics["cpu"] = stages_json(take.run);
+  metrics["schedule_hash"] = take.run.stats.schedule_hash;
+  if (take.run.stats.samples > 0)  // what `deficit` keeps to, as a share
+    metrics["shares"]["bound"] = static_cast<double>(plan.spec.options.mix_block) /
+                                 static_cast<double>(take.run.stats.samples);
+  file.extra["metrics"] = std::move(metrics);
+  const std::vector<std::string> remarks = remarks_of(take);
+  summary["starved"] = starved_json(take);
+  summary["remarks"] = remarks;
+  if (!remarks.empty()) text += "\nRemarks\n-------\n";
+  for (const std::string& remark : remarks)
+    text += "  " + remark + "\n";
+  return text + fmt::format("\nschedule {}{}\n", take.run.stats.schedule_hash,
+                            plan.spec.options.deterministic ? "" : " (depends on time)");
 }
 
 }  // namespace
@@ -129,36 +190,17 @@ Result<std::string> conclude_mixture(results::ResultFile& file, const MixturePla
                                      const std::vector<MixtureTake>& takes) {
   Json summary{{"runs", Json::array()}};
   Json verdict{{"short_run", is_short(plan.spec)}};
-  std::string text, table;
+  std::string text;
+  RunTable table;
   for (const MixtureTake& take : takes) {
     if (take.batches.empty()) continue;
     SLUICE_TRY(const auto analysis,
                report::analyse_mixture(take.batches, mixture_facts_of(take, plan.spec)));
     summary["runs"].push_back(take_json(take, analysis));
-    table += table_line(take, analysis);
-    if (&take != shown_take(takes)) continue;
-    text = settings(plan, take) + "\n" + report::mixture_text(analysis);
-    Json metrics = to_json(analysis);
-    metrics["start_s"] = take.run.start_s;
-    metrics["open_s"] = take.run.open_s;
-    metrics["teardown_s"] = take.run.teardown_s;
-    metrics["cpu"] = stages_json(take.run);
-    metrics["schedule_hash"] = take.run.stats.schedule_hash;
-    file.extra["metrics"] = std::move(metrics);
-    summary["starved"] = starved_json(take);
-    summary["remarks"] = remarks_of(take);
-    for (const std::string& remark : remarks_of(take))
-      text +=
-          (summary["remarks"].front() == remark ? "\nRemarks\n-------\n  " : "  ") + remark + "\n";
-    text += fmt::format("\nschedule {}{}\n", take.run.stats.schedule_hash,
-                        plan.spec.options.deterministic ? "" : " (depends on time)");
+    table.add(take, analysis);
+    if (&take == shown_take(takes)) text = show(file, summary, plan, take, analysis);
   }
-  if (takes.size() > 1)
-    text += fmt::format(
-        "\nAll runs\n--------\n  {:<28} {:<9} {:>9} {:>10} {:>8} {:>8} {:>8} {:>8} "
-        "{:>8}\n{}",
-        "case", "library", "batches/s", "samples/s", "p50 s", "p90 s", "p99 s", "start s", "stop s",
-        table);
+  if (takes.size() > 1) text += table.text();
   const std::vector<gate::PeerRatio> ratios = gate::peer_ratios(file);
   for (const gate::PeerRatio& one : ratios)
     summary["peer_ratios"].push_back(gate::to_json(one));

@@ -5,12 +5,10 @@
 #include "sluice/measure/protocol.h"
 #include "sluice/measure/reply.h"
 #include "sluice/measure/summary.h"
-#include "sluice/peers/seat.h"
 
 #include <fmt/format.h>
 
 namespace sluice::cli {
-namespace {
 
 using measure::Reply;
 
@@ -28,6 +26,8 @@ peers::StartOptions start_options(const measure::SubjectSpec& spec,
   how.timeout_s = timeout_s;
   return how;
 }
+
+namespace {
 
 Status take(measure::Row& row, const measure::SubjectSpec& spec, std::int64_t passes,
             const measure::RunnerContext& context, double timeout_s, std::uint64_t seed) {

@@ -44,18 +44,6 @@ std::vector<SetUp> set_ups_of(const std::string& library) {
   return list;
 }
 
-double mean_difference(const Pictures& a, const Pictures& b) {
-  double sum = 0;
-  double count = 0;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (a[i].values.size() != b[i].values.size()) return INFINITY;
-    for (std::size_t k = 0; k < a[i].values.size(); ++k)
-      sum += std::abs(static_cast<double>(a[i].values[k]) - static_cast<double>(b[i].values[k]));
-    count += static_cast<double>(a[i].values.size());
-  }
-  return count > 0 ? sum / count : INFINITY;
-}
-
 class Chooser {
  public:
   Chooser(const RowMaker& maker, const measure::RunnerContext& context,
@@ -226,6 +214,18 @@ class Chooser {
 };
 
 }  // namespace
+
+double mean_difference(const std::vector<peers::Picture>& a, const std::vector<peers::Picture>& b) {
+  double sum = 0;
+  double count = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i].values.size() != b[i].values.size()) return INFINITY;
+    for (std::size_t k = 0; k < a[i].values.size(); ++k)
+      sum += std::abs(static_cast<double>(a[i].values[k]) - static_cast<double>(b[i].values[k]));
+    count += static_cast<double>(a[i].values.size());
+  }
+  return count > 0 ? sum / count : INFINITY;
+}
 
 Result<PeerRows> choose_peers(const RowMaker& maker, const measure::RunnerContext& context,
                               const std::filesystem::path& scratch, double timeout_s) {

@@ -4,10 +4,15 @@
 #pragma once
 
 #include "sluice/cli/dataloader_rows.h"
+#include "sluice/peers/semantics.h"
 
 #include <filesystem>
+#include <vector>
 
 namespace sluice::cli {
+
+/// Mean absolute difference in levels of 255; infinite where the shapes differ or there is nothing.
+double mean_difference(const std::vector<peers::Picture>& a, const std::vector<peers::Picture>& b);
 
 struct PeerRows {
   std::vector<measure::SubjectSpec> rows;  // to be measured

@@ -4,6 +4,7 @@
 
 #include "sluice/backend/visit.h"
 #include "sluice/cli/mixture_artifacts.h"
+#include "sluice/cli/mixture_peers.h"
 #include "sluice/cli/mixture_result.h"
 #include "sluice/cli/mixture_rows.h"
 #include "sluice/config/emit.h"
@@ -12,11 +13,15 @@
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
 #include "sluice/core/sha256.h"
+#include "sluice/measure/axes.h"
 #include "sluice/measure/local_runner.h"
 #include "sluice/report/report.h"
 #include "sluice/results/run_folder.h"
 
 #include <fmt/format.h>
+
+#include <map>
+#include <optional>
 
 namespace sluice::cli {
 namespace {
@@ -86,36 +91,61 @@ class MixtureVisit {
     file_.block_order_seed = plan_.policy.seed;
   }
 
+  /// Why a library cannot stand beside ours; nothing: it can. Found out once.
+  Status comparable(const measure::SubjectSpec& row, const scenario::MixtureSpec& spec,
+                    const fs::path& scratch) {
+    if (row.library == "sluice") return ok;
+    const auto known = refusals_.find(row.library);
+    if (known != refusals_.end()) return known->second ? Status(*known->second) : Status(ok);
+    SLUICE_TRY(const measure::SubjectSpec ours, mixture_row(spec, "sluice", {}, scratch));
+    const auto difference = compare_pairs(ours, row, runner_, scratch, plan_.policy.step_timeout_s);
+    Json& line = file_.run_config["peer_set_ups"].emplace_back(Json{{"library", row.library}});
+    if (difference)
+      line["mean_difference_levels"] = *difference;
+    else
+      line["reason"] = difference.error().message;
+    refusals_[row.library] = difference ? std::nullopt : std::optional(difference.error());
+    return difference ? Status(ok) : Status(difference.error());
+  }
+
+  /// A row, or why there is none.
+  Status add(const std::string& library, const scenario::MixtureSpec& spec,
+             const std::map<std::string, std::string>& axes, const fs::path& scratch) {
+    auto row = mixture_row(spec, library, axes, scratch);
+    const Status usable = row ? comparable(*row, spec, scratch) : Status(row.error());
+    if (usable) {
+      subjects_.push_back(std::move(*row));
+      return ok;
+    }
+    if (usable.error().code == Errc::interrupted) return usable;
+    measure::SubjectSpec named;
+    named.case_name = measure::case_name("mixture/" + spec.preset, measure::State{axes});
+    named.params = axes;
+    named.library = library;
+    named.unit = "samples/s";
+    refused_.push_back(measure::refused_row(named, usable.error()));
+    return ok;
+  }
+
   /// Every seed in every library, in turn.
   Status measure_all(const results::RunFolder& folder, const fs::path& scratch) {
-    std::vector<measure::SubjectSpec> subjects;
-    std::vector<measure::Row> refused;
     for (const std::uint64_t seed : plan_.seeds) {
       scenario::MixtureSpec spec = plan_.spec;
       spec.options.seed = seed;
       std::map<std::string, std::string> axes;
       if (plan_.seeds.size() > 1) axes["seed"] = std::to_string(seed);
-      for (const std::string& library : plan_.libraries) {
-        auto row = mixture_row(spec, library, axes, scratch);
-        if (row) {
-          subjects.push_back(std::move(*row));
-          continue;
-        }
-        measure::SubjectSpec named;
-        named.case_name = subjects.empty() ? "mixture/" + spec.preset : subjects.back().case_name;
-        named.library = library;
-        refused.push_back(measure::refused_row(named, row.error()));
-      }
+      for (const std::string& library : plan_.libraries)
+        SLUICE_CHECK(add(library, spec, axes, scratch));
     }
     const auto put = [&](const std::vector<measure::Row>& rows) {
       file_.rows = rows;
-      file_.rows.insert(file_.rows.end(), refused.begin(), refused.end());
+      file_.rows.insert(file_.rows.end(), refused_.begin(), refused_.end());
     };
     runner_.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
       put(rows);
       return folder.write_result(kResultName, file_);
     };
-    SLUICE_TRY(const measure::WaveResult wave, measure::run_wave(subjects, plan_.policy, runner_));
+    SLUICE_TRY(const measure::WaveResult wave, measure::run_wave(subjects_, plan_.policy, runner_));
     put(wave.rows);
     if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
     return ok;
@@ -139,6 +169,9 @@ class MixtureVisit {
   Context& context_;
   const MixturePlan& plan_;
   results::ResultFile file_;
+  std::vector<measure::SubjectSpec> subjects_;
+  std::vector<measure::Row> refused_;
+  std::map<std::string, std::optional<Error>> refusals_;  // by library; nothing: comparable
   measure::LocalRunner local_;
   measure::RunnerContext runner_;
 };

@@ -127,7 +127,8 @@ class RunTable {
         analysis.time.p50, analysis.time.p90, analysis.time.p99, take.run.start_s,
         take.run.teardown_s, ms_per_sample(take.run, take.run.cpu_s));
     for (const double cpu_s : take.run.stage_cpu_s)
-      lines_ += fmt::format(" {:>7.3f}", ms_per_sample(take.run, cpu_s));
+      lines_ += cpu_s > 0 ? fmt::format(" {:>7.3f}", ms_per_sample(take.run, cpu_s))
+                          : fmt::format(" {:>7}", "-");  // it does not count them
     lines_ += '\n';
   }
   [[nodiscard]] std::string text() const {

@@ -56,7 +56,7 @@ StudyFacts facts() {
   out.base = kBase;
   out.base.cpus = 32;
   out.repeats = 4;
-  out.remarks = {"CPUs 32 clipped to 2"};
+  out.remarks["cpux2"] = {"CPUs 32 clipped to 2"};
   return out;
 }
 

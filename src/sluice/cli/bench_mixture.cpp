@@ -4,6 +4,7 @@
 #include "sluice/cli/commands.h"
 #include "sluice/cli/mixture_flags.h"
 #include "sluice/cli/mixture_visit.h"
+#include "sluice/cli/study_flags.h"
 
 #include <fmt/format.h>
 
@@ -29,16 +30,27 @@ Result<ExitCode> run_bench(Context& context, const MixtureFlags& flags) {
 
 void add_bench_mixture(CLI::App& bench, Context& context) {
   auto flags = std::make_shared<MixtureFlags>();
-  CLI::App* command =
-      add_command(bench, context, "mixture", "Data sets of episodes, mixed by weight, to batches",
-                  [flags, &context] { return run_bench(context, *flags); });
+  auto study = std::make_shared<StudyFlags>();
+  CLI::App* command = add_command(
+      bench, context, "mixture", "Data sets of episodes, mixed by weight, to batches",
+      [flags, study, &bench, &context]() -> Result<ExitCode> {
+        if (study->file.empty() && study->repeats > 0)
+          return Error{Errc::usage, "--repeats belongs to --study; --runs repeats one setting"};
+        if (study->file.empty()) return run_bench(context, *flags);
+        SLUICE_TRY(const StudyRequest request, study_request(*bench.get_subcommand("mixture"),
+                                                             *flags, *study, context.globals));
+        return run_study(context, request);
+      });
   add_mixture_flags(*command, *flags);
+  add_study_flags(*command, *study);
   add_examples(*command, {"sluice bench mixture --root oxe --preset oxe29 --out run",
                           "sluice bench mixture --root oxe --weight rt1=2 --skip droid,kuka",
                           "sluice bench mixture --root oxe --seeds 1,2,3 --runs 2 --json",
                           "sluice bench mixture --root oxe --libraries sluice,tfdata --runs 5",
                           "sluice bench mixture --root small --preset small4 --batch-size 8 "
-                          "--steps 20000      (does memory grow?)"});
+                          "--steps 20000      (does memory grow?)",
+                          "sluice bench mixture --study configs/studies/cluster_samples1.yaml "
+                          "--root oxe --out study"});
 }
 
 }  // namespace sluice::cli

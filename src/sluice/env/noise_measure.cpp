@@ -2,6 +2,7 @@
 // it.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
+#include "sluice/env/core_time.h"
 #include "sluice/env/machine.h"
 #include "sluice/env/noise.h"
 
@@ -45,35 +46,11 @@ struct Counters {
   Known<std::int64_t> swapped_pages, thermal, cgroup;
 };
 
-void read_stat(const SystemRoot& root, const std::vector<int>& cpus, Counters& counters) {
-  const auto text = root.read("/proc/stat", 1 << 20);
-  counters.busy_s = counters.steal_s =
-      Known<double>::unknown(text ? "/proc/stat has no line for the allowed cores" : text.reason);
-  const double tick_s = 1.0 / static_cast<double>(std::max(1L, ::sysconf(_SC_CLK_TCK)));
-  double busy = 0;
-  double steal = 0;
-  bool found = false;
-  for (const std::string& line : split(text.value_or(""), '\n')) {
-    // cpu3 user nice system idle iowait irq softirq steal guest guest_nice
-    std::vector<std::string> parts = split(line, ' ');
-    if (parts.size() < 9 || !parts[0].starts_with("cpu")) continue;
-    const auto cpu = parse_int(std::string_view(parts[0]).substr(3));
-    if (!cpu || !std::binary_search(cpus.begin(), cpus.end(), static_cast<int>(*cpu))) continue;
-    const auto ticks = [&](std::size_t i) {
-      return static_cast<double>(parse_int(parts[i]).value_or(0));
-    };
-    busy += ticks(1) + ticks(2) + ticks(3) + ticks(6) + ticks(7);
-    steal += ticks(8);
-    found = true;
-  }
-  if (!found) return;
-  counters.busy_s = busy * tick_s;
-  counters.steal_s = steal * tick_s;
-}
-
 Counters read_counters(const SystemRoot& root, const std::vector<int>& cpus) {
   Counters counters;
-  read_stat(root, cpus, counters);
+  const CoreTime time = core_time(root, cpus);
+  counters.busy_s = time.busy_s;
+  counters.steal_s = time.steal_s;
   const auto vmstat = root.read("/proc/vmstat", 1 << 20);
   const auto in = find_field(vmstat.value_or(""), "pswpin");
   const auto out = find_field(vmstat.value_or(""), "pswpout");
@@ -98,17 +75,6 @@ Counters read_counters(const SystemRoot& root, const std::vector<int>& cpus) {
 Known<std::int64_t> increase(const Known<std::int64_t>& before, const Known<std::int64_t>& after) {
   if (!before || !after) return Known<std::int64_t>::unknown(before ? after.reason : before.reason);
   return std::max<std::int64_t>(*after - *before, 0);
-}
-
-// One tick on one core is rounding, not a finding.
-Known<double> share(const Known<double>& before, const Known<double>& after, double without_s,
-                    double elapsed_s, std::size_t cores) {
-  if (!before || !after) return Known<double>::unknown(before ? after.reason : before.reason);
-  if (elapsed_s <= 0) return Known<double>::unknown("the check took no time");
-  const double tick_s = 1.0 / static_cast<double>(std::max(1L, ::sysconf(_SC_CLK_TCK)));
-  const double used_s = *after - *before - without_s;
-  if (used_s < 1.5 * tick_s) return 0.0;
-  return std::min(1.0, used_s / (elapsed_s * static_cast<double>(cores)));
 }
 
 void read_load(const SystemRoot& root, NoiseFacts& facts) {
@@ -214,8 +180,8 @@ NoiseFacts measure_noise(const NoiseOptions& options, NoiseClock& clock) {
   const Counters after = read_counters(options.root, cpus);
 
   facts.duration_s = static_cast<double>(end - begin) * 1e-9;
-  facts.steal = share(before.steal_s, after.steal_s, 0, facts.duration_s, cpus.size());
-  facts.others = share(before.busy_s, after.busy_s, own_s, facts.duration_s, cpus.size());
+  facts.steal = share_of_cores(before.steal_s, after.steal_s, 0, facts.duration_s, cpus.size());
+  facts.others = share_of_cores(before.busy_s, after.busy_s, own_s, facts.duration_s, cpus.size());
   facts.swapped_pages = increase(before.swapped_pages, after.swapped_pages);
   facts.thermal_throttles = increase(before.thermal, after.thermal);
   facts.cgroup_throttles = increase(before.cgroup, after.cgroup);

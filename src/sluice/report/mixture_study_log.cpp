@@ -75,6 +75,15 @@ std::string setting_table(const gate::StudyVerdict& verdict) {
 
 }  // namespace
 
+std::string study_remarks(const StudyFacts& facts, const std::string& machine) {
+  const auto found = facts.remarks.find(machine);
+  if (found == facts.remarks.end() || found->second.empty()) return "";
+  std::string out;
+  for (const std::string& remark : found->second)
+    out += "- " + escape_markdown(remark) + "\n";
+  return out;
+}
+
 std::string study_run_log(const StudyFacts& facts, const std::vector<MixtureStudyRun>& runs,
                           const std::vector<gate::StudyVerdict>& verdicts) {
   std::string out = fmt::format(
@@ -85,15 +94,13 @@ std::string study_run_log(const StudyFacts& facts, const std::vector<MixtureStud
   if (runs.size() < facts.planned)
     out += fmt::format("\n**{} of {} runs: the study is not finished.**\n", runs.size(),
                        facts.planned);
-  for (const std::string& remark : facts.remarks)
-    out += "\n- " + escape_markdown(remark);
-  if (!facts.remarks.empty()) out += "\n";
   for (const gate::StudyVerdict& verdict : verdicts) {
     std::vector<const MixtureStudyRun*> own;
     for (const MixtureStudyRun& run : runs)
       if (run.machine == verdict.machine) own.push_back(&run);
     out += fmt::format("\n## Machine {}\n\n", escape_markdown(printable(verdict.machine)));
-    out += run_table(own);
+    const std::string remarks = study_remarks(facts, verdict.machine);
+    out += remarks + (remarks.empty() ? "" : "\n") + run_table(own);
     out += fmt::format(
         "\nshort: warm-up below {} or fewer than {} batches. overlapped: others took more than "
         "{:.0f} % of the cores' time.\n",

@@ -191,13 +191,11 @@ std::string study_recommendation(const StudyFacts& facts, const std::vector<Stud
       "comparisons of its knob together; differences below {:.0f} % do not count. Numbers are "
       "samples per second with their interval. All runs: run_log.md; raw numbers: study.json.\n",
       escape_markdown(facts.name), 100 * rule.confidence, 100 * rule.margin);
-  for (const std::string& remark : facts.remarks)
-    out += "\n- " + escape_markdown(remark);
-  if (!facts.remarks.empty()) out += "\n";
   if (verdicts.empty()) out += "\nNo run was finished.\n";
   for (const StudyVerdict& verdict : verdicts) {
     out += fmt::format("\n## Machine {}\n", escape_markdown(printable(verdict.machine)));
-    if (const std::string text = caveats(verdict); !text.empty()) out += "\n" + text;
+    const std::string notes = study_remarks(facts, verdict.machine) + caveats(verdict);
+    if (!notes.empty()) out += "\n" + notes;
     out += "\n### Full metadata\n\n" + choice(verdict, verdict.full_metadata) +
            sustained(facts, verdict);
     out += "\n### Pure throughput\n\n" + choice(verdict, verdict.throughput);

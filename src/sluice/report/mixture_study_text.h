@@ -4,7 +4,8 @@
 
 #include "sluice/gate/mixture_study.h"
 
-#include <cstdint>
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,9 +20,13 @@ struct StudyFacts {
   gate::MixtureKnobs base;
   int repeats = 1;
   std::optional<double> target_samples_per_s{};  // of the study that this one follows
-  std::vector<std::string> remarks{};  // CPU axis clipped, settings that became the same, ...
-  std::size_t planned = 0;             // runs; more than there are: interrupted
+  /// By machine: CPU axis clipped, settings that became the same, ...
+  std::map<std::string, std::vector<std::string>> remarks{};
+  std::size_t planned = 0;  // runs; more than there are: interrupted
 };
+
+/// The remarks of a machine as a list; empty: none.
+std::string study_remarks(const StudyFacts& facts, const std::string& machine);
 
 /// run_log.md: every run with all its columns, then every setting with its interval.
 std::string study_run_log(const StudyFacts& facts, const std::vector<gate::MixtureStudyRun>& runs,

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# tests/cli/mixture_study_test.py - `sluice bench mixture --study` as a user meets it: pages, going on, bad input.
+# SPDX-License-Identifier: Apache-2.0
+"""usage: mixture_study_test.py PROGRAM"""
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = None
+STUDY = """
+name: small
+preset: small4
+batch_size: 8
+repeats: 2
+base: {cpus: 64, mix: 2/4, read: 1/1, warmup: 1, steps: 6}
+groups:
+  - {label: metadata A/B, metadata: [full, dataset_only]}
+  - {label: CPU sweep, cpus: [64, 1]}
+  - {label: samples per episode, samples_per_episode: [1, 0], mix: 4/2}
+"""
+
+
+def command(*arguments):
+    return [PROGRAM, *map(str, arguments)]
+
+
+def sluice(*arguments):
+    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=300)
+
+
+class MixtureStudy(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.root = cls.folder / "small"
+        made = sluice("data", "make", "--quiet", "--kind", "episodes", "--preset", "small4", "--episodes", 8, "--out", cls.root)
+        assert made.returncode == 0, made.stderr
+        cls.study = cls.folder / "study.yaml"
+        cls.study.write_text(STUDY)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def setUp(self):
+        self.out = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "out"
+
+    def arguments(self, *more):
+        return ["bench", "mixture", "--quiet", "--study", self.study, "--root", self.root, "--image-size", 32, *more]
+
+    def measure(self, *more):
+        return sluice(*self.arguments("--out", self.out, *more))
+
+    def record(self):
+        return json.loads((self.out / "study.json").read_text())
+
+    def test_a_study_leaves_its_pages_and_is_not_measured_twice(self):
+        done = self.measure()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        record = self.record()
+        settings = {tuple(run[key] for key in ["metadata", "cpus", "mix_block", "samples_per_episode"]) for run in record["runs"]}
+        self.assertEqual(len(record["runs"]), 2 * len(settings))
+        self.assertEqual({run["repeat"] for run in record["runs"]}, {1, 2})
+        for run in record["runs"]:
+            self.assertEqual(run["failure"], "")
+            self.assertAlmostEqual(run["samples_per_s"], 8 * run["batches_per_s"], places=6)
+            self.assertTrue(list(self.out.glob(f"batch_times/*{run['id'].replace('.', '?')}/batch_times.jsonl")), run["id"])
+        log = (self.out / "run_log.md").read_text()
+        self.assertIn("| Decode/Interleave | Mix block/queue |", log)
+        self.assertIn("clipped to the", log)
+        self.assertIn("short", log)
+        advice = (self.out / "recommendation.md").read_text()
+        for heading in ["### Full metadata", "### Pure throughput", "### Avoid", "### What metadata costs"]:
+            self.assertIn(heading, advice)
+        self.assertIn(advice, done.stdout)
+        self.assertFalse((self.out / "scratch").exists())
+
+        again = self.measure("--json")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(json.loads(again.stdout)["runs"], record["runs"])
+        more = self.measure("--repeats", 3)
+        self.assertEqual(more.returncode, 0, more.stderr)
+        self.assertEqual(self.record()["runs"][: len(record["runs"])], record["runs"])
+        self.assertEqual(len(self.record()["runs"]), 3 * len(settings))
+
+    def test_steps_shorten_every_run(self):
+        done = self.measure("--steps", 2, "--repeats", 1, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({(run["warmup"], run["steps"]) for run in json.loads(done.stdout)["runs"]}, {(1, 2)})
+        self.assertIn("no interval and no claim", (self.out / "recommendation.md").read_text())
+
+    def test_an_interrupted_study_keeps_what_is_finished_and_goes_on(self):
+        process = subprocess.Popen(command(*self.arguments("--out", self.out)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not (self.out / "study.json").exists():
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, errors)
+        kept = self.record()["runs"]
+        self.assertGreaterEqual(len(kept), 1)
+        self.assertIn("not finished", (self.out / "run_log.md").read_text())
+        done = self.measure()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.record()["runs"][: len(kept)], kept)
+        self.assertNotIn("not finished", (self.out / "run_log.md").read_text())
+
+    def test_bad_input_is_refused_before_a_folder_is_made(self):
+        broken = self.folder / "broken.yaml"
+        broken.write_text("name: x\ngroups: [{label: a, read: 4}]\n")
+        for arguments, says in [
+            (["--study", broken, "--root", self.root], "two numbers"),
+            (["--study", self.folder / "none.yaml", "--root", self.root], "none.yaml"),
+            (["--study", self.study], "--root is missing"),
+            (["--study", self.study, "--root", self.folder / "nowhere"], "nowhere"),
+            (["--study", self.study, "--root", self.root, "--metadata", "off"], "--metadata: the study says it"),
+            (["--study", self.study, "--root", self.root, "--repeats", 0], "--repeats"),
+            (["--root", self.root, "--repeats", 2], "--repeats belongs to --study"),
+        ]:
+            refused = sluice("bench", "mixture", "--quiet", "--out", self.out, *arguments)
+            self.assertEqual(refused.returncode, 2, (arguments, refused.stderr))
+            self.assertIn(says, refused.stderr)
+            self.assertEqual(len(refused.stderr.strip().splitlines()), 1, refused.stderr)
+            self.assertFalse(self.out.exists())
+
+    def test_a_folder_of_another_study_is_left_alone(self):
+        self.out.mkdir()
+        (self.out / "study.json").write_text('{"schema_version": 1, "study": {"name": "other"}, "runs": []}')
+        refused = self.measure()
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("holds another study (other)", refused.stderr)
+        (self.out / "study.json").write_text("{")
+        refused = self.measure()
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("study.json", refused.stderr)
+
+    def test_a_run_that_fails_is_named_and_measured_again(self):
+        damaged = self.folder / "damaged"
+        shutil.copytree(self.root, damaged)
+        for shard in damaged.glob("*/*/*.tfrecord*"):
+            shard.write_bytes(b"\0" * 64)
+        refused = sluice("bench", "mixture", "--quiet", "--study", self.study, "--root", damaged, "--on-error", "stop", "--repeats", 1, "--out", self.out)
+        self.assertIn(refused.returncode, (2, 5), refused.stderr)
+        if refused.returncode == 5:
+            self.assertTrue(all(run["failure"] for run in self.record()["runs"]))
+            self.assertIn("failed:", (self.out / "run_log.md").read_text())
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()

@@ -96,7 +96,7 @@ class TrainingTest(unittest.TestCase):
         self.assertIn("no loader runs", done.stderr)
 
     def test_a_sweep_survives_what_does_not_fit(self):
-        words = tiny({"--layers": 12, "--image-size": 512}, leave=["--batch-size"])
+        words = tiny({"--layers": 12, "--image-size": 256, "--measure-steps": 2}, leave=["--batch-size"])
         document = self.result(*words, "--mode", "synthetic", "--sweep", "batch-size=1,2,60000")
         sweep = document["summary"]["sweep"]
         self.assertEqual([one["batch_size"] for one in sweep], [1, 2, 60000])

@@ -78,16 +78,18 @@ class Scratch(unittest.TestCase):
 
 
     def assert_measured(self, done, document):
-        """Every row is ok and the exit code 0. Samples of a millisecond on a busy machine can look as if they had kept more
-        cores busy than they may: such a row is failed, with that reason and no other, and the exit code then is 5."""
+        """Every row is ok and the exit code 0. On a busy machine a row may be stopped early as too slow, and samples of a
+        millisecond may look as if they had kept more cores busy than they may: only such a row is failed, and the code 5."""
         rows = document["rows"] + document["canary"]
-        failed = [row for row in rows if row["status"] != "ok"]
-        for row in failed:
-            self.assertEqual(row["status"], "failed", row)
-            self.assertIn("thread policy violated", row["reason"])
+        accepted = {"early_stopped": "preflight: ", "failed": "thread policy violated"}
+        for row in rows:
+            if row["status"] != "ok":
+                self.assertIn(accepted.get(row["status"], "no such status"), row["reason"], row)
+        failed = any(row["status"] == "failed" for row in rows)
         self.assertEqual(done.returncode, 5 if failed else 0, done.stderr)
-        self.assertLess(len(failed), len(rows), "some row must be fit to measure")
-        return [row for row in rows if row["status"] == "ok"]
+        fit = [row for row in rows if row["status"] == "ok"]
+        self.assertTrue(fit, "some row must be fit to measure")
+        return fit
 
 
 class Usage(Scratch):

@@ -13,12 +13,12 @@ Result<std::vector<measure::Row>> take_canary(const std::vector<std::string>& wo
                                               const measure::Policy& policy,
                                               measure::RunnerContext context) {
   measure::Policy brief = policy;
-  brief.runs = 3;
-  brief.samples_per_run = 10;
-  brief.samples_per_turn = 10;
-  brief.min_sample_ms = 5;
-  brief.warmup_ms = 20;
-  brief.warmup_limit_ms = 100;
+  brief.runs = 2;
+  brief.samples_per_run = 8;
+  brief.samples_per_turn = 8;
+  brief.min_sample_ms = 3;
+  brief.warmup_ms = 5;
+  brief.warmup_limit_ms = 30;
   context.on_block = nullptr;
   SLUICE_TRY(
       measure::WaveResult wave,

@@ -12,7 +12,7 @@
 
 namespace sluice::cli {
 
-/// Its rows: three runs of ten short samples each. `worker` is the command of our own workers.
+/// Its rows: two runs of eight short samples each. `worker` is the command of our own workers.
 Result<std::vector<measure::Row>> take_canary(const std::vector<std::string>& worker,
                                               const measure::Policy& policy,
                                               measure::RunnerContext context);

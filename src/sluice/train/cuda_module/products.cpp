@@ -22,7 +22,7 @@ namespace {
 constexpr int kProposals = 32;
 constexpr std::size_t kFinalists = 4;
 constexpr float kTie = 1.005F;  // within this of the best, the earliest proposal is taken
-constexpr double kWorthKeeping = 1 << 27;  // m · n · k; the search of less takes no time
+constexpr std::int64_t kWorthKeeping = 1 << 27;  // m · n · k; the search of less takes no time
 
 /// Everything but the addresses. The descriptors hold no memory of their own.
 struct Plan {

@@ -356,9 +356,7 @@ std::string choices(const Device& device) {
   const std::scoped_lock lock(kept.mutex);
   std::map<Kind, cublasLtMatmulAlgo_t> all = kept.offered;
   for (const auto& [kind, plan] : kept.made) {
-    const double size =
-        static_cast<double>(kind.m) * static_cast<double>(kind.n) * static_cast<double>(kind.k);
-    if (!plan.plain && size >= kWorthKeeping) all[kind] = plan.algorithm;
+    if (!plan.plain && kind.m * kind.n * kind.k >= kWorthKeeping) all[kind] = plan.algorithm;
   }
   std::string text;
   for (const auto& [kind, algorithm] : all)

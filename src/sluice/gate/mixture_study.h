@@ -115,7 +115,7 @@ struct StudyChoice {
   std::vector<std::size_t> settings;  // best first; empty: none was measured
   std::size_t considered = 0;
   bool decided = false;        // the best is told from all others
-  std::int64_t more_runs = 0;  // of each, so that the best is told from the second
+  std::int64_t more_runs = 0;  // of each, so that the best is told from all of them
 };
 
 /// What one machine's runs support.

@@ -161,8 +161,14 @@ void add_run_options(CLI::App& command, MixtureFlags& flags) {
   command.add_option("--warmup", flags.spec.warmup, "batches before those that count")
       ->capture_default_str();
   command.add_option("--steps", flags.spec.steps, "batches that count")->capture_default_str();
-  command.add_option("--sleep", flags.sleep, "pause between batches, as if a model computed: 50ms")
+  command
+      .add_option("--sleep,--step-time", flags.sleep,
+                  "pause between batches, as if an accelerator computed: 50ms")
       ->capture_default_str();
+  command
+      .add_option("--train", flags.spec.train,
+                  "a model that learns from every batch which data set it is of")
+      ->type_name("vit5-tiny|vit5-small|vit5-base");
   command.add_option("--seeds", flags.seeds, "a row for each (42, or --seed)")
       ->delimiter(',')
       ->type_name("N,N");
@@ -249,6 +255,11 @@ Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globa
   if (plan.libraries.size() > 1 && plan.spec.root.find("://") != std::string::npos)
     return usage(fmt::format("--libraries {}: others are measured on local folders; {} is none",
                              printable(flags.libraries), printable(plan.spec.root)));
+  if (plan.libraries.size() > 1 && !plan.spec.train.empty())
+    return usage(
+        fmt::format("--libraries {}: others train nothing; --step-time in place of "
+                    "--train {} is accepted",
+                    printable(flags.libraries), printable(plan.spec.train)));
   plan.drawing = flags.drawing;
   plan.policy = mixture_policy(plan.spec, flags.runs,
                                globals.seed_given ? globals.seed : std::random_device{}());

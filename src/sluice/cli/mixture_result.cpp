@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/mixture_result.h"
 
+#include "sluice/cli/mixture_train.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/gate/peer_ratio.h"
@@ -47,6 +48,7 @@ Json take_json(const MixtureTake& take, const report::MixtureAnalysis& analysis)
             {"max_s", analysis.time.max},
             {"start_s", take.run.start_s},
             {"teardown_s", take.run.teardown_s},
+            {"wait_fraction", take.run.wait_fraction()},
             {"cpu_ms_per_sample", cpu_ms_json(take.run)},
             {"schedule_hash", take.run.stats.schedule_hash}};
   if (analysis.memory_growth)
@@ -163,6 +165,8 @@ std::string show(results::ResultFile& file, Json& summary, const MixturePlan& pl
   metrics["start_s"] = take.run.start_s;
   metrics["open_s"] = take.run.open_s;
   metrics["teardown_s"] = take.run.teardown_s;
+  text += wait_text(plan.spec, take.run);
+  add_wait(metrics, take.run);
   metrics["cpu"] = stages_json(take.run);
   metrics["schedule_hash"] = take.run.stats.schedule_hash;
   if (take.run.stats.samples > 0)  // what `deficit` keeps to, as a share

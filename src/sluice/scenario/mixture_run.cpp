@@ -75,6 +75,11 @@ Status MixtureLoop::open() {
   SLUICE_TRY(auto sources,
              preset_ != nullptr ? open_sources(spec_, *preset_) : open_sources(spec_));
   SLUICE_TRY(mixture_, Mixture::open(std::move(sources), spec_.options));
+  if (!spec_.train.empty()) {
+    SLUICE_TRY(trainer_,
+               MixtureTrainer::make(spec_.train, spec_.options.batch_size, spec_.options.image_size,
+                                    static_cast<int>(mixture_->sources().size())));
+  }
   opened_ns_ = clock_.now_ns();
   for (const loader::mixture::SourceSpec& source : mixture_->sources())
     names_.push_back(source.name);
@@ -88,6 +93,7 @@ Status MixtureLoop::start() {
   for (std::uint64_t i = 0; i < spec_.warmup; ++i)
     SLUICE_CHECK(take());
   before_ = mixture_->stats();
+  used_ns_ = 0;
   return ok;
 }
 
@@ -100,15 +106,25 @@ Status MixtureLoop::measure() {
   return ok;
 }
 
-Status MixtureLoop::take() {
-  if (spec_.sleep_s > 0 && log_->size() > 0)  // a device computes: the cores are the loader's
+Status MixtureLoop::use() {
+  if (batch_ == nullptr || (spec_.sleep_s <= 0 && trainer_ == nullptr)) return ok;
+  const std::int64_t start_ns = clock_.now_ns();
+  if (spec_.sleep_s > 0)  // a device computes: the cores are the loader's
     std::this_thread::sleep_for(std::chrono::duration<double>(spec_.sleep_s));
+  if (trainer_ != nullptr) SLUICE_CHECK(trainer_->step(*batch_));
+  used_ns_ += clock_.now_ns() - start_ns;
+  return ok;
+}
+
+Status MixtureLoop::take() {
+  SLUICE_CHECK(use());
   const std::int64_t asked_ns = clock_.now_ns();
   SLUICE_TRY(const Batch* batch, mixture_->next());
   if (batch == nullptr)
     return Error{Errc::invalid_input,
                  fmt::format("{}: its episodes end after {} batches; {} were asked for",
                              printable(spec_.root), log_->size(), spec_.warmup + spec_.steps)};
+  batch_ = batch;
   const std::int64_t got_ns = clock_.now_ns();
   look_at(batch->images);
   last_ns_ = clock_.now_ns();
@@ -129,6 +145,11 @@ Result<MixtureRun> MixtureLoop::finish() {
   run.start_s = seconds(first_ns_ - start_ns_);
   run.wall_s = seconds(last_ns_ - measure_ns_);
   run.cpu_s = seconds(cpu_after_ns_ - cpu_before_ns_);
+  run.step_s = seconds(used_ns_) / static_cast<double>(spec_.steps);
+  if (trainer_ != nullptr && trainer_->steps() > 0) {
+    run.first_loss = trainer_->losses().front();
+    run.loss = trainer_->losses().back();
+  }
   for (std::size_t i = 0; i < run.stage_cpu_s.size(); ++i)
     run.stage_cpu_s[i] = run.stats.cpu_s[i] - before_.cpu_s[i];
   run.peak_rss_bytes = static_cast<std::int64_t>(log_->peak_rss_bytes());

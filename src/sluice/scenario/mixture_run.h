@@ -9,6 +9,7 @@
 #include "sluice/results/batch_times.h"
 #include "sluice/scenario/mixture_log.h"
 #include "sluice/scenario/mixture_spec.h"
+#include "sluice/scenario/mixture_train.h"
 
 #include <array>
 #include <cstdint>
@@ -29,7 +30,9 @@ struct MixtureRun {
   double wall_s = 0;          // from before the first measured batch to the last, sleeps included
   double teardown_s = 0;      // from the last batch until every thread had ended
   double mean_s = 0, p50_s = 0, p90_s = 0, p99_s = 0, max_s = 0;
-  double cpu_s = 0;  // of the process, during the measured batches
+  double cpu_s = 0;                // of the process, during the measured batches
+  double step_s = 0;               // mean of what was done with a batch: the sleep, the update
+  float first_loss = 0, loss = 0;  // of the trained model: after the first batch and the last
   std::array<double, loader::mixture::kStages> stage_cpu_s{};  // likewise
   loader::mixture::MixtureStats stats{};                       // of all batches, the warm-up's too
   std::int64_t peak_rss_bytes = 0;                             // highest seen after a batch
@@ -38,6 +41,8 @@ struct MixtureRun {
 
   [[nodiscard]] double batches_per_s() const;
   [[nodiscard]] double samples_per_s() const;  // of whole batches
+  /// Share of the time in which whoever uses the batches waited for one.
+  [[nodiscard]] double wait_fraction() const { return wall_s > 0 ? measured_s / wall_s : 0; }
 };
 
 Json to_json(const MixtureRun& run);
@@ -64,6 +69,8 @@ class MixtureLoop {
  private:
   Status open();
   Status take();
+  /// What a model does with the batch that was taken last.
+  Status use();
 
   MixtureSpec spec_;
   const loader::episodes::Preset* preset_ = nullptr;  // null: the one that the spec names
@@ -72,6 +79,9 @@ class MixtureLoop {
   ResidentMeter meter_;
   std::unique_ptr<MixtureLog> log_;
   std::unique_ptr<loader::mixture::Mixture> mixture_;
+  std::unique_ptr<MixtureTrainer> trainer_;  // null: nothing is trained
+  const loader::mixture::Batch* batch_ = nullptr;
+  std::int64_t used_ns_ = 0;                // since the warm-up
   loader::mixture::MixtureStats before_{};  // when the warm-up was over
   std::int64_t cpu_before_ns_ = 0, cpu_after_ns_ = 0;
   std::int64_t start_ns_ = 0, opened_ns_ = 0, first_ns_ = 0, measure_ns_ = 0, last_ns_ = 0;

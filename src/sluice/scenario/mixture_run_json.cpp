@@ -18,17 +18,13 @@ struct NumberField {
   const char* key;
   double MixtureRun::*field;
 };
-constexpr NumberField kNumbers[] = {{"open_s", &MixtureRun::open_s},
-                                    {"start_s", &MixtureRun::start_s},
-                                    {"measured_s", &MixtureRun::measured_s},
-                                    {"wall_s", &MixtureRun::wall_s},
-                                    {"teardown_s", &MixtureRun::teardown_s},
-                                    {"mean_s", &MixtureRun::mean_s},
-                                    {"p50_s", &MixtureRun::p50_s},
-                                    {"p90_s", &MixtureRun::p90_s},
-                                    {"p99_s", &MixtureRun::p99_s},
-                                    {"max_s", &MixtureRun::max_s},
-                                    {"cpu_s", &MixtureRun::cpu_s}};
+constexpr NumberField kNumbers[] = {
+    {"open_s", &MixtureRun::open_s},         {"start_s", &MixtureRun::start_s},
+    {"measured_s", &MixtureRun::measured_s}, {"wall_s", &MixtureRun::wall_s},
+    {"teardown_s", &MixtureRun::teardown_s}, {"mean_s", &MixtureRun::mean_s},
+    {"p50_s", &MixtureRun::p50_s},           {"p90_s", &MixtureRun::p90_s},
+    {"p99_s", &MixtureRun::p99_s},           {"max_s", &MixtureRun::max_s},
+    {"cpu_s", &MixtureRun::cpu_s},           {"step_s", &MixtureRun::step_s}};
 
 Status read_count(const Reply& fields, const char* key, std::uint64_t& value) {
   SLUICE_TRY(const auto number,
@@ -97,6 +93,8 @@ Json to_json(const MixtureRun& run) {
     json[one.key] = run.*one.field;
   json["batches_per_s"] = run.batches_per_s();
   json["samples_per_s"] = run.samples_per_s();
+  json["wait_fraction"] = run.wait_fraction();
+  if (run.loss != 0) json["loss"] = {{"first", run.first_loss}, {"last", run.loss}};
   json["stage_cpu_s"] = stages_json(run.stage_cpu_s);
   json["peak_rss_bytes"] = run.peak_rss_bytes;
   json["batch_times"] = run.batch_times;
@@ -118,6 +116,12 @@ Result<MixtureRun> mixture_run_from_json(const Json& json) {
   SLUICE_CHECK(read_stages(fields.field("stage_cpu_s"), run.stage_cpu_s));
   SLUICE_TRY(run.peak_rss_bytes,
              fields.integer("peak_rss_bytes", 0, std::numeric_limits<std::int64_t>::max(), 0));
+  if (const Json& loss = fields.field("loss"); loss.is_object()) {
+    SLUICE_TRY(const double first, Reply("loss", loss).number("first", 0));
+    SLUICE_TRY(const double last, Reply("loss", loss).number("last", 0));
+    run.first_loss = static_cast<float>(first);
+    run.loss = static_cast<float>(last);
+  }
   SLUICE_TRY(run.batch_times, fields.text("batch_times", ""));
   SLUICE_TRY(run.stats, read_stats(fields.field("stats")));
   return run;

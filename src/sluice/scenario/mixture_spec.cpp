@@ -4,6 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/measure/reply.h"
+#include "sluice/scenario/mixture_train.h"
 #include "sluice/storage/open_store.h"
 
 #include <fmt/format.h>
@@ -186,6 +187,18 @@ Status check_numbers(const MixtureSpec& spec) {
   return check(spec.options);
 }
 
+Status check_train(const MixtureSpec& spec) {
+  if (spec.train.empty()) return ok;
+  if (spec.options.metadata == Metadata::off)
+    return Error{Errc::usage,
+                 "train: the model learns which data set a frame is of; metadata full or "
+                 "dataset_only is accepted"};
+  if (spec.options.one_pass)
+    return Error{Errc::usage, "train: one pass ends with a smaller batch, which no model takes"};
+  SLUICE_CHECK(mixture_engine(spec.train, spec.options.batch_size, spec.options.image_size, 1));
+  return ok;
+}
+
 }  // namespace
 
 Json to_json(const MixtureSpec& spec) {
@@ -194,7 +207,8 @@ Json to_json(const MixtureSpec& spec) {
             {"cache_dir", spec.cache_dir}, {"preset", spec.preset},
             {"split", spec.split},         {"warmup", spec.warmup},
             {"steps", spec.steps},         {"sleep_s", spec.sleep_s},
-            {"cpus", spec.cpus},           {"batch_times", spec.batch_times}};
+            {"cpus", spec.cpus},           {"batch_times", spec.batch_times},
+            {"train", spec.train}};
   const MixtureOptions& options = spec.options;
   for (const IntField& one : kInts)
     json[one.key] = options.*one.field;
@@ -228,6 +242,7 @@ Result<MixtureSpec> mixture_spec_from_json(const Json& json) {
   SLUICE_CHECK(read_text(fields, "preset", spec.preset));
   SLUICE_CHECK(read_text(fields, "split", spec.split));
   SLUICE_CHECK(read_text(fields, "batch_times", spec.batch_times));
+  SLUICE_CHECK(read_text(fields, "train", spec.train));
   SLUICE_TRY(const auto warmup,
              fields.integer("warmup", 0, kMostBatches, static_cast<std::int64_t>(spec.warmup)));
   spec.warmup = static_cast<std::uint64_t>(warmup);
@@ -248,7 +263,8 @@ Status check(const MixtureSpec& spec) {
                  "gs://bucket/prefix"};
   SLUICE_TRY(const Preset* preset, loader::episodes::find_preset(spec.preset));
   SLUICE_CHECK(check_overrides(spec, *preset));
-  return check_numbers(spec);
+  SLUICE_CHECK(check_numbers(spec));
+  return check_train(spec);
 }
 
 Result<std::vector<loader::mixture::SourceSpec>> open_sources(const MixtureSpec& spec) {

@@ -86,6 +86,33 @@ TEST(TrainingFormulas, TheRunWithTheBestMedianIsKept) {
   EXPECT_FALSE(training_use(measure::Row{}));
 }
 
+TEST(TrainingFormulas, TimeWithoutACore) {
+  const struct {
+    int threads;
+    double waited_s, cpu_s;  // of steps that took 2 s
+    double share;
+  } kCases[] = {
+      {1, 0, 2.0, 0},      {1, 0.5, 1.5, 0.25}, {2, 0.2, 3.8, 0.05},  // one waits, one works
+      {2, 2.4, 1.6, 0.6},                                             // both wait, at the same time
+      {2, 0, 1.0, 0},  // idle, but not for want of a core
+      {1, 9.0, 0.0, 0.99}, {1, 0.1, 2.1, 0},
+  };
+  for (const auto& one : kCases) {
+    measure::Run run = run_of({1, 1});
+    run.cpu_ns = static_cast<std::int64_t>(one.cpu_s * 1e9);
+    run.details = Json::array(
+        {Json{{"waited_ns", one.waited_s * 5e8}}, Json{{"waited_ns", one.waited_s * 5e8}}});
+    measure::Row row;
+    row.thread_policy.asked = one.threads;
+    row.runs = {run};
+    const auto share = training_use(row)->waited_share;
+    ASSERT_TRUE(share);
+    EXPECT_NEAR(*share, one.share, 1e-9) << one.waited_s << ' ' << one.cpu_s;
+    row.runs[0].details[1].erase("waited_ns");
+    EXPECT_FALSE(training_use(row)->waited_share);
+  }
+}
+
 TEST(TrainingFormulas, MaxBatch) {
   const auto point = [](std::int64_t batch, double bytes) { return BatchPoint{batch, bytes, 1}; };
   // peak = 100 + 10 B; 85 % of 1000 leaves 750: 75 samples, but 4 x 16 were tried at most.

@@ -12,7 +12,7 @@ namespace sluice::gate {
 namespace {
 
 constexpr double kReconciled = 0.02;
-constexpr double kMostWaited = 0.99;  // many threads can wait for longer than the clock ran
+constexpr double kMostWaited = 0.99;
 
 const Json& at(const Json& json, const char* key) {
   static const Json kNone;
@@ -82,17 +82,20 @@ void read_phases(TrainingUse& use, const Json& details) {
   if (!steps.empty()) use.instrumented_s = *stats::median(steps);
 }
 
-/// Nothing unless every turn of the run tells.
-std::optional<double> waited_share_of(const Json& details, const std::vector<double>& step_s) {
+/// Nothing unless every turn of the run tells. Threads that wait together lose that time once: no
+/// more can be lost than what their cores did not work.
+std::optional<double> waited_share_of(const measure::Run& run, const std::vector<double>& step_s,
+                                      int threads) {
   double waited_s = 0;
-  for (const Json& one : details) {
+  for (const Json& one : run.details) {
     const Json& waited_ns = at(one, "waited_ns");
     if (!waited_ns.is_number() || !(waited_ns.get<double>() >= 0)) return std::nullopt;
     waited_s += waited_ns.get<double>() * 1e-9;
   }
   const double total_s = std::accumulate(step_s.begin(), step_s.end(), 0.0);
-  if (details.empty() || total_s <= 0) return std::nullopt;
-  return std::min(waited_s / total_s, kMostWaited);
+  if (run.details.empty() || total_s <= 0) return std::nullopt;
+  const double worked = static_cast<double>(run.cpu_ns) * 1e-9 / (std::max(threads, 1) * total_s);
+  return std::clamp(std::min(waited_s / total_s, 1 - worked), 0.0, kMostWaited);
 }
 
 }  // namespace
@@ -121,7 +124,7 @@ std::optional<TrainingUse> training_use(const measure::Row& row) {
     if (at(one, "engine").is_object()) use.engine = at(one, "engine");
     if (at(one, "data").is_object()) use.data = at(one, "data");
   }
-  use.waited_share = waited_share_of(best.details, use.step_s);
+  use.waited_share = waited_share_of(best, use.step_s, row.thread_policy.asked);
   read_phases(use, best.details);
   const Json& earliest = row.runs.front().details;
   if (earliest.is_array() && !earliest.empty()) {

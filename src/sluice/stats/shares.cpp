@@ -30,8 +30,8 @@ double pearson(std::span<const std::uint64_t> counts, const std::vector<double>&
 
 double simulated_p(std::uint64_t total, const std::vector<double>& expected, double observed,
                    const ShareTestOptions& options) {
-  std::vector<double> upto(expected.size());
-  std::partial_sum(expected.begin(), expected.end(), upto.begin());
+  std::vector<double> so_far(expected.size());
+  std::partial_sum(expected.begin(), expected.end(), so_far.begin());
   const auto draws = static_cast<double>(total);
   const int runs = static_cast<int>(
       std::clamp(kMostDraws / draws, 99.0, static_cast<double>(options.simulations)));
@@ -41,8 +41,8 @@ double simulated_p(std::uint64_t total, const std::vector<double>& expected, dou
     Rng rng({.seed = options.seed, .index = static_cast<std::uint64_t>(run)});
     std::fill(counts.begin(), counts.end(), 0);
     for (std::uint64_t i = 0; i < total; ++i) {
-      const auto at = std::upper_bound(upto.begin(), upto.end(), rng.uniform() * upto.back());
-      ++counts[std::min(static_cast<std::size_t>(at - upto.begin()), counts.size() - 1)];
+      const auto at = std::upper_bound(so_far.begin(), so_far.end(), rng.uniform() * so_far.back());
+      ++counts[std::min(static_cast<std::size_t>(at - so_far.begin()), counts.size() - 1)];
     }
     if (pearson(counts, expected) >= observed * (1 - 1e-12)) ++hits;
   }

@@ -13,14 +13,14 @@
 namespace sluice::stats {
 namespace {
 
-std::vector<double> upto(std::size_t n) {
+std::vector<double> first_numbers(std::size_t n) {
   std::vector<double> x(n);
   std::iota(x.begin(), x.end(), 0.0);
   return x;
 }
 
 TEST(SlopeTest, ALineIsItsOwnInterval) {
-  const std::vector<double> x = upto(10);
+  const std::vector<double> x = first_numbers(10);
   std::vector<double> y;
   for (const double one : x)
     y.push_back(7 - 0.25 * one);
@@ -37,7 +37,7 @@ TEST(SlopeTest, ALineIsItsOwnInterval) {
 TEST(SlopeTest, IndependentResidualsGiveTheOrdinaryInterval) {
   // y = 0 1 0 1 0 1: residuals alternate, so they are worth all n values. By hand: mean x 2.5,
   // Sxx 17.5, Sxy 1.5, Syy 1.5, slope 3/35, squares 1.5 - 1.5^2/17.5, t(4) = 2.7764451.
-  const std::vector<double> x = upto(6);
+  const std::vector<double> x = first_numbers(6);
   const std::vector<double> y = {0, 1, 0, 1, 0, 1};
   const auto found = slope(x, y);
   ASSERT_TRUE(found) << found.error().message;
@@ -50,7 +50,7 @@ TEST(SlopeTest, IndependentResidualsGiveTheOrdinaryInterval) {
 /// In how many of 400 series of AR(1) noise around a line the interval holds the line's slope.
 int covered(double phi, std::size_t n) {
   int hits = 0;
-  const std::vector<double> x = upto(n);
+  const std::vector<double> x = first_numbers(n);
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Rng rng({.seed = seed});
     double noise = rng.normal() / std::sqrt(1 - phi * phi);
@@ -72,7 +72,7 @@ TEST(SlopeTest, TheIntervalCoversWhatItSays) {
 
 TEST(SlopeTest, AWanderingSeriesSaysLittle) {
   // The same residuals in an order that follows itself closely, and alternating.
-  const std::vector<double> x = upto(1000);
+  const std::vector<double> x = first_numbers(1000);
   std::vector<double> smooth;
   std::vector<double> rough;
   for (const double one : x) {
@@ -88,9 +88,9 @@ TEST(SlopeTest, AWanderingSeriesSaysLittle) {
 }
 
 TEST(SlopeTest, Refusals) {
-  const std::vector<double> x = upto(10);
-  EXPECT_FALSE(slope(upto(4), upto(4)));
-  EXPECT_FALSE(slope(x, upto(9)));
+  const std::vector<double> x = first_numbers(10);
+  EXPECT_FALSE(slope(first_numbers(4), first_numbers(4)));
+  EXPECT_FALSE(slope(x, first_numbers(9)));
   EXPECT_FALSE(slope(std::vector<double>(10, 3.0), x));
   EXPECT_FALSE(slope(x, x, 1.0));
   std::vector<double> bad = x;

@@ -84,8 +84,8 @@ std::vector<double> rolling_mean(const std::vector<double>& values, std::size_t 
   std::vector<double> out;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t from = i - std::min(i, half);
-    const std::size_t upto = std::min(values.size(), i + half + 1);
-    out.push_back((sums[upto] - sums[from]) / static_cast<double>(upto - from));
+    const std::size_t end = std::min(values.size(), i + half + 1);
+    out.push_back((sums[end] - sums[from]) / static_cast<double>(end - from));
   }
   return out;
 }

@@ -102,11 +102,11 @@ std::vector<double> in_columns(const std::vector<double>& values, std::size_t co
   std::vector<double> out;
   for (std::size_t i = 0; i < columns; ++i) {
     const std::size_t from = values.size() * i / columns;
-    const std::size_t upto = values.size() * (i + 1) / columns;
+    const std::size_t end = values.size() * (i + 1) / columns;
     double sum = 0;
-    for (std::size_t k = from; k < upto; ++k)
+    for (std::size_t k = from; k < end; ++k)
       sum += values[k];
-    out.push_back(sum / static_cast<double>(upto - from));
+    out.push_back(sum / static_cast<double>(end - from));
   }
   return out;
 }

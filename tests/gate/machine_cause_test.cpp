@@ -189,6 +189,20 @@ TEST(MachineCause, ABaselineThatWaitedIsWarnedOf) {
   EXPECT_EQ(judged(scene).status, kPass);
 }
 
+// A slowdown of 10 % hid behind one lucky run of five.
+TEST(MachineCause, ABestRunThatStandsAloneIsWarnedOf) {
+  Scene scene;
+  scene.slower = 1;
+  scene.medians = {0.125, 0.116, 0.091, 0.121, 0.1205};
+  const GateReport report = judged(scene);
+  EXPECT_EQ(report.status, kWarn);
+  EXPECT_THAT(report.lines.back().reason, HasSubstr("the best run is 21.6 % faster than the next"));
+  scene.medians = {0.125, 0.095, 0.091, 0.121};
+  EXPECT_EQ(judged(scene).status, kPass);
+  scene.medians = {0.1};
+  EXPECT_EQ(judged(scene).status, kPass);
+}
+
 TEST(MachineCause, QualityIsNeverTheMachine) {
   const RunFiles baseline = run_of(with_machine(metrics_of(), {100, 100, 100}, 0, "quiet", 0));
   const RunFiles current =

@@ -71,6 +71,16 @@ Explained explained_by(const MachineFacts& facts) {
   return all;
 }
 
+/// A line that blocks nothing.
+void warn(GateReport& report, const char* metric, std::string reason) {
+  GateLine line;
+  line.metric = metric;
+  line.status = GateStatus::warn;
+  line.blocking = false;
+  line.reason = std::move(reason);
+  report.lines.push_back(std::move(line));
+}
+
 }  // namespace
 
 MachineFacts machine_facts(const RunFiles& current, const RunFiles& baseline) {
@@ -156,17 +166,18 @@ void excuse(GateReport& report, const std::map<std::string, double>& tolerance_p
       line.reason += "; " + cause->text;
     }
   }
-  if (facts.baseline_waited.value_or(0) > kCalmWait) {
-    GateLine line;
-    line.metric = "baseline";
-    line.status = GateStatus::warn;
-    line.blocking = false;
-    line.reason = fmt::format(
-        "the stored run waited for a core {:.1f} % of the time: slowdowns up to {:.0f} % can hide "
-        "behind it; promote one from a quiet machine",
-        100 * *facts.baseline_waited, 100 / (1 - *facts.baseline_waited) - 100);
-    report.lines.push_back(std::move(line));
-  }
+  if (facts.baseline_waited.value_or(0) > kCalmWait)
+    warn(
+        report, "baseline",
+        fmt::format("the stored run waited for a core {:.1f} % of the time: slowdowns up to {:.0f} "
+                    "% can hide behind it; promote one from a quiet machine",
+                    100 * *facts.baseline_waited, 100 / (1 - *facts.baseline_waited) - 100));
+  const auto apart = best_runs_apart(facts.run_medians);
+  if (apart && *apart > kLuckyRun)
+    warn(report, "runs",
+         fmt::format("the best run is {:.1f} % faster than the next, and it alone is judged: a "
+                     "slowdown up to that can hide; run again when the machine is quiet",
+                     100 - 100 / (1 + *apart)));
   report.status = overall(report.lines);
   report.summary = summary_of(report);
 }

@@ -17,6 +17,8 @@ namespace sluice::gate {
 inline constexpr double kRunsAgree = 0.03;
 /// A canary or a wait explains nothing below this: that much is their own noise.
 inline constexpr double kLeastCause = 0.02;
+/// A best run that is further than this ahead of the next may be luck.
+inline constexpr double kLuckyRun = 0.05;
 /// A baseline that waited for cores longer than this share of its time hides slowdowns.
 inline constexpr double kCalmWait = 0.05;
 
@@ -55,7 +57,8 @@ std::optional<MachineCause> machine_cause(const GateLine& line, double tolerance
                                           const MachineFacts& facts);
 
 /// Makes every failed line of speed INVALID that the machine explains, warns of a baseline that
-/// waited for cores, and makes the whole again. `tolerance_pct` by metric.
+/// waited for cores and of a best run that stands alone, and makes the whole again. `tolerance_pct`
+/// by metric.
 void excuse(GateReport& report, const std::map<std::string, double>& tolerance_pct,
             const MachineFacts& facts);
 

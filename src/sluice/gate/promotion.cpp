@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Two best runs further apart are no figure to compare with: as much as the usual tolerance.
-constexpr double kMostApart = 0.05;
 /// A canary slower than this beside the stored one was measured on a slower machine.
 constexpr double kMostCanaryLoss = 0.05;
 /// A run that waited longer says nothing, whoever asks.
@@ -173,7 +171,7 @@ std::vector<std::string> doubts_about(const RunFiles& run, const RunFiles& store
           fmt::format("{} {:.1f} %; at most {:.0f} % is accepted", what, 100 * *share, 100 * most));
   };
   add(facts.waited, kCalmWait, "its best run waited for a core");
-  add(best_runs_apart(facts.run_medians), kMostApart, "its two best runs differ by");
+  add(best_runs_apart(facts.run_medians), kLuckyRun, "its two best runs differ by");
   add(canary_loss(facts.canary, facts.baseline_canary), kMostCanaryLoss,
       "its canary is slower than that of the stored baseline by");
   return doubts;

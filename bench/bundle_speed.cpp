@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/support.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -24,14 +25,8 @@ namespace {
 
 using namespace sluice;
 using namespace sluice::loader;
+using bench::must;
 using Clock = std::chrono::steady_clock;
-
-template <class T>
-T must(Result<T> result) {
-  if (result) return std::move(result).value();
-  fmt::print("{}\n", result.error().message);
-  std::exit(1);
-}
 
 struct Settings {
   int workers = 2;

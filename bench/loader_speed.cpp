@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/support.h"
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -20,26 +21,12 @@ namespace {
 
 using namespace sluice;
 using namespace sluice::loader;
+using bench::cpu_seconds;
+using bench::must;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-template <class T>
-T must(Result<T> result) {
-  if (result) return std::move(result).value();
-  fmt::print("{}\n", result.error().message);
-  std::exit(1);
-}
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
 long faults() {

@@ -8,12 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "bench/support.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <sys/resource.h>
 #include <vector>
 
 namespace {
@@ -21,23 +21,9 @@ namespace {
 using namespace sluice;
 using namespace sluice::loader;
 using namespace sluice::loader::mixture;
+using bench::cpu_seconds;
+using bench::must;
 using Clock = std::chrono::steady_clock;
-
-template <class T>
-T must(Result<T> result) {
-  if (result) return std::move(result).value();
-  fmt::print("{}\n", result.error().message);
-  std::exit(1);
-}
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return of(usage.ru_utime) + of(usage.ru_stime);
-}
 
 }  // namespace
 

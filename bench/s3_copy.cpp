@@ -5,26 +5,17 @@
 
 #include <fmt/format.h>
 
+#include "bench/support.h"
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <string>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace {
 
 using namespace sluice;
 using namespace sluice::storage;
-
-double cpu_s() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(use.ru_utime) + seconds(use.ru_stime);
-}
 
 Status write_all(int file, std::uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -70,6 +61,6 @@ int main(int argc, char** argv) {
     return 1;
   }
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-  fmt::print("{{\"wall_s\": {:.3f}, \"cpu_s\": {:.3f}}}\n", wall.count(), cpu_s());
+  fmt::print("{{\"wall_s\": {:.3f}, \"cpu_s\": {:.3f}}}\n", wall.count(), bench::cpu_seconds());
   return 0;
 }

@@ -4,43 +4,22 @@
 """usage: bench_mixture_test.py PROGRAM"""
 import json
 import os
-import pathlib
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-PROGRAM = None
+import small_episodes
+
 FEW = ["--preset", "small4", "--batch-size", "8", "--mix-block", "2", "--image-size", "32", "--warmup", "2", "--steps", "20"]
 NAMES = {"arm", "gripper", "rover", "table"}
 
 
-def sluice(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300)
-
-
-def bench(*arguments):
-    return sluice("bench", "mixture", "--quiet", *arguments)
-
-
-class BenchMixture(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.root = cls.folder / "small"
-        made = sluice("data", "make", "--quiet", "--kind", "episodes", "--preset", "small4", "--episodes", 8, "--out", cls.root)
-        assert made.returncode == 0, made.stderr
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
-    def setUp(self):
-        self.out = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "out"
+class BenchMixture(small_episodes.SmallEpisodes):
+    def bench(self, *arguments):
+        return self.sluice("bench", "mixture", "--quiet", *arguments)
 
     def test_a_run_leaves_its_numbers_and_drawings(self):
-        done = bench("--root", self.root, *FEW, "--json", "--out", self.out)
+        done = self.bench("--root", self.root, *FEW, "--json", "--out", self.out)
         self.assertEqual(done.returncode, 0, done.stderr)
         result = json.loads(done.stdout)
         self.assertEqual(result, json.loads((self.out / "results" / "bench-mixture.json").read_text()))
@@ -69,7 +48,7 @@ class BenchMixture(unittest.TestCase):
         self.assertNotIn(str(self.root), json.dumps(result["run_config"]))
 
     def test_seeds_and_runs_are_rows_and_runs(self):
-        done = bench("--root", self.root, *FEW, "--seeds", "3,4", "--runs", "2", "--deterministic", "--out", self.out)
+        done = self.bench("--root", self.root, *FEW, "--seeds", "3,4", "--runs", "2", "--deterministic", "--out", self.out)
         self.assertEqual(done.returncode, 0, done.stderr)
         result = json.loads((self.out / "results" / "bench-mixture.json").read_text())
         self.assertEqual([row["case"] for row in result["rows"]], ["mixture/small4/seed=3", "mixture/small4/seed=4"])
@@ -79,19 +58,19 @@ class BenchMixture(unittest.TestCase):
         self.assertEqual(len(list((self.out / "batch_times").iterdir())), 3)
         for said in ["short run", "All runs", "schedule", "mixture of small4: 4 data sets"]:
             self.assertIn(said, done.stdout)
-        compared = sluice("compare", self.out, self.out)
+        compared = self.sluice("compare", self.out, self.out)
         self.assertEqual(compared.returncode, 0, compared.stderr)
 
     def test_overrides_change_the_mix(self):
-        done = bench("--root", self.root, *FEW, "--weight", "table=0.3", "--weight", "rover=0", "--skip", "gripper", "--json",
-                     "--out", self.out)
+        done = self.bench("--root", self.root, *FEW, "--weight", "table=0.3", "--weight", "rover=0", "--skip", "gripper", "--json",
+                          "--out", self.out)
         self.assertEqual(done.returncode, 0, done.stderr)
         shares = {one["name"]: one["requested"] for one in json.loads(done.stdout)["metrics"]["shares"]["rows"]}
         self.assertEqual(set(shares), {"arm", "table"})
         self.assertAlmostEqual(shares["table"], 0.3 / 0.7)
 
     def test_without_metadata_nothing_is_drawn_but_all_is_timed(self):
-        done = bench("--root", self.root, *FEW, "--metadata", "off", "--json", "--out", self.out)
+        done = self.bench("--root", self.root, *FEW, "--metadata", "off", "--json", "--out", self.out)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("nothing is drawn", done.stderr)
         self.assertGreater(json.loads(done.stdout)["metrics"]["samples_per_s"], 0)
@@ -104,10 +83,10 @@ class BenchMixture(unittest.TestCase):
             data = bytearray(shard.read_bytes())
             data[len(data) // 2] ^= 0xFF
             shard.write_bytes(data)
-        done = bench("--root", damaged, *FEW, "--samples-per-episode", "0", "--out", self.out)
+        done = self.bench("--root", damaged, *FEW, "--samples-per-episode", "0", "--out", self.out)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"arm: [1-9]\d* bad records")
-        done = bench("--root", damaged, *FEW, "--samples-per-episode", "0", "--on-error", "stop", "--out", self.out.parent / "stop")
+        done = self.bench("--root", damaged, *FEW, "--samples-per-episode", "0", "--on-error", "stop", "--out", self.out.parent / "stop")
         self.assertEqual(done.returncode, 5, done.stdout)
         self.assertIn("checksum", done.stderr + done.stdout)
 
@@ -128,8 +107,8 @@ class BenchMixture(unittest.TestCase):
             (["--root", self.root, "--mix", "sorted"], "--mix"),
         ]:
             out = self.out.parent / "refused"
-            done = bench("--preset", "small4", "--out", out, *arguments) if "--preset" not in arguments else bench(
-                "--out", out, *arguments)
+            preset = [] if "--preset" in arguments else ["--preset", "small4"]
+            done = self.bench(*preset, "--out", out, *arguments)
             self.assertEqual(done.returncode, 2, (arguments, done.stderr))
             self.assertIn(said, done.stderr)
             self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
@@ -137,5 +116,5 @@ class BenchMixture(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    BenchMixture.program = os.path.abspath(sys.argv.pop(1))
     unittest.main()

@@ -2,17 +2,17 @@
 # tests/cli/mixture_study_test.py - `sluice bench mixture --study` as a user meets it: pages, going on, bad input.
 # SPDX-License-Identifier: Apache-2.0
 """usage: mixture_study_test.py PROGRAM"""
+import contextlib
 import json
-import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-PROGRAM = None
+import small_episodes
+
 STUDY = """
 name: small
 preset: small4
@@ -26,36 +26,18 @@ groups:
 """
 
 
-def command(*arguments):
-    return [PROGRAM, *map(str, arguments)]
-
-
-def sluice(*arguments):
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=300)
-
-
-class MixtureStudy(unittest.TestCase):
+class MixtureStudy(small_episodes.SmallEpisodes):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.root = cls.folder / "small"
-        made = sluice("data", "make", "--quiet", "--kind", "episodes", "--preset", "small4", "--episodes", 8, "--out", cls.root)
-        assert made.returncode == 0, made.stderr
+        super().setUpClass()
         cls.study = cls.folder / "study.yaml"
         cls.study.write_text(STUDY)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
-    def setUp(self):
-        self.out = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "out"
 
     def arguments(self, *more):
         return ["bench", "mixture", "--quiet", "--study", self.study, "--root", self.root, "--image-size", 32, *more]
 
     def measure(self, *more):
-        return sluice(*self.arguments("--out", self.out, *more))
+        return self.sluice(*self.arguments("--out", self.out, *more))
 
     def record(self):
         return json.loads((self.out / "study.json").read_text())
@@ -96,10 +78,11 @@ class MixtureStudy(unittest.TestCase):
         self.assertIn("no interval and no claim", (self.out / "recommendation.md").read_text())
 
     def test_an_interrupted_study_keeps_what_is_finished_and_goes_on(self):
-        process = subprocess.Popen(command(*self.arguments("--out", self.out)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(self.command(*self.arguments("--out", self.out)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and not (self.out / "study.json").exists():
-            time.sleep(0.02)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.fail(f"ended with {process.wait(timeout=0.02)} before its first run was kept")
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, errors)
@@ -123,7 +106,7 @@ class MixtureStudy(unittest.TestCase):
             (["--study", self.study, "--root", self.root, "--repeats", 0], "--repeats"),
             (["--root", self.root, "--repeats", 2], "--repeats belongs to --study"),
         ]:
-            refused = sluice("bench", "mixture", "--quiet", "--out", self.out, *arguments)
+            refused = self.sluice("bench", "mixture", "--quiet", "--out", self.out, *arguments)
             self.assertEqual(refused.returncode, 2, (arguments, refused.stderr))
             self.assertIn(says, refused.stderr)
             self.assertEqual(len(refused.stderr.strip().splitlines()), 1, refused.stderr)
@@ -145,7 +128,7 @@ class MixtureStudy(unittest.TestCase):
         shutil.copytree(self.root, damaged)
         for shard in damaged.glob("*/*/*.tfrecord*"):
             shard.write_bytes(b"\0" * 64)
-        refused = sluice("bench", "mixture", "--quiet", "--study", self.study, "--root", damaged, "--on-error", "stop", "--repeats", 1, "--out", self.out)
+        refused = self.sluice("bench", "mixture", "--quiet", "--study", self.study, "--root", damaged, "--on-error", "stop", "--repeats", 1, "--out", self.out)
         self.assertIn(refused.returncode, (2, 5), refused.stderr)
         if refused.returncode == 5:
             self.assertTrue(all(run["failure"] for run in self.record()["runs"]))
@@ -153,5 +136,5 @@ class MixtureStudy(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
+    MixtureStudy.program = sys.argv.pop(1)
     unittest.main()

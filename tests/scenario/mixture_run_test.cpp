@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/mixture_run.h"
 
-#include "sluice/loader/episodes/episode_maker.h"
 #include "sluice/scenario/scenario.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/scenario/small_episodes.h"
 #include <functional>
-#include <unistd.h>
 
 namespace sluice::scenario {
 namespace {
@@ -28,28 +27,11 @@ class TickClock final : public measure::Clock {
   std::int64_t now_ns_ = 0;
 };
 
-class MixtureRunTest : public ::testing::Test {
+class MixtureRunTest : public testing::SmallEpisodes<6> {
  protected:
-  static void SetUpTestSuite() {
-    root_ = fs::temp_directory_path() / ("sluice-mixture-run" + std::to_string(::getpid()));
-    const auto made =
-        loader::episodes::make_episodes({.folder = root_,
-                                         .preset = **loader::episodes::find_preset("small4"),
-                                         .episodes = 6,
-                                         .seed = 1});
-    ASSERT_TRUE(made) << made.error().message;
-  }
-  static void TearDownTestSuite() { fs::remove_all(root_); }
-
   static MixtureSpec spec() {
-    MixtureSpec spec;
-    spec.root = root_.string();
-    spec.preset = "small4";
-    spec.warmup = 2;
-    spec.steps = 10;
-    spec.options.batch_size = 8;
+    MixtureSpec spec = small_spec(2, 10, 16);
     spec.options.mix_block = 2;
-    spec.options.image_size = 16;
     spec.options.seed = 7;
     return spec;
   }
@@ -59,10 +41,7 @@ class MixtureRunTest : public ::testing::Test {
     context.spec = to_json(of);
     return make_mixture(context);
   }
-
-  static fs::path root_;
 };
-fs::path MixtureRunTest::root_;
 
 TEST_F(MixtureRunTest, SpecSurvivesJson) {
   MixtureSpec of = spec();

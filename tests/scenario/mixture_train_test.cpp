@@ -3,16 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/mixture_train.h"
 
-#include "sluice/loader/episodes/episode_maker.h"
 #include "sluice/scenario/mixture_peer.h"
 #include "sluice/scenario/mixture_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/scenario/small_episodes.h"
 #include <filesystem>
 #include <functional>
-#include <unistd.h>
 
 namespace sluice::scenario {
 namespace {
@@ -20,30 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-class MixtureTrainTest : public ::testing::Test {
+class MixtureTrainTest : public testing::SmallEpisodes<3> {
  protected:
-  static void SetUpTestSuite() {
-    root_ = fs::temp_directory_path() / ("sluice-mixture-train" + std::to_string(::getpid()));
-    const auto made = loader::episodes::make_episodes(
-        {.folder = root_, .preset = **loader::episodes::find_preset("small4"), .episodes = 3});
-    ASSERT_TRUE(made) << made.error().message;
-  }
-  static void TearDownTestSuite() { fs::remove_all(root_); }
-
-  static MixtureSpec spec() {
-    MixtureSpec spec;
-    spec.root = root_.string();
-    spec.preset = "small4";
-    spec.warmup = 1;
-    spec.steps = 4;
-    spec.options.batch_size = 8;
-    spec.options.image_size = 36;  // 32 are used
-    return spec;
-  }
-
-  static fs::path root_;
+  static MixtureSpec spec() { return small_spec(1, 4, 36); }  // 32 x 32 are used
 };
-fs::path MixtureTrainTest::root_;
 
 TEST_F(MixtureTrainTest, TheModelTakesWholePatchesAndAClassPerDataSet) {
   const auto config = mixture_engine("vit5-tiny", 8, 36, 4);

@@ -25,13 +25,7 @@ double mean_of(const measure::Row* row) {
 
 Result<Json> pack_input(const LoaderRequest& request, const std::filesystem::path& out,
                         Progress& progress, const std::function<bool()>& stop) {
-  storage::StoreOptions where;
-  where.input = request.input;
-  where.endpoint = request.endpoint;
-  where.region = request.region;
-  where.anonymous = request.anonymous;
-  where.cache_dir = request.cache_dir;
-  SLUICE_TRY(const auto store, storage::open_store(where));
+  SLUICE_TRY(const auto store, storage::open_store(storage::store_options(request.input, request)));
   storage::BundleOptions options;
   options.out = out;
   options.bundle_bytes =

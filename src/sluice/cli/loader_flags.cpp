@@ -102,6 +102,14 @@ Result<int> parse_gpu(const std::string& text) {
   return usage(fmt::format("--gpu {}: accepted are cpu, cuda and cuda:N", printable(text)));
 }
 
+void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& region,
+                      bool& anonymous) {
+  command.add_option("--endpoint", endpoint, "server of the bucket; default: the vendor's")
+      ->type_name("URL");
+  command.add_option("--region", region, "of the bucket");
+  command.add_flag("--anonymous", anonymous, "send no credentials");
+}
+
 void add_loader_flags(CLI::App& command, LoaderFlags& flags) {
   command
       .add_option("--input", flags.input,
@@ -114,10 +122,7 @@ void add_loader_flags(CLI::App& command, LoaderFlags& flags) {
       ->type_name("BUCKET");
   command.add_option("--input-prefix", flags.prefix, "with --input-s3 or --input-gcs")
       ->type_name("PREFIX");
-  command.add_option("--endpoint", flags.endpoint, "server of the bucket; default: the vendor's")
-      ->type_name("URL");
-  command.add_option("--region", flags.region, "of the bucket");
-  command.add_flag("--anonymous", flags.anonymous, "send no credentials");
+  add_bucket_flags(command, flags.endpoint, flags.region, flags.anonymous);
   command
       .add_option("--cache-dir,--input-local-cache-dir", flags.cache_dir,
                   "keep what was downloaded here")

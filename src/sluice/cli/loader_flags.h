@@ -35,6 +35,10 @@ struct LoaderFlags {
   std::optional<int> num_batches;
 };
 
+/// --endpoint, --region, --anonymous: of an input that is a bucket.
+void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& region,
+                      bool& anonymous);
+
 /// `flags` holds the defaults and must outlive the parse.
 void add_loader_flags(CLI::App& command, LoaderFlags& flags);
 

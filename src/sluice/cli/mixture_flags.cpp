@@ -3,6 +3,7 @@
 #include "sluice/cli/mixture_flags.h"
 
 #include "sluice/cli/dataloader_rows.h"
+#include "sluice/cli/loader_flags.h"
 #include "sluice/cli/mixture_artifacts.h"
 #include "sluice/cli/sampling_flags.h"
 #include "sluice/config/parse.h"
@@ -114,10 +115,7 @@ void add_data_flags(CLI::App& command, MixtureFlags& flags) {
       ->type_name("NAME,NAME");
   command.add_option("--datasets", flags.datasets, "file with weight, parallelism, skip by name")
       ->type_name("FILE");
-  command.add_option("--endpoint", spec.endpoint, "server of the bucket; default: the vendor's")
-      ->type_name("URL");
-  command.add_option("--region", spec.region, "of the bucket");
-  command.add_flag("--anonymous", spec.anonymous, "send no credentials");
+  add_bucket_flags(command, spec.endpoint, spec.region, spec.anonymous);
   command.add_option("--cache-dir", spec.cache_dir, "keep what was downloaded here")
       ->type_name("DIR");
 }
@@ -252,7 +250,7 @@ Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globa
   plan.spec.options.seed = plan.seeds.front();
   SLUICE_CHECK(check(plan.spec));
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "mixture"));
-  if (plan.libraries.size() > 1 && plan.spec.root.find("://") != std::string::npos)
+  if (plan.libraries.size() > 1 && plan.spec.remote())
     return usage(fmt::format("--libraries {}: others are measured on local folders; {} is none",
                              printable(flags.libraries), printable(plan.spec.root)));
   if (plan.libraries.size() > 1 && !plan.spec.train.empty())

@@ -21,26 +21,31 @@ constexpr double kNoCpuLimit = 1e6;  // a loader may use every core: that is wha
 
 }  // namespace
 
+measure::SubjectSpec named_mixture_row(const scenario::MixtureSpec& spec,
+                                       const std::string& library,
+                                       const std::map<std::string, std::string>& axes) {
+  measure::SubjectSpec row;
+  row.case_name = measure::case_name("mixture/" + spec.preset, measure::State{axes});
+  row.params = axes;
+  row.library = library;
+  row.unit = "samples/s";
+  return row;
+}
+
 Result<measure::SubjectSpec> mixture_row(const scenario::MixtureSpec& spec,
                                          const std::string& library,
                                          const std::map<std::string, std::string>& axes,
                                          const fs::path& batches) {
-  measure::State state;
-  state.values = axes;
-  measure::SubjectSpec row;
-  row.case_name = measure::case_name("mixture/" + spec.preset, state);
-  row.params = axes;
+  measure::SubjectSpec row = named_mixture_row(spec, library, axes);
   row.params["batch_size"] = std::to_string(spec.options.batch_size);
-  row.library = library;
   scenario::MixtureSpec sent = spec;
-  if (sent.root.find("://") == std::string::npos) sent.root = fs::absolute(sent.root).string();
+  if (!sent.remote()) sent.root = fs::absolute(sent.root).string();
   sent.batch_times =
       fs::absolute(batches / results::file_name_part(row.case_name + "-" + library)).string();
   row.spec = to_json(sent);
   row.threads = spec.options.decode_threads;
   row.thread_policy = kThreadPolicy;
   row.cpu_limit = kNoCpuLimit;
-  row.unit = "samples/s";
   row.single_pass = true;
   row.cpus = spec.cpus;
   if (library == "sluice") {

@@ -15,9 +15,14 @@
 
 namespace sluice::cli {
 
-/// One row: a run of `spec` in a fresh process of `library` each time. `axes` tell it from other
-/// rows and become part of its name: "mixture/oxe29/seed=7". Batch times go into `batches`, a
-/// folder that exists. Errc::unsupported: the library is not installed.
+/// What tells a row from others, and no more: also for one that cannot be measured. `axes` become
+/// part of its name: "mixture/oxe29/seed=7".
+measure::SubjectSpec named_mixture_row(const scenario::MixtureSpec& spec,
+                                       const std::string& library,
+                                       const std::map<std::string, std::string>& axes);
+
+/// One row: a run of `spec` in a fresh process of `library` each time. Batch times go
+/// into `batches`, a folder that exists. Errc::unsupported: the library is not installed.
 Result<measure::SubjectSpec> mixture_row(const scenario::MixtureSpec& spec,
                                          const std::string& library,
                                          const std::map<std::string, std::string>& axes,

@@ -15,6 +15,7 @@
 #include "sluice/core/text.h"
 #include "sluice/env/core_time.h"
 #include "sluice/measure/local_runner.h"
+#include "sluice/measure/usage.h"
 #include "sluice/report/mixture_analysis.h"
 #include "sluice/results/run_folder.h"
 
@@ -25,7 +26,6 @@
 #include <cstdio>
 #include <ctime>
 #include <random>
-#include <sys/resource.h>
 
 namespace sluice::cli {
 namespace {
@@ -34,14 +34,7 @@ namespace fs = std::filesystem;
 
 /// CPU seconds of this process and of those it has waited for.
 double own_cpu_s() {
-  double seconds = 0;
-  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage usage{};
-    if (::getrusage(who, &usage) != 0) continue;
-    for (const timeval& time : {usage.ru_utime, usage.ru_stime})
-      seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  }
-  return seconds;
+  return 1e-9 * static_cast<double>(measure::usage_now().cpu_ns + measure::children_usage().cpu_ns);
 }
 
 /// What others take of some cores while it lives.
@@ -135,9 +128,9 @@ class StudyVisit {
   }
 
   Status open_folder() {
-    const bool remote = request_.data.root.find("://") != std::string::npos;
-    const backend::VisitOptions visit{.storage = fs::path(remote ? "." : request_.data.root),
-                                      .argv = context_.argv};
+    const backend::VisitOptions visit{
+        .storage = fs::path(request_.data.remote() ? "." : request_.data.root),
+        .argv = context_.argv};
     results::RunFolder::Options where;
     where.out = context_.globals.out;
     where.name = "study-" + study_.name;

@@ -30,10 +30,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kResultName = "bench-mixture.json";
 
-bool is_remote(const scenario::MixtureSpec& spec) {
-  return spec.root.find("://") != std::string::npos;
-}
-
 class MixtureVisit {
  public:
   MixtureVisit(Context& context, const MixturePlan& plan) : context_(context), plan_(plan) {}
@@ -41,7 +37,7 @@ class MixtureVisit {
   Result<MixtureResult> run() {
     SLUICE_TRY(const results::Dataset dataset, look_at_mixture(plan_.spec));
     const backend::VisitOptions visit{
-        .storage = fs::path(is_remote(plan_.spec) ? "." : plan_.spec.root), .argv = context_.argv};
+        .storage = fs::path(plan_.spec.remote() ? "." : plan_.spec.root), .argv = context_.argv};
     results::RunFolder::Options where;
     where.out = context_.globals.out;
     where.name = "bench-mixture";
@@ -76,7 +72,7 @@ class MixtureVisit {
     Json config = to_json(plan_.spec);
     for (const char* key : {"batch_times", "seed", "endpoint", "region", "anonymous", "cache_dir"})
       config.erase(key);
-    config["root"] = is_remote(plan_.spec) ? plan_.spec.root : "local";
+    config["root"] = plan_.spec.remote() ? plan_.spec.root : "local";
     config["cached"] = !plan_.spec.cache_dir.empty();
     config["cpus"] = measure::to_string(plan_.spec.cpus);
     config["seeds"] = plan_.seeds;
@@ -85,7 +81,7 @@ class MixtureVisit {
     file_.run_config = Json{{"command", "bench-mixture"}};
     file_.run_config.update(config);
     file_.timing = {.scope = "loader",
-                    .data_source = is_remote(plan_.spec) ? "bucket" : "file",
+                    .data_source = plan_.spec.remote() ? "bucket" : "file",
                     .includes_decode = true,
                     .includes_collate = true};
     file_.block_order_seed = plan_.policy.seed;
@@ -118,12 +114,8 @@ class MixtureVisit {
       return ok;
     }
     if (usable.error().code == Errc::interrupted) return usable;
-    measure::SubjectSpec named;
-    named.case_name = measure::case_name("mixture/" + spec.preset, measure::State{axes});
-    named.params = axes;
-    named.library = library;
-    named.unit = "samples/s";
-    refused_.push_back(measure::refused_row(named, usable.error()));
+    refused_.push_back(
+        measure::refused_row(named_mixture_row(spec, library, axes), usable.error()));
     return ok;
   }
 

@@ -3,9 +3,9 @@
 #include "sluice/gate/scrub.h"
 
 #include "sluice/core/text.h"
+#include "sluice/core/user_folders.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <pwd.h>
 #include <system_error>
@@ -219,11 +219,6 @@ void learn_path(Secrets& secrets, const std::string& text) {
   }
 }
 
-std::string environment_value(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value == nullptr ? std::string() : std::string(value);
-}
-
 }  // namespace
 
 bool names_secret(std::string_view name) {
@@ -237,13 +232,13 @@ Secrets Secrets::of_process() {
   Secrets secrets;
   std::error_code ignored;
   for (const std::string& path :
-       {environment_value("HOME"), std::filesystem::current_path(ignored).string()}) {
+       {environment_variable("HOME"), std::filesystem::current_path(ignored).string()}) {
     if (path.size() > 2) add_unique(secrets.paths, path);
   }
   char host[256] = {};
   if (::gethostname(host, sizeof host - 1) == 0) secrets.names.emplace_back(host);
   for (const char* name : {"USER", "LOGNAME", "HOSTNAME"})
-    secrets.names.push_back(environment_value(name));
+    secrets.names.push_back(environment_variable(name));
   if (const passwd* entry = ::getpwuid(::getuid()))  // NOLINT(concurrency-mt-unsafe)
     secrets.names.emplace_back(entry->pw_name);
   // Too short or too common a name would eat ordinary words.

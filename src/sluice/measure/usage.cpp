@@ -37,6 +37,15 @@ std::optional<std::int64_t> waited_for_cores_ns() {
   return counted ? std::optional(sum) : std::nullopt;
 }
 
+ChildrenUsage children_usage() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto ns = [](const timeval& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_usec} * 1000;
+  };
+  return {ns(usage.ru_utime) + ns(usage.ru_stime), std::int64_t{usage.ru_maxrss} * 1024};
+}
+
 Usage usage_now() {
   Usage usage;
   timespec cpu{};

@@ -17,6 +17,13 @@ struct Usage {
 Usage usage_now();
 Usage operator-(const Usage& later, const Usage& earlier);
 
+/// Of children that were waited for, together.
+struct ChildrenUsage {
+  std::int64_t cpu_ns = 0;
+  std::int64_t peak_rss_bytes = 0;  // of the largest so far
+};
+ChildrenUsage children_usage();
+
 /// How long the threads of this process wanted a core and had none since they started, summed;
 /// nothing where the kernel does not count it. Reads a file per thread.
 std::optional<std::int64_t> waited_for_cores_ns();

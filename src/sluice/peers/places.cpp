@@ -7,17 +7,11 @@
 #include "sluice/peers/library.h"
 
 #include <cctype>
-#include <cstdlib>
 
 namespace sluice::peers {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 bool is_folder(const fs::path& path) {
   std::error_code problem;
@@ -49,7 +43,7 @@ Result<Places> find_places() {
   std::error_code problem;
   places.program = fs::read_symlink("/proc/self/exe", problem);
   if (problem) return Error{Errc::io, "/proc/self/exe: " + problem.message()};
-  if (const std::string own = variable("SLUICE_ADAPTERS"); !own.empty()) {
+  if (const std::string own = environment_variable("SLUICE_ADAPTERS"); !own.empty()) {
     places.adapters = fs::absolute(own);
     if (!is_folder(places.adapters / "python"))
       return Error{Errc::usage, "SLUICE_ADAPTERS " + printable(own) +
@@ -57,12 +51,12 @@ Result<Places> find_places() {
   } else {
     places.adapters = adapters_above(places.program);
   }
-  places.python = variable("SLUICE_PYTHON");
+  places.python = environment_variable("SLUICE_PYTHON");
   for (const std::string_view group : groups()) {
-    const std::string own = variable(python_variable(group).c_str());
+    const std::string own = environment_variable(python_variable(group).c_str());
     if (!own.empty()) places.own_pythons.emplace(group, own);
   }
-  places.search_path = variable("PATH");
+  places.search_path = environment_variable("PATH");
   return places;
 }
 

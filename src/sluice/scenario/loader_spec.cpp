@@ -20,12 +20,7 @@ constexpr std::int64_t kMaxBatch = 65'536;
 constexpr double kMaxStepMs = 600'000;
 
 Result<std::shared_ptr<storage::ObjectStore>> open_place(const LoaderSpec& spec) {
-  storage::StoreOptions options;
-  options.input = spec.input;
-  options.endpoint = spec.endpoint;
-  options.region = spec.region;
-  options.anonymous = spec.anonymous;
-  options.cache_dir = spec.cache_dir;
+  storage::StoreOptions options = storage::store_options(spec.input, spec);
   SLUICE_TRY(options.read_mode, storage::parse_read_mode(spec.read_mode));
   return storage::open_store(options);
 }

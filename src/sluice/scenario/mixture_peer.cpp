@@ -23,7 +23,7 @@ using loader::mixture::MixtureOptions;
 using loader::mixture::SourceSpec;
 
 Result<Json> peer_spec(const MixtureSpec& spec) {
-  if (spec.root.find("://") != std::string::npos)
+  if (spec.remote())
     return Error{Errc::unsupported,
                  fmt::format("root {}: other libraries read a folder of this machine here",
                              printable(spec.root))};

@@ -275,13 +275,7 @@ Result<std::vector<loader::mixture::SourceSpec>> open_sources(const MixtureSpec&
 Result<std::vector<loader::mixture::SourceSpec>> open_sources(const MixtureSpec& spec,
                                                               const Preset& preset) {
   SLUICE_CHECK(check_overrides(spec, preset));
-  storage::StoreOptions options;
-  options.input = spec.root;
-  options.endpoint = spec.endpoint;
-  options.region = spec.region;
-  options.anonymous = spec.anonymous;
-  options.cache_dir = spec.cache_dir;
-  SLUICE_TRY(const auto store, storage::open_store(options));
+  SLUICE_TRY(const auto store, storage::open_store(storage::store_options(spec.root, spec)));
   std::vector<std::string> skip;
   for (const DatasetOverride& one : spec.overrides)
     if (one.skip || one.weight == 0.0) skip.push_back(one.name);

@@ -41,6 +41,8 @@ struct MixtureSpec {
   std::vector<DatasetOverride> overrides{};
   /// Path without its end: the worker writes batch_times_path(*this, its pid). Empty: none.
   std::string batch_times{};
+
+  [[nodiscard]] bool remote() const { return root.find("://") != std::string::npos; }
 };
 
 Json to_json(const MixtureSpec& spec);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace sluice::storage {
 
@@ -25,6 +26,18 @@ struct StoreOptions {
   RemoteOptions remote{};  // AWS_MAX_ATTEMPTS and AWS_CA_BUNDLE come before its values
   Environment environment = process_environment();
 };
+
+/// As a spec or a request has them, in fields of the same names.
+template <class Where>
+StoreOptions store_options(std::string input, const Where& where) {
+  StoreOptions options;
+  options.input = std::move(input);
+  options.endpoint = where.endpoint;
+  options.region = where.region;
+  options.anonymous = where.anonymous;
+  options.cache_dir = where.cache_dir;
+  return options;
+}
 
 /// Reads the environment once, here. Asks no server yet; a path must exist. An endpoint, region or
 /// anonymity for a path is Errc::usage: it would do nothing.

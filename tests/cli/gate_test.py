@@ -85,8 +85,11 @@ class GateTest(unittest.TestCase):
     def test_promote_then_pass_then_an_injected_slowdown_fails(self):
         self.expect(0, "baseline", "promote", "runs/R1", "--baseline-dir", "B1", "--without-eval", *MAINTAINER)
         self.expect(0, "gate", "--bench", "--compare", *TINY, *WIDE, "--baseline-dir", "B1", "--out", "R2")
-        done = self.expect(1, "gate", "--bench", "--compare", *TINY, "--throughput-drop-pct", 99, "--step-time-increase-pct", 50,
-                           "--no-confirm", "--baseline-dir", "B1", "--out", "R3", SLUICE_INJECT_SLOWDOWN="900%")
+        shutil.rmtree(self.folder / "B1")  # next: a baseline so fast that no load of this machine explains the difference
+        self.expect(0, "baseline", "promote", self.make_run("fast", self.scaled(10000)), "--baseline-dir", "B1", "--without-eval",
+                    *MAINTAINER)
+        done = self.expect(1, "gate", "--bench", "--compare", *TINY, "--throughput-drop-pct", 99.999, "--step-time-increase-pct", 50,
+                           "--no-confirm", "--baseline-dir", "B1", "--out", "R3", SLUICE_INJECT_SLOWDOWN="10%")
         self.assertIn("FAIL details:", done.stdout)
         for word in ("step_time_p50_s", "Baseline: ", "Current: ", "Delta: +", "threshold: at most 50 % more"):
             self.assertIn(word, done.stdout)
@@ -159,7 +162,7 @@ class GateTest(unittest.TestCase):
 
     def test_a_run_says_what_the_machine_was_like(self):
         self.assertIn(self.measured["noise"]["verdict"], ("quiet", "usable", "noisy"))
-        self.assertEqual(len(self.measured["timing"]["run_p50_s"]), 2)
+        self.assertIn(len(self.measured["timing"]["run_p50_s"]), range(2, 7))  # more where they scatter
         waited = self.measured["timing"]["waited_share"]
         self.assertTrue(waited is None or 0 <= waited < 1, waited)
 

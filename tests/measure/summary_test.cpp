@@ -76,6 +76,28 @@ TEST(StopRuleTest, WidthEndsAtTheMaximumAndNeedsTwo) {
   EXPECT_TRUE(rule->finished({100, 100}, 0)) << "no width at all";
 }
 
+TEST(StopRuleTest, UsualEndsWhenTheBestIsNoLuck) {
+  Policy policy = policy_of(StopKind::usual, 5);
+  policy.target_width = 0.01;
+  policy.max_runs = 7;
+  const auto rule = make_stop_rule(policy);
+  EXPECT_FALSE(rule->finished({100, 100, 100, 100}, 1e9)) << "at least `runs`";
+  EXPECT_TRUE(rule->finished({100, 99.5, 80, 70, 60}, 0)) << "the quartile of five is the second";
+  EXPECT_FALSE(rule->finished({100, 98, 97, 96, 95}, 0));
+  EXPECT_FALSE(rule->finished({110, 98, 97, 96, 95, 94}, 0));
+  EXPECT_TRUE(rule->finished({110, 98, 97, 96, 95, 94, 93}, 0)) << "`max_runs`";
+  policy.runs = 1;
+  EXPECT_FALSE(make_stop_rule(policy)->finished({100}, 0)) << "one run shows no luck";
+}
+
+TEST(StopRuleTest, UsualLooksAtMediansTheOthersAtAllTime) {
+  Row row;
+  row.items_per_sample = 10;
+  row.runs = {run_of({100 * kMs, 100 * kMs, 1000 * kMs})};
+  EXPECT_DOUBLE_EQ(rates_for(StopKind::usual, row).at(0), 100);
+  EXPECT_DOUBLE_EQ(rates_for(StopKind::count, row).at(0), 25);
+}
+
 TEST(SummaryTest, RateIsAllItemsOverAllTime) {
   EXPECT_DOUBLE_EQ(run_rate(run_of({40 * kMs, 60 * kMs}), 10), 200);
   EXPECT_DOUBLE_EQ(run_rate(run_of({}), 10), 0);

@@ -4,39 +4,43 @@
 
 #include "sluice/gate/history.h"
 #include "sluice/scenario/scenario.h"
-
-#include <algorithm>
+#include "sluice/stats/summary.h"
 
 namespace sluice::cli {
 
 Result<std::vector<measure::Row>> take_canary(const std::vector<std::string>& worker,
                                               const measure::Policy& policy,
-                                              measure::RunnerContext context) {
+                                              measure::RunnerContext context, int runs,
+                                              std::vector<measure::Row> so_far) {
   measure::Policy brief = policy;
-  brief.runs = 2;
+  brief.stop = measure::StopKind::count;
+  brief.runs = runs;
+  if (!so_far.empty()) brief.runs += static_cast<int>(so_far.front().runs.size());
   brief.samples_per_run = 8;
   brief.samples_per_turn = 8;
   brief.min_sample_ms = 3;
   brief.warmup_ms = 5;
   brief.warmup_limit_ms = 30;
   context.on_block = nullptr;
-  SLUICE_TRY(
-      measure::WaveResult wave,
-      measure::run_wave(scenario::plan({scenario::Kind::canary}, worker, {}, 1), brief, context));
+  context.progress = &Progress::silent();
+  SLUICE_TRY(measure::WaveResult wave,
+             measure::run_wave(scenario::plan({scenario::Kind::canary}, worker, {}, 1), brief,
+                               context, std::move(so_far)));
   return std::move(wave.rows);
 }
 
 namespace {
 
-/// Of the fastest run; 0 when none was counted.
+/// The upper quartile over the runs; 0 when none was counted.
 double passes_per_core_second(const measure::Row& row) {
-  double best = 0;
+  std::vector<double> speeds;
   for (const measure::Run& run : row.runs) {
     const auto passes =
         static_cast<double>(row.items_per_sample) * static_cast<double>(run.samples_ns.size());
-    if (run.cpu_ns > 0) best = std::max(best, passes * 1e9 / static_cast<double>(run.cpu_ns));
+    if (run.cpu_ns > 0) speeds.push_back(passes * 1e9 / static_cast<double>(run.cpu_ns));
   }
-  return best;
+  const auto quartile = stats::percentile(speeds, 75);
+  return quartile ? *quartile : 0;
 }
 
 Json canary_json(const std::vector<measure::Row>& rows) {

@@ -12,14 +12,17 @@
 
 namespace sluice::cli {
 
-/// Its rows: two runs of eight short samples each. `worker` is the command of our own workers.
+/// Its rows: those of `so_far` with `runs` more of eight short samples each. `worker` is the
+/// command of our own workers. A core changes its speed within seconds: runs that are spread over a
+/// measurement say more about it than as many at its end.
 Result<std::vector<measure::Row>> take_canary(const std::vector<std::string>& worker,
                                               const measure::Policy& policy,
-                                              measure::RunnerContext context);
+                                              measure::RunnerContext context, int runs,
+                                              std::vector<measure::Row> so_far = {});
 
-/// `canary` and `noise` of metrics.json: what the machine was like. The speed of a part is that of
-/// its best run, as the best run is what counts, in passes per second on a core: waiting for one is
-/// counted apart. Null without all parts, or without a noise check.
+/// `canary` and `noise` of metrics.json: what the machine was like. The speed of a part is the
+/// upper quartile of its runs, in passes per second on a core: waiting for one is counted apart.
+/// Null without all parts, or without a noise check.
 void put_machine(Json& metrics, const results::ResultFile& file);
 
 }  // namespace sluice::cli

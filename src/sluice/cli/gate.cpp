@@ -20,6 +20,9 @@ namespace {
 /// The built-in small subject: one fixed batch, nothing read.
 constexpr const char* kQuickModel = "gpt-tiny";
 constexpr int kQuickWarmup = 5, kQuickSteps = 20, kQuickRepeat = 5;
+/// Where runs scatter: how many times --repeat they may become, and when they agree.
+constexpr int kMoreRuns = 3;
+constexpr double kRunsAgree = 0.01;
 
 struct GateFlags {
   BenchTrainingFlags training;
@@ -68,7 +71,7 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
   command.add_flag("--compare", flags.compare, "compare with the stored baseline");
   command.add_flag("--quick", flags.quick,
                    "the built-in subject: gpt-tiny on one fixed batch, 5 warm-up and 20 measured "
-                   "steps, best median of 5 runs");
+                   "steps, best median of 5 runs; up to 15 where they scatter");
   command.add_option("--baseline-dir", flags.baseline_dir, "folder of stored baselines")
       ->type_name("DIR")
       ->capture_default_str();
@@ -136,6 +139,9 @@ Result<GatePlan> plan_of(const GateFlags& flags, const CLI::App& command, const 
   plan.modes = modes_of(flags);
   SLUICE_TRY(plan.tolerances, tolerances_of(flags));
   SLUICE_TRY(plan.training, training_plan(training_of(flags, command), globals));
+  plan.training.policy.stop = measure::StopKind::usual;
+  plan.training.policy.target_width = kRunsAgree;
+  plan.training.policy.max_runs = kMoreRuns * plan.training.policy.runs;
   plan.baseline_dir = flags.baseline_dir;
   plan.fence = flags.fence;
   plan.confirm = !flags.once;

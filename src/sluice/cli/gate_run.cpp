@@ -9,6 +9,7 @@
 #include "sluice/core/text.h"
 #include "sluice/gate/fence.h"
 #include "sluice/gate/machine_cause.h"
+#include "sluice/gate/usual_step.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/report/gate_exports.h"
 #include "sluice/report/gate_text.h"
@@ -114,12 +115,14 @@ class GateVisit {
     report.timestamp = utc_now();
     if (!scope.bench || !current.metrics) return report;
     add_fence(report, current);
+    gate::add_usual_step(report, current, baseline_.files, plan_.tolerances.step_time_increase_pct);
     const gate::MachineFacts facts = gate::machine_facts(current, baseline_.files);
     add_noise(report, facts.noise);
     const gate::Tolerances& t = plan_.tolerances;
     gate::excuse(report,
                  {{"tokens_per_sec_p50", t.throughput_drop_pct},
                   {"step_time_p50_s", t.step_time_increase_pct},
+                  {gate::kUsualStep, t.step_time_increase_pct},
                   {"step_time_p90_s", t.step_time_p90_increase_pct.value_or(0)}},
                  facts);
     return report;

@@ -57,18 +57,17 @@ class TrainingVisit {
     folder_ = folder.path();
     SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file_.run_config))));
     SLUICE_TRY(runner_, local_.context(*context_.progress, file_.session_id, folder_ / "logs"));
+    worker_ = {places.program.string(), "worker"};
     runner_.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
       put(rows);
+      SLUICE_TRY(file_.canary,
+                 take_canary(worker_, plan_.policy, runner_, 1, std::move(file_.canary)));
       return folder.write_result(kResultName, file_);
     };
-    worker_ = {places.program.string(), "worker"};
     const Status measured = measure_all();
     if (!measured && measured.error().code != Errc::interrupted) return measured.error();
     backend::check_noise(file_);
     SLUICE_CHECK(folder.write_environment(file_.environment));
-    if (measured) {
-      SLUICE_TRY(file_.canary, take_canary(worker_, plan_.policy, runner_));
-    }
     conclude_training(file_, plan_, {input_ ? &*input_ : nullptr, gpu_});
     if (measured && plan_.profile != "off") {
       SLUICE_TRY(file_.extra["summary"]["profile"], profile_pass(plan_, folder_));

@@ -13,6 +13,7 @@
 #include "sluice/measure/local_runner.h"
 #include "sluice/measure/policy.h"
 #include "sluice/measure/summary.h"
+#include "sluice/measure/usage.h"
 #include "sluice/peers/child.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
@@ -24,7 +25,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace sluice::cli {
@@ -35,6 +35,7 @@ namespace fs = std::filesystem;
 constexpr const char* kResultName = "watch.json";
 constexpr const char* kLibrary = "program";
 constexpr double kNoLimitS = 1e9;
+constexpr int kCanaryRuns = 4;
 constexpr int kGraceTicks = 5;  // about seconds between SIGTERM and SIGKILL
 constexpr std::uintmax_t kRoomInMemory = std::uintmax_t{1} << 30;
 
@@ -45,20 +46,6 @@ fs::path scratch_parent() {
   const fs::space_info space = fs::space(memory, code);
   if (!code && space.available >= kRoomInMemory && access(memory.c_str(), W_OK) == 0) return memory;
   return fs::temp_directory_path(code);
-}
-
-struct Spent {
-  std::int64_t cpu_ns = 0;
-  std::int64_t peak_rss_bytes = 0;  // of the largest child so far
-};
-
-Spent spent_by_children() {
-  rusage usage{};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  const auto ns = [](const timeval& time) {
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_usec} * 1000;
-  };
-  return {ns(usage.ru_utime) + ns(usage.ru_stime), std::int64_t{usage.ru_maxrss} * 1024};
 }
 
 /// How a run of the program ended.
@@ -132,7 +119,8 @@ class WatchVisit {
     SLUICE_TRY(const measure::RunnerContext runner,
                local_.context(*context_.progress, file_.session_id, folder_ / "logs"));
     SLUICE_TRY(const peers::Places places, peers::find_places());
-    SLUICE_TRY(file_.canary, take_canary({places.program.string(), "worker"}, {}, runner));
+    SLUICE_TRY(file_.canary,
+               take_canary({places.program.string(), "worker"}, {}, runner, kCanaryRuns));
     return ok;
   }
 
@@ -197,9 +185,9 @@ class WatchVisit {
     child.on_tick = [&] { tick(counter, ended.stopped); };
     if (!context_.globals.quiet)
       child.on_line = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
-    const Spent before = spent_by_children();
+    const measure::ChildrenUsage before = measure::children_usage();
     const auto done = peers::run_child(child);
-    const Spent after = spent_by_children();
+    const measure::ChildrenUsage after = measure::children_usage();
     run_cpu_ns_ = after.cpu_ns - before.cpu_ns;
     if (after.peak_rss_bytes > before.peak_rss_bytes) row_.peak_rss_bytes = after.peak_rss_bytes;
     ended.interrupted = local_.interrupt().requested();

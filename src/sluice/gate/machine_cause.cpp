@@ -18,12 +18,6 @@ const Json& at(const Json& json, const char* pointer) {
   return json.contains(path) ? json.at(path) : kNone;
 }
 
-void append(std::vector<double>& values, const Json& list) {
-  if (!list.is_array()) return;
-  for (const Json& value : list)
-    if (value.is_number()) values.push_back(value.get<double>());
-}
-
 /// A share of time, from 0 to below 1; nothing for anything else.
 std::optional<double> share_of(const Json& value) {
   if (!value.is_number()) return std::nullopt;
@@ -90,8 +84,6 @@ MachineFacts machine_facts(const RunFiles& current, const RunFiles& baseline) {
   facts.waited = waited_of(current.metrics);
   facts.baseline_waited = waited_of(baseline.metrics);
   if (!current.metrics) return facts;
-  const Json& both = at(*current.metrics, "/confirmation/run_p50_s");
-  append(facts.run_medians, both.is_array() ? both : at(*current.metrics, "/timing/run_p50_s"));
   facts.noise = at(*current.metrics, "/noise");
   return facts;
 }
@@ -108,13 +100,6 @@ std::string noise_text(const Json& noise) {
       parts.push_back(printable(finding.value("value", "")));
   }
   return join(parts, "; ");
-}
-
-std::optional<double> best_runs_apart(const std::vector<double>& medians) {
-  if (medians.size() < 2) return std::nullopt;
-  std::vector<double> values = medians;
-  std::partial_sort(values.begin(), values.begin() + 2, values.end());
-  return values[0] > 0 ? std::optional(values[1] / values[0] - 1) : std::nullopt;
 }
 
 std::optional<double> canary_loss(const std::optional<CanarySpeed>& now,
@@ -142,15 +127,6 @@ std::optional<MachineCause> machine_cause(const GateLine& line, double tolerance
   const std::string causes = join(machine.causes, "; ");
   if (!machine.causes.empty() && left_pct <= tolerance_pct + kToleranceEpsilon)
     return MachineCause{true, causes + ": the machine explains it"};
-  const auto apart = best_runs_apart(facts.run_medians);
-  const double over_pct = std::abs(*line.delta) - tolerance_pct;
-  if (is_noisy(facts.noise) && apart && *apart > kRunsAgree && over_pct <= 100 * *apart) {
-    const std::string findings = noise_text(facts.noise);
-    return MachineCause{
-        true, fmt::format("the machine is noisy ({}), and the two best runs are {:.1f} % apart, "
-                          "more than this is over the tolerance",
-                          findings.empty() ? "no single cause" : findings, 100 * *apart)};
-  }
   if (machine.causes.empty()) return std::nullopt;
   return MachineCause{
       false, fmt::format("{}: that leaves {:.1f} %, over the tolerance", causes, left_pct)};
@@ -172,12 +148,6 @@ void excuse(GateReport& report, const std::map<std::string, double>& tolerance_p
         fmt::format("the stored run waited for a core {:.1f} % of the time: slowdowns up to {:.0f} "
                     "% can hide behind it; promote one from a quiet machine",
                     100 * *facts.baseline_waited, 100 / (1 - *facts.baseline_waited) - 100));
-  const auto apart = best_runs_apart(facts.run_medians);
-  if (apart && *apart > kLuckyRun)
-    warn(report, "runs",
-         fmt::format("the best run is {:.1f} % faster than the next, and it alone is judged: a "
-                     "slowdown up to that can hide; run again when the machine is quiet",
-                     100 - 100 / (1 + *apart)));
   report.status = overall(report.lines);
   report.summary = summary_of(report);
 }

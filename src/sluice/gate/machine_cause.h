@@ -13,12 +13,8 @@
 
 namespace sluice::gate {
 
-/// Two runs of one measurement agree when their medians are within this share of each other.
-inline constexpr double kRunsAgree = 0.03;
 /// A canary or a wait explains nothing below this: that much is their own noise.
 inline constexpr double kLeastCause = 0.02;
-/// A best run that is further than this ahead of the next may be luck.
-inline constexpr double kLuckyRun = 0.05;
 /// A baseline that waited for cores longer than this share of its time hides slowdowns.
 inline constexpr double kCalmWait = 0.05;
 
@@ -27,17 +23,13 @@ struct MachineFacts {
   std::optional<CanarySpeed> canary, baseline_canary;
   /// Share of the steps in which threads wanted a core and had none.
   std::optional<double> waited, baseline_waited;
-  std::vector<double> run_medians;  // of every run, confirmation included
-  Json noise;                       // `noise` of metrics.json; null: not checked
+  Json noise;  // `noise` of metrics.json; null: not checked
 };
 MachineFacts machine_facts(const RunFiles& current, const RunFiles& baseline);
 
 /// "steal 4.1 %; ..." of what a noise check holds against the machine; empty: nothing.
 std::string noise_text(const Json& noise);
 [[nodiscard]] bool is_noisy(const Json& noise);
-
-/// How far the second best run is behind the best, as a share; nothing with one run.
-std::optional<double> best_runs_apart(const std::vector<double>& medians);
 
 /// How much slower the canary is than before, as a share: the middle of its parts, so that one busy
 /// part (memory, say) does not speak for all. Below 0: faster. Nothing if not comparable.
@@ -50,15 +42,13 @@ struct MachineCause {
   std::string text;       // how, or what is left
 };
 /// A slower canary, a longer wait for cores and stolen time each explain a share of the change, by
-/// their size. Where what is left is within `tolerance_pct`, the line says nothing about the code;
-/// nor does it when the machine is noisy by its check and the two best runs are further apart than
-/// kRunsAgree and than the line is over its tolerance. Anything larger stands. Nothing: no cause.
+/// their size. Where what is left is within `tolerance_pct`, the line says nothing about the code.
+/// Anything larger stands. Nothing: no cause.
 std::optional<MachineCause> machine_cause(const GateLine& line, double tolerance_pct,
                                           const MachineFacts& facts);
 
 /// Makes every failed line of speed INVALID that the machine explains, warns of a baseline that
-/// waited for cores and of a best run that stands alone, and makes the whole again. `tolerance_pct`
-/// by metric.
+/// waited for cores, and makes the whole again. `tolerance_pct` by metric.
 void excuse(GateReport& report, const std::map<std::string, double>& tolerance_pct,
             const MachineFacts& facts);
 

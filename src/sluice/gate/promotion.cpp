@@ -7,11 +7,13 @@
 #include "sluice/core/text.h"
 #include "sluice/gate/machine_cause.h"
 #include "sluice/gate/training_metrics.h"
+#include "sluice/gate/usual_step.h"
 #include "sluice/results/eval_file.h"
 #include "sluice/results/result_file.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <system_error>
 
@@ -22,6 +24,8 @@ namespace fs = std::filesystem;
 
 /// A canary slower than this beside the stored one was measured on a slower machine.
 constexpr double kMostCanaryLoss = 0.05;
+/// Runs that scatter more make a usual step that is known too badly to be compared with.
+constexpr double kMostScatter = 0.10;
 /// A run that waited longer says nothing, whoever asks.
 constexpr double kInvalidWait = 0.20;
 
@@ -171,7 +175,10 @@ std::vector<std::string> doubts_about(const RunFiles& run, const RunFiles& store
           fmt::format("{} {:.1f} %; at most {:.0f} % is accepted", what, 100 * *share, 100 * most));
   };
   add(facts.waited, kCalmWait, "its best run waited for a core");
-  add(best_runs_apart(facts.run_medians), kLuckyRun, "its two best runs differ by");
+  const auto medians = run_medians(run);
+  if (const auto usual = usual_step(medians))
+    add(*usual / *std::min_element(medians.begin(), medians.end()) - 1, kMostScatter,
+        "its usual step is longer than that of its best run by");
   add(canary_loss(facts.canary, facts.baseline_canary), kMostCanaryLoss,
       "its canary is slower than that of the stored baseline by");
   return doubts;

@@ -37,7 +37,8 @@ Status check(const Policy& policy) {
     return refusal("slow_item_s", policy.slow_item_s, "0 (off) or more seconds");
   if (!(policy.step_timeout_s > 0))
     return refusal("step_timeout_s", policy.step_timeout_s, "more than 0 seconds");
-  if (policy.stop == StopKind::width && policy.max_runs < policy.runs)
+  const bool open_ended = policy.stop == StopKind::width || policy.stop == StopKind::usual;
+  if (open_ended && policy.max_runs < policy.runs)
     return refusal("max_runs", policy.max_runs, "at least `runs`");
   return ok;
 }
@@ -50,6 +51,8 @@ const char* to_string(StopKind kind) {
       return "time";
     case StopKind::width:
       return "width";
+    case StopKind::usual:
+      return "usual";
   }
   return "count";
 }

@@ -16,6 +16,8 @@ enum class StopKind {
   time,   // after `time_budget_s`, but at least `runs` runs
   width,  // when the 95 % interval is narrower than `target_width`, but at least `runs` and at most
           // `max_runs` runs
+  usual,  // when the lower quartile of the runs' median times is within `target_width` of the
+          // best, so that the best is no stroke of luck; runs as for `width`
 };
 
 struct Policy {
@@ -35,7 +37,7 @@ struct Policy {
   double unstable_cv = 0.15;  // coefficient of variation over runs above which a row is marked
   StopKind stop = StopKind::count;
   double time_budget_s = 0;    // for StopKind::time, per wave
-  double target_width = 0.02;  // for StopKind::width: interval width over the mean
+  double target_width = 0.02;  // for StopKind::width and usual, over the mean and over the best
   int max_runs = 30;
   std::uint64_t seed = 0;  // order within blocks, environment padding
   CpuList cpus;            // cores for subjects, the harness keeps off them; empty: no pinning

@@ -103,18 +103,19 @@ class Wave {
   Result<WaveResult> run() {
     const auto rule = make_stop_rule(policy_);
     const std::int64_t start_ns = context_.clock->now_ns();
-    const auto elapsed_s = [&] {
-      return static_cast<double>(context_.clock->now_ns() - start_ns) * 1e-9;
+    const auto enough = [&](std::size_t i) {
+      const auto elapsed_ns = static_cast<double>(context_.clock->now_ns() - start_ns);
+      return rule->finished(rates_for(policy_.stop, rows_[i]), elapsed_ns * 1e-9);
     };
     const auto done = [&] {
       for (std::size_t i = 0; i < rows_.size(); ++i) {
-        if (!settled(i) && !rule->finished(run_rates(rows_[i]), elapsed_s())) return false;
+        if (!settled(i) && !enough(i)) return false;
       }
       return true;
     };
     const auto close_all = [&] {
       for (std::size_t i = 0; i < rows_.size(); ++i) {
-        if (!closed_[i]) close_block(i, rule->finished(run_rates(rows_[i]), elapsed_s()));
+        if (!closed_[i]) close_block(i, enough(i));
       }
     };
     close_all();  // what an earlier visit measured

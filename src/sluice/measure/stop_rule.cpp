@@ -1,9 +1,13 @@
-// sluice/measure/stop_rule.cpp - count, time, and relative width of the interval.
+// sluice/measure/stop_rule.cpp - count, time, width of the interval, and a best run that is no
+// luck.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/measure/stop_rule.h"
 
+#include "sluice/measure/summary.h"
 #include "sluice/stats/summary.h"
 #include "sluice/stats/t_test.h"
+
+#include <algorithm>
 
 namespace sluice::measure {
 namespace {
@@ -15,8 +19,8 @@ bool has(const std::vector<double>& rates, int runs) {
 class CountRule final : public StopRule {
  public:
   explicit CountRule(const Policy& policy) : runs_(policy.runs) {}
-  [[nodiscard]] bool finished(const std::vector<double>& run_rates, double) const override {
-    return has(run_rates, runs_);
+  [[nodiscard]] bool finished(const std::vector<double>& rates, double) const override {
+    return has(rates, runs_);
   }
 
  private:
@@ -26,9 +30,8 @@ class CountRule final : public StopRule {
 class TimeRule final : public StopRule {
  public:
   explicit TimeRule(const Policy& policy) : runs_(policy.runs), budget_s_(policy.time_budget_s) {}
-  [[nodiscard]] bool finished(const std::vector<double>& run_rates,
-                              double elapsed_s) const override {
-    return has(run_rates, runs_) && elapsed_s >= budget_s_;
+  [[nodiscard]] bool finished(const std::vector<double>& rates, double elapsed_s) const override {
+    return has(rates, runs_) && elapsed_s >= budget_s_;
   }
 
  private:
@@ -40,12 +43,29 @@ class WidthRule final : public StopRule {
  public:
   explicit WidthRule(const Policy& policy)
       : runs_(policy.runs), max_runs_(policy.max_runs), target_(policy.target_width) {}
-  [[nodiscard]] bool finished(const std::vector<double>& run_rates, double) const override {
-    if (has(run_rates, max_runs_)) return true;
-    if (!has(run_rates, runs_) || run_rates.size() < 2) return false;
-    const auto estimate = stats::mean_interval(run_rates);
+  [[nodiscard]] bool finished(const std::vector<double>& rates, double) const override {
+    if (has(rates, max_runs_)) return true;
+    if (!has(rates, runs_) || rates.size() < 2) return false;
+    const auto estimate = stats::mean_interval(rates);
     if (!estimate) return false;
     return estimate->high - estimate->low <= target_ * estimate->point;
+  }
+
+ private:
+  int runs_;
+  int max_runs_;
+  double target_;
+};
+
+class UsualRule final : public StopRule {
+ public:
+  explicit UsualRule(const Policy& policy)
+      : runs_(policy.runs), max_runs_(policy.max_runs), target_(policy.target_width) {}
+  [[nodiscard]] bool finished(const std::vector<double>& rates, double) const override {
+    if (has(rates, max_runs_)) return true;
+    if (!has(rates, runs_) || rates.size() < 2) return false;
+    const auto usual = stats::percentile(rates, 75);  // of rates: the lower quartile of times
+    return usual && *std::max_element(rates.begin(), rates.end()) <= *usual * (1 + target_);
   }
 
  private:
@@ -64,8 +84,21 @@ std::unique_ptr<StopRule> make_stop_rule(const Policy& policy) {
       return std::make_unique<TimeRule>(policy);
     case StopKind::width:
       return std::make_unique<WidthRule>(policy);
+    case StopKind::usual:
+      return std::make_unique<UsualRule>(policy);
   }
   return std::make_unique<CountRule>(policy);
+}
+
+std::vector<double> rates_for(StopKind kind, const Row& row) {
+  if (kind != StopKind::usual) return run_rates(row);
+  std::vector<double> rates;
+  for (const Run& run : row.runs) {
+    const std::vector<double> samples(run.samples_ns.begin(), run.samples_ns.end());
+    if (const auto middle = stats::median(samples); middle && *middle > 0)
+      rates.push_back(static_cast<double>(row.items_per_sample) * 1e9 / *middle);
+  }
+  return rates;
 }
 
 }  // namespace sluice::measure

@@ -19,7 +19,7 @@ MAINTAINER = ["--maintainer", "--reason", "first"]
 
 def sluice(*arguments, folder, **variables):
     return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=300,
-                          env={**os.environ, **variables})
+                          env={**os.environ, "SLUICE_CACHE_DIR": str(folder / "cache"), **variables})
 
 
 class GateTest(unittest.TestCase):
@@ -84,12 +84,12 @@ class GateTest(unittest.TestCase):
 
     def test_promote_then_pass_then_an_injected_slowdown_fails(self):
         self.expect(0, "baseline", "promote", "runs/R1", "--baseline-dir", "B1", "--without-eval", *MAINTAINER)
-        self.expect(0, "gate", "--bench", "--compare", *TINY, *WIDE, "--baseline-dir", "B1", "--out", "R2")
+        self.expect(0, "gate", "--bench", "--compare", *TINY, *WIDE, "--no-pairs", "--baseline-dir", "B1", "--out", "R2")
         shutil.rmtree(self.folder / "B1")  # next: a baseline so fast that no load of this machine explains the difference
         self.expect(0, "baseline", "promote", self.make_run("fast", self.scaled(10000)), "--baseline-dir", "B1", "--without-eval",
                     *MAINTAINER)
         done = self.expect(1, "gate", "--bench", "--compare", *TINY, "--throughput-drop-pct", 99.999, "--step-time-increase-pct", 50,
-                           "--no-confirm", "--baseline-dir", "B1", "--out", "R3", SLUICE_INJECT_SLOWDOWN="10%")
+                           "--no-pairs", "--no-confirm", "--baseline-dir", "B1", "--out", "R3", SLUICE_INJECT_SLOWDOWN="10%")
         self.assertIn("FAIL details:", done.stdout)
         for word in ("step_time_p50_s", "Baseline: ", "Current: ", "Delta: +", "threshold: at most 50 % more"):
             self.assertIn(word, done.stdout)
@@ -98,6 +98,22 @@ class GateTest(unittest.TestCase):
         self.assertEqual(verdict["status"], "FAIL")
         refused = self.expect(2, "baseline", "promote", "R3", "--baseline-dir", "B1", "--without-eval", *MAINTAINER)
         self.assertIn("its verdict is FAIL", refused.stderr)
+
+    def test_the_program_of_the_baseline_runs_beside_this_one(self):
+        # Stored numbers that no machine reaches; the program that made them is this one, ten times slower.
+        base = ["--baseline-dir", "B9"]
+        self.expect(0, "baseline", "promote", self.make_run("dream", self.scaled(10000)), *base, "--without-eval", *MAINTAINER)
+        kept, = (self.folder / "cache/programs").iterdir()
+        self.assertTrue((kept / "sluice").exists())
+        self.assertEqual(kept.name, self.metrics["program"])
+        gate = ["gate", "--bench", "--compare", *TINY, *base, "--throughput-drop-pct", 99.999, "--step-time-increase-pct", 40]
+        slow = self.expect(1, *gate, "--out", "slow-pairs", SLUICE_INJECT_SLOWDOWN="900%")
+        self.assertRegex(slow.stdout, r"step_time_pairs_s: \d+\.\d % slower .* confirmed by 8 fresh pairs")
+        pairs = json.loads((self.folder / "slow-pairs/metrics.json").read_text())["pairs"]
+        self.assertEqual(pairs["program"], kept.name)
+        self.assertEqual(len(pairs["pairs"]["step_time_pairs_s"]["a"]), 8)
+        again = self.expect(1, "gate", "--compare", *base, "--current", "slow-pairs", "--throughput-drop-pct", 99.999)
+        self.assertIn("step_time_pairs_s", again.stdout)
 
     def test_compare_alone_judges_a_stored_run(self):
         base = self.make_baseline("B2")

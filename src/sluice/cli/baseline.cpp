@@ -1,9 +1,12 @@
 // sluice/cli/baseline.cpp - `sluice baseline list|show|promote|prune`: what the gate compares with.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
+#include "sluice/cli/kept_program.h"
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
+#include "sluice/core/user_folders.h"
 #include "sluice/env/git.h"
+#include "sluice/gate/baseline_pairs.h"
 #include "sluice/gate/promotion.h"
 
 #include <fmt/chrono.h>
@@ -127,6 +130,24 @@ Result<ExitCode> run_show(const BaselineFlags& flags, const Globals& globals) {
   return ExitCode::done;
 }
 
+/// So that later gates can run it beside a newer one. A copy that cannot be made only costs that.
+void keep_program_of(const fs::path& run) {
+  const auto files = gate::read_run_files(run);
+  const std::string measured_by = files ? gate::program_of(*files) : std::string();
+  if (measured_by.empty()) return;
+  const auto own = own_program();
+  const auto digest = own ? own->digest() : Result<std::string>(own.error());
+  if (!digest || *digest != measured_by) {
+    log::warn(
+        "{}: another program than this measured it; later gates compare with its numbers only",
+        printable(run.string()));
+    return;
+  }
+  const auto cache = user_cache_folder();
+  const Status kept = cache ? keep_own_program(*cache) : Status(cache.error());
+  if (!kept) log::warn("the program is not kept: {}", kept.error().message);
+}
+
 Result<ExitCode> run_promote(const BaselineFlags& flags, const Globals& globals) {
   gate::Promotion promotion;
   promotion.run = flags.run;
@@ -137,6 +158,7 @@ Result<ExitCode> run_promote(const BaselineFlags& flags, const Globals& globals)
   SLUICE_TRY(const gate::Promoted done, gate::promote(promotion));
   for (const std::string& doubt : done.doubts)
     log::warn("{}: promoted, but {}", printable(flags.run.string()), doubt);
+  keep_program_of(flags.run);
   if (globals.json) {
     fmt::print("{}\n", dump_json(Json{{"machine_profile", done.profile},
                                       {"metrics", done.paths.metrics.string()},

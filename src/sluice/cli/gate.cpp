@@ -30,6 +30,7 @@ struct GateFlags {
   bool quick = false;
   bool strict = false;
   bool once = false;
+  bool alone = false;
   FenceMode fence = FenceMode::fail;
   std::string preset = "default";
   std::map<std::string, double> given;  // tolerances, by name
@@ -87,8 +88,11 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
       .add_option("--eval-worker", flags.worker,
                   "program that answers for the model that is evaluated, as `sluice eval --worker`")
       ->type_name("CMD");
+  command.add_flag("--no-pairs", flags.alone,
+                   "compare with stored numbers only; else the program that measured the baseline, "
+                   "if it is kept here, runs beside this one");
   command.add_flag("--no-confirm", flags.once,
-                   "a slow run fails at once instead of being measured once more");
+                   "without pairs: a slow run fails at once instead of being measured once more");
   command
       .add_option("--fence", flags.fence,
                   "what a run beyond the prediction fence of 20 or more stored visits is")
@@ -144,6 +148,7 @@ Result<GatePlan> plan_of(const GateFlags& flags, const CLI::App& command, const 
   plan.training.policy.max_runs = kMoreRuns * plan.training.policy.runs;
   plan.baseline_dir = flags.baseline_dir;
   plan.fence = flags.fence;
+  plan.pairs = !flags.alone;
   plan.confirm = !flags.once;
   plan.eval.checkpoint = flags.checkpoint;
   if (!flags.worker.empty()) plan.eval.worker = {"/bin/sh", "-c", "exec " + flags.worker};

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/gate_run.h"
 
+#include "sluice/cli/gate_pairs.h"
 #include "sluice/cli/training_profile.h"
 #include "sluice/cli/training_result.h"
 #include "sluice/core/file.h"
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
+#include "sluice/core/user_folders.h"
+#include "sluice/gate/baseline_pairs.h"
 #include "sluice/gate/fence.h"
 #include "sluice/gate/machine_cause.h"
 #include "sluice/gate/usual_step.h"
@@ -100,12 +103,41 @@ class GateVisit {
     gate::RunFiles current{out_.folder.string(), out_.metrics, out_.eval};
     const gate::CompareScope scope{plan_.modes.bench, plan_.modes.eval};
     out_.report = compare_files(current, scope);
-    if (plan_.modes.bench && plan_.confirm && slow()) {
-      SLUICE_CHECK(measure_again());
-      current.metrics = out_.metrics;
-      out_.report = compare_files(current, scope);
-    }
+    if (!plan_.modes.bench) return ok;
+    SLUICE_TRY(const bool paired, run_pairs());
+    if (!paired && plan_.confirm && slow()) SLUICE_CHECK(measure_again());
+    current.metrics = out_.metrics;
+    out_.report = compare_files(current, scope);
     return ok;
+  }
+
+  /// False: there is nothing to pair with, and the log says why.
+  Result<bool> run_pairs() {
+    const std::string program = gate::program_of(baseline_.files);
+    if (!plan_.pairs || program.empty() || !out_.metrics || !pairable(plan_.training) ||
+        out_.report->status == gate::GateStatus::skip)
+      return false;
+    SLUICE_TRY(const fs::path cache, user_cache_folder());
+    const auto kept = find_program(program, cache);
+    if (!kept) {
+      log::info("no pairs: {}", kept.error().message);
+      return false;
+    }
+    auto pairs = pair_with_baseline(context_, measured_plan(), *kept,
+                                    plan_.tolerances.step_time_increase_pct, place("logs"));
+    if (!pairs && pairs.error().code == Errc::measurement) {
+      log::warn("no pairs: {}", pairs.error().message);
+      return false;
+    }
+    if (!pairs) return pairs.error();
+    (*pairs)["program"] = program;
+    (*out_.metrics)["pairs"] = std::move(*pairs);
+    SLUICE_CHECK(write_metrics());
+    return true;
+  }
+
+  Status write_metrics() const {
+    return write_file_atomic(place("metrics.json"), dump_json(*out_.metrics) + "\n");
   }
 
   /// From files alone, so that a run is judged later as it was at once.
@@ -116,6 +148,7 @@ class GateVisit {
     if (!scope.bench || !current.metrics) return report;
     add_fence(report, current);
     gate::add_usual_step(report, current, baseline_.files, plan_.tolerances.step_time_increase_pct);
+    gate::add_baseline_pairs(report, current, baseline_.files);
     const gate::MachineFacts facts = gate::machine_facts(current, baseline_.files);
     add_noise(report, facts.noise);
     const gate::Tolerances& t = plan_.tolerances;
@@ -186,7 +219,7 @@ class GateVisit {
                                   {"kept", second < first ? "second" : "first"}};
     if (second < first) out_.file = std::move(again.file);
     out_.metrics = std::move(chosen);
-    return write_file_atomic(place("metrics.json"), dump_json(*out_.metrics) + "\n");
+    return write_metrics();
   }
 
   /// `--compare` alone: files that are there already; this machine plays no part.

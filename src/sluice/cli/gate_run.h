@@ -32,7 +32,8 @@ struct GatePlan {
   FenceMode fence = FenceMode::fail;
   std::filesystem::path baseline_dir = gate::kBaselineDir;
   std::filesystem::path current;  // of a comparison alone: the run folder that is judged
-  bool confirm = true;            // measure once more before a slow run fails
+  bool pairs = true;              // run the baseline's program beside this one, if it is kept
+  bool confirm = true;            // without pairs: measure once more before a slow run fails
 };
 
 struct GateOutcome {

@@ -3,6 +3,7 @@
 #include "sluice/cli/training_result.h"
 
 #include "sluice/cli/canary_run.h"
+#include "sluice/cli/kept_program.h"
 #include "sluice/cli/training_anchors.h"
 #include "sluice/core/file.h"
 #include "sluice/core/version.h"
@@ -346,6 +347,9 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
   const auto amp = amp_of(list, *best);
   Json metrics = gate::training_metrics_json(facts);
   put_machine(metrics, file);
+  const auto program = own_program();
+  const auto digest = program ? program->digest() : Result<std::string>(program.error());
+  metrics["program"] = digest ? Json(*digest) : Json(nullptr);
   if (amp) metrics["amp"].update(gate::to_json(*amp));
   summary["targets"] = list_of(gate::training_targets(facts, amp));
   summary["indicators"] = list_of(gate::training_indicators(facts));

@@ -1,0 +1,27 @@
+// sluice/cli/gate_pairs.h - the baseline's own program and this one in pairs: a slower machine
+// slows both.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/command.h"
+#include "sluice/cli/kept_program.h"
+#include "sluice/cli/training_plan.h"
+#include "sluice/core/json.h"
+
+#include <filesystem>
+
+namespace sluice::cli {
+
+/// One row of our engine, fed by itself: what pairs can be made of.
+bool pairable(const TrainingPlan& plan);
+
+/// Both train the same steps in fresh processes, a few steps in turn while the other is stopped;
+/// the medians are judged at 8 and 16 pairs by the rule of `sluice ab`, with the tolerance of the
+/// step time as both the drop that PASS rules out and the least that FAILs. Gives the line as
+/// gate/baseline_pairs.h reads it. Errc::measurement: one of them could not be run, as a program
+/// that is too old for the plan.
+Result<Json> pair_with_baseline(Context& context, const TrainingPlan& plan,
+                                const RunnableProgram& baseline, double tolerance_pct,
+                                const std::filesystem::path& logs);
+
+}  // namespace sluice::cli

@@ -1,0 +1,61 @@
+// sluice/gate/baseline_pairs.cpp - pairs beside stored numbers.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/gate/baseline_pairs.h"
+
+#include "sluice/gate/usual_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice::gate {
+namespace {
+
+bool is_stored_speed(const GateLine& line) {
+  return line.metric == "tokens_per_sec_p50" || line.metric == "step_time_p50_s" ||
+         line.metric == kUsualStep || line.metric.starts_with("fence/");
+}
+
+std::string text_of(const std::optional<Json>& json, const char* key) {
+  if (!json || !json->is_object()) return {};
+  const auto at = json->find(key);
+  return at != json->end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+std::optional<GateLine> line_of(const RunFiles& current, const std::string& program) {
+  if (!current.metrics || !current.metrics->is_object()) return std::nullopt;
+  const auto pairs = current.metrics->find("pairs");
+  if (pairs == current.metrics->end() || program.empty()) return std::nullopt;
+  if (text_of(*pairs, "program") != program) return std::nullopt;
+  auto report = gate_report_from_json(*pairs);
+  if (!report || report->lines.size() != 1) return std::nullopt;
+  return std::move(report->lines.front());
+}
+
+}  // namespace
+
+std::string program_of(const RunFiles& run) {
+  return text_of(run.metrics, "program");
+}
+
+void add_baseline_pairs(GateReport& report, const RunFiles& current, const RunFiles& baseline) {
+  if (report.status == GateStatus::skip) return;
+  std::optional<GateLine> line = line_of(current, program_of(baseline));
+  if (!line) return;
+  if (line->status == GateStatus::inconclusive) line->status = GateStatus::skip;
+  if (line->status == GateStatus::pass || line->status == GateStatus::improved) {
+    for (GateLine& stored : report.lines) {
+      if (stored.status != GateStatus::fail || !is_stored_speed(stored)) continue;
+      stored.status = GateStatus::warn;
+      stored.reason += fmt::format(
+          ", but beside the program of the baseline, run in turns, the step changed by {:+.1f} %: "
+          "the machine was slower",
+          line->delta.value_or(0));
+    }
+  }
+  report.lines.push_back(std::move(*line));
+  report.status = overall(report.lines);
+  report.summary = summary_of(report);
+}
+
+}  // namespace sluice::gate

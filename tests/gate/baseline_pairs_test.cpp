@@ -1,0 +1,112 @@
+// tests/gate/baseline_pairs_test.cpp - pairs with the baseline's program beside its stored numbers,
+// scripted.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/gate/baseline_pairs.h"
+
+#include "sluice/gate/paired_gate.h"
+#include "sluice/gate/paired_report.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/gate/gate_files.h"
+
+namespace sluice::gate {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr GateStatus kFail = GateStatus::fail, kPass = GateStatus::pass, kWarn = GateStatus::warn,
+                     kSkip = GateStatus::skip;
+
+/// As the gate runs them: B takes `times` as long as A, give or take `scatter`, in turns.
+Json pairs_of(double times, double scatter = 0.005) {
+  PairedOptions options;
+  options.tau = options.floor = 0.05;
+  options.looks = {{8, 0.5}, {16, 0.5}};
+  const auto outcome =
+      run_pairs({{.name = kPairedStep, .unit = "s", .better = measure::Better::lower}}, options,
+                [&](int index, bool) -> Result<std::vector<PairValue>> {
+                  const double luck = 1 + scatter * ((index * 7) % 5 - 2);
+                  return std::vector<PairValue>{{0.1, 0.1 * times * luck}};
+                });
+  EXPECT_TRUE(outcome);
+  Json json = to_json(report_of(*outcome));
+  json["program"] = "digest";
+  return json;
+}
+
+RunFiles run_at(double step_s, const Json& pairs = Json()) {
+  Json metrics = metrics_of(1000 / step_s, step_s);
+  metrics["program"] = "digest";
+  if (!pairs.is_null()) metrics["pairs"] = pairs;
+  return run_of(std::move(metrics), eval_of());
+}
+
+GateReport judged(const RunFiles& current, const RunFiles& baseline = run_at(0.1)) {
+  GateReport report = compare_with_baseline(current, baseline, {});
+  add_baseline_pairs(report, current, baseline);
+  return report;
+}
+
+const GateLine& line_of(const GateReport& report, const std::string& metric) {
+  for (const GateLine& line : report.lines)
+    if (line.metric == metric) return line;
+  ADD_FAILURE() << "no line " << metric;
+  return report.lines.front();
+}
+
+TEST(BaselinePairs, ASlowerMachineIsNoSlowerProgram) {
+  const GateReport report = judged(run_at(0.13, pairs_of(1.0)));
+  EXPECT_EQ(line_of(report, kPairedStep).status, kPass);
+  for (const char* metric : {"tokens_per_sec_p50", "step_time_p50_s"}) {
+    EXPECT_EQ(line_of(report, metric).status, kWarn) << metric;
+    EXPECT_THAT(line_of(report, metric).reason, HasSubstr("the machine was slower"));
+  }
+  EXPECT_EQ(report.status, kWarn);
+}
+
+TEST(BaselinePairs, AFasterMachineHidesNoSlowerProgram) {
+  const GateReport report = judged(run_at(0.09, pairs_of(1.10)));
+  EXPECT_EQ(line_of(report, "step_time_p50_s").status, kPass);
+  const GateLine& line = line_of(report, kPairedStep);
+  EXPECT_EQ(line.status, kFail);
+  EXPECT_NEAR(*line.delta, 10, 0.5);
+  EXPECT_TRUE(line.baseline && line.current);
+  EXPECT_THAT(line.threshold, HasSubstr("5.0 %"));
+  EXPECT_EQ(report.status, kFail);
+}
+
+TEST(BaselinePairs, ALossWithinTheToleranceDoesNotFail) {
+  EXPECT_NE(judged(run_at(0.103, pairs_of(1.03))).status, kFail);
+}
+
+TEST(BaselinePairs, WhatTheyCannotDecideTheStoredNumbersDo) {
+  const Json scattered = pairs_of(1.04, 0.2);
+  EXPECT_EQ(line_of(judged(run_at(0.1, scattered)), kPairedStep).status, kSkip);
+  EXPECT_EQ(judged(run_at(0.1, scattered)).status, kPass);
+  EXPECT_EQ(judged(run_at(0.13, scattered)).status, kFail);
+}
+
+TEST(BaselinePairs, QualityIsNotExcused) {
+  RunFiles current = run_at(0.13, pairs_of(1.0));
+  current.eval = eval_of(15);
+  const GateReport report = judged(current);
+  EXPECT_EQ(line_of(report, "ppl_fixed_shard").status, kFail);
+  EXPECT_EQ(report.status, kFail);
+}
+
+TEST(BaselinePairs, CountOnlyAgainstTheProgramOfThisBaseline) {
+  RunFiles other = run_at(0.1);
+  (*other.metrics)["program"] = "another";
+  EXPECT_EQ(judged(run_at(0.13, pairs_of(1.0)), other).status, kFail);
+  (*other.metrics).erase("program");
+  EXPECT_EQ(judged(run_at(0.13, pairs_of(1.0)), other).status, kFail);
+  Json broken = pairs_of(1.0);
+  broken["lines"] = "none";
+  EXPECT_EQ(judged(run_at(0.13, broken)).status, kFail);
+  EXPECT_EQ(judged(run_at(0.13, Json("odd"))).status, kFail);
+  EXPECT_EQ(judged(run_at(0.13, Json::array())).status, kFail);
+}
+
+}  // namespace
+}  // namespace sluice::gate

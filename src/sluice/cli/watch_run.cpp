@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 constexpr const char* kResultName = "watch.json";
 constexpr const char* kLibrary = "program";
 constexpr double kNoLimitS = 1e9;
-constexpr int kCanaryRuns = 4;
+constexpr int kCanaryRuns = 2;
 constexpr int kGraceTicks = 5;  // about seconds between SIGTERM and SIGKILL
 constexpr std::uintmax_t kRoomInMemory = std::uintmax_t{1} << 30;
 

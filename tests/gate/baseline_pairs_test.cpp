@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/gate/gate_files.h"
+#include <algorithm>
 
 namespace sluice::gate {
 namespace {
@@ -44,7 +45,10 @@ RunFiles run_at(double step_s, const Json& pairs = Json()) {
 
 GateReport judged(const RunFiles& current, const RunFiles& baseline = run_at(0.1)) {
   GateReport report = compare_with_baseline(current, baseline, {});
-  add_baseline_pairs(report, current, baseline);
+  const bool fails = add_baseline_pairs(report, current, baseline);
+  EXPECT_EQ(fails, std::ranges::any_of(report.lines, [](const GateLine& line) {
+              return line.metric == kPairedStep && line.status == kFail;
+            }));
   return report;
 }
 

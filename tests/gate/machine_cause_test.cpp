@@ -145,6 +145,21 @@ TEST(MachineCause, AnotherCanaryIsNoComparison) {
   EXPECT_EQ(judged({}, &elsewhere).status, kFail);
 }
 
+TEST(MachineCause, ACanaryOfTheCoresSaysNothingOfAGpu) {
+  RunFiles baseline = run_of(with_machine(metrics_of(), {100, 100, 100}, 0, "quiet", 0));
+  RunFiles current = run_of(with_machine(metrics_of(9'000, 0.111), {90, 90, 90}, 0, "quiet", 0));
+  const auto status = [&] {
+    GateReport report = compare_with_baseline(current, baseline, {});
+    excuse(report, {{"tokens_per_sec_p50", 5}, {"step_time_p50_s", 5}},
+           machine_facts(current, baseline));
+    return report.lines[0].status;
+  };
+  (*current.metrics)["run_config"]["device"] = "cpu";
+  EXPECT_EQ(status(), kInvalid);
+  (*current.metrics)["run_config"]["device"] = "cuda:0";
+  EXPECT_EQ(status(), kFail);
+}
+
 TEST(MachineCause, ABaselineThatWaitedIsWarnedOf) {
   Scene scene;
   scene.slower = 1;

@@ -148,9 +148,10 @@ class GateVisit {
     if (!scope.bench || !current.metrics) return report;
     add_fence(report, current);
     gate::add_usual_step(report, current, baseline_.files, plan_.tolerances.step_time_increase_pct);
-    gate::add_baseline_pairs(report, current, baseline_.files);
-    const gate::MachineFacts facts = gate::machine_facts(current, baseline_.files);
+    const bool slower = gate::add_baseline_pairs(report, current, baseline_.files);
+    gate::MachineFacts facts = gate::machine_facts(current, baseline_.files);
     add_noise(report, facts.noise);
+    if (slower) facts = {};  // the machine slowed both programs
     const gate::Tolerances& t = plan_.tolerances;
     gate::excuse(report,
                  {{"tokens_per_sec_p50", t.throughput_drop_pct},

@@ -38,10 +38,11 @@ std::string program_of(const RunFiles& run) {
   return text_of(run.metrics, "program");
 }
 
-void add_baseline_pairs(GateReport& report, const RunFiles& current, const RunFiles& baseline) {
-  if (report.status == GateStatus::skip) return;
+bool add_baseline_pairs(GateReport& report, const RunFiles& current, const RunFiles& baseline) {
+  if (report.status == GateStatus::skip) return false;
   std::optional<GateLine> line = line_of(current, program_of(baseline));
-  if (!line) return;
+  if (!line) return false;
+  const bool fails = line->status == GateStatus::fail;
   if (line->status == GateStatus::inconclusive) line->status = GateStatus::skip;
   if (line->status == GateStatus::pass || line->status == GateStatus::improved) {
     for (GateLine& stored : report.lines) {
@@ -56,6 +57,7 @@ void add_baseline_pairs(GateReport& report, const RunFiles& current, const RunFi
   report.lines.push_back(std::move(*line));
   report.status = overall(report.lines);
   report.summary = summary_of(report);
+  return fails;
 }
 
 }  // namespace sluice::gate

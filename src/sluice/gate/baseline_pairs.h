@@ -18,7 +18,7 @@ std::string program_of(const RunFiles& run);
 /// Adds the line of `pairs` in the current metrics.json, a paired report with that one metric, if
 /// it was measured against the program of this baseline. Pairs see through a machine whose speed
 /// changes: where they PASS, lines of speed that fail against stored numbers are warnings. Pairs
-/// that could not decide are a note.
-void add_baseline_pairs(GateReport& report, const RunFiles& current, const RunFiles& baseline);
+/// that could not decide are a note. True: they FAIL, and the machine is no excuse any more.
+bool add_baseline_pairs(GateReport& report, const RunFiles& current, const RunFiles& baseline);
 
 }  // namespace sluice::gate

@@ -29,6 +29,11 @@ std::optional<double> waited_of(const std::optional<Json>& metrics) {
   return metrics ? share_of(at(*metrics, "/timing/waited_share")) : std::nullopt;
 }
 
+bool on_gpu(const RunFiles& run) {
+  const Json device = run.metrics ? at(*run.metrics, "/run_config/device") : Json();
+  return device.is_string() && device.get<std::string>().starts_with("cuda");
+}
+
 bool is_speed(const GateLine& line) {
   return line.metric == "tokens_per_sec_p50" || line.metric.starts_with("step_time_");
 }
@@ -79,8 +84,10 @@ void warn(GateReport& report, const char* metric, std::string reason) {
 
 MachineFacts machine_facts(const RunFiles& current, const RunFiles& baseline) {
   MachineFacts facts;
-  facts.canary = visit_of(current).canary;
-  facts.baseline_canary = visit_of(baseline).canary;
+  if (!on_gpu(current)) {
+    facts.canary = visit_of(current).canary;
+    facts.baseline_canary = visit_of(baseline).canary;
+  }
   facts.waited = waited_of(current.metrics);
   facts.baseline_waited = waited_of(baseline.metrics);
   if (!current.metrics) return facts;

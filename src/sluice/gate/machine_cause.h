@@ -18,7 +18,8 @@ inline constexpr double kLeastCause = 0.02;
 /// A baseline that waited for cores longer than this share of its time hides slowdowns.
 inline constexpr double kCalmWait = 0.05;
 
-/// What was seen beside the numbers; whatever is not known explains nothing.
+/// What was seen beside the numbers; whatever is not known explains nothing. The canary runs on
+/// cores: of a step on a GPU it is not known.
 struct MachineFacts {
   std::optional<CanarySpeed> canary, baseline_canary;
   /// Share of the steps in which threads wanted a core and had none.

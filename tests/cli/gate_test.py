@@ -12,7 +12,7 @@ from pathlib import Path
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 # Nothing here asserts on real speed: tolerances are either enormous, or the files are made by hand.
 TINY = ["--quick", "--dim", 32, "--heads", 2, "--layers", 1, "--seq-len", 16, "--batch-size", 2, "--warmup-steps", 1,
-        "--measure-steps", 4, "--repeat", 2, "--seed", 3, "--quiet"]
+        "--measure-steps", 4, "--repeat", 1, "--seed", 3, "--quiet"]
 WIDE = ["--throughput-drop-pct", 99, "--step-time-increase-pct", 100000, "--memory-increase-pct", 1000]
 MAINTAINER = ["--maintainer", "--reason", "first"]
 
@@ -178,7 +178,7 @@ class GateTest(unittest.TestCase):
 
     def test_a_run_says_what_the_machine_was_like(self):
         self.assertIn(self.measured["noise"]["verdict"], ("quiet", "usable", "noisy"))
-        self.assertIn(len(self.measured["timing"]["run_p50_s"]), range(2, 7))  # more where they scatter
+        self.assertIn(len(self.measured["timing"]["run_p50_s"]), range(2, 4))  # more where they scatter
         waited = self.measured["timing"]["waited_share"]
         self.assertTrue(waited is None or 0 <= waited < 1, waited)
 

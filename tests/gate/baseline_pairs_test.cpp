@@ -23,7 +23,6 @@ constexpr GateStatus kFail = GateStatus::fail, kPass = GateStatus::pass, kWarn =
 Json pairs_of(double times, double scatter = 0.005) {
   PairedOptions options;
   options.tau = options.floor = 0.05;
-  options.looks = {{8, 0.5}, {16, 0.5}};
   const auto outcome =
       run_pairs({{.name = kPairedStep, .unit = "s", .better = measure::Better::lower}}, options,
                 [&](int index, bool) -> Result<std::vector<PairValue>> {
@@ -88,7 +87,19 @@ TEST(BaselinePairs, WhatTheyCannotDecideTheStoredNumbersDo) {
   const Json scattered = pairs_of(1.04, 0.2);
   EXPECT_EQ(line_of(judged(run_at(0.1, scattered)), kPairedStep).status, kSkip);
   EXPECT_EQ(judged(run_at(0.1, scattered)).status, kPass);
-  EXPECT_EQ(judged(run_at(0.13, scattered)).status, kFail);
+  EXPECT_EQ(judged(run_at(0.112, scattered)).status, kFail);
+}
+
+// -12 % against stored numbers, -6 to +6 % in pairs: a false alarm once.
+TEST(BaselinePairs, AStoredLossBeyondTheirIntervalContradictsThem) {
+  const Json scattered = pairs_of(1.0, 0.15);
+  const GateReport report = judged(run_at(0.16, scattered));
+  EXPECT_EQ(line_of(report, kPairedStep).status, kSkip);
+  for (const char* metric : {"tokens_per_sec_p50", "step_time_p50_s"}) {
+    EXPECT_EQ(line_of(report, metric).status, GateStatus::invalid) << metric;
+    EXPECT_THAT(line_of(report, metric).reason, HasSubstr("the machine was slower"));
+  }
+  EXPECT_EQ(report.status, GateStatus::invalid);
 }
 
 TEST(BaselinePairs, QualityIsNotExcused) {

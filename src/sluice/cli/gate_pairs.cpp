@@ -20,7 +20,6 @@ namespace sluice::cli {
 namespace {
 
 constexpr int kLongestTurn = 5;  // steps in a row before the other's turn
-const std::vector<gate::PairedLook> kLooks{{8, 0.5}, {16, 0.5}};
 
 /// The hook is for this program alone: the baseline was measured without it.
 measure::SubjectSpec baseline_row(measure::SubjectSpec row, const RunnableProgram& baseline) {
@@ -69,12 +68,11 @@ Result<Json> pair_with_baseline(Context& context, const TrainingPlan& plan,
 
   gate::PairedOptions options;
   options.tau = options.floor = std::min(tolerance_pct / 100, 0.99);
-  options.looks = kLooks;
   options.seed = plan.policy.seed;
   measure::Policy policy = policy_of(plan);
   std::vector<measure::Row> rows;
   auto bar = context.progress->bar("pairs with the program of the baseline",
-                                   static_cast<std::uint64_t>(kLooks.back().pairs), "pairs");
+                                   static_cast<std::uint64_t>(options.looks.back().pairs), "pairs");
   const gate::TakePair take = [&](int index, bool) -> Result<std::vector<gate::PairValue>> {
     policy.runs = index + 1;
     SLUICE_TRY(measure::WaveResult wave,

@@ -16,8 +16,8 @@ namespace sluice::cli {
 bool pairable(const TrainingPlan& plan);
 
 /// Both train the same steps in fresh processes, a few steps in turn while the other is stopped;
-/// the medians are judged at 8 and 16 pairs by the rule of `sluice ab`, with the tolerance of the
-/// step time as both the drop that PASS rules out and the least that FAILs. Gives the line as
+/// the medians are judged at 8, 16 and 32 pairs by the rule of `sluice ab`, with the tolerance of
+/// the step time as both the drop that PASS rules out and the least that FAILs. Gives the line as
 /// gate/baseline_pairs.h reads it. Errc::measurement: one of them could not be run, as a program
 /// that is too old for the plan.
 Result<Json> pair_with_baseline(Context& context, const TrainingPlan& plan,

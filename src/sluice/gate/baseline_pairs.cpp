@@ -16,6 +16,28 @@ bool is_stored_speed(const GateLine& line) {
          line.metric == kUsualStep || line.metric.starts_with("fence/");
 }
 
+/// Of a line against stored numbers: the change in speed as a share.
+double speed_change_of(const GateLine& line) {
+  const double change = line.delta.value_or(0) / 100;
+  const bool time = line.metric.starts_with("step_time_");
+  return time ? 1 / (1 + change) - 1 : change;
+}
+
+/// Pairs that did not decide: the ends of their interval, as shares of speed.
+void contradict(GateReport& report, const GateLine& pairs) {
+  const Json::json_pointer low("/speed_change/low"), high("/speed_change/high");
+  if (!pairs.details.contains(low) || !pairs.details.at(low).is_number()) return;
+  for (GateLine& stored : report.lines) {
+    if (stored.status != GateStatus::fail || !is_stored_speed(stored)) continue;
+    if (speed_change_of(stored) >= pairs.details.at(low).get<double>()) continue;
+    stored.status = GateStatus::invalid;
+    stored.reason += fmt::format(
+        ", but beside the program of the baseline, run in turns, the speed changed by {:+.1f} to "
+        "{:+.1f} %: the machine was slower",
+        100 * pairs.details.at(low).get<double>(), 100 * pairs.details.value(high, 0.0));
+  }
+}
+
 std::string text_of(const std::optional<Json>& json, const char* key) {
   if (!json || !json->is_object()) return {};
   const auto at = json->find(key);
@@ -43,7 +65,10 @@ bool add_baseline_pairs(GateReport& report, const RunFiles& current, const RunFi
   std::optional<GateLine> line = line_of(current, program_of(baseline));
   if (!line) return false;
   const bool fails = line->status == GateStatus::fail;
-  if (line->status == GateStatus::inconclusive) line->status = GateStatus::skip;
+  if (line->status == GateStatus::inconclusive) {
+    line->status = GateStatus::skip;
+    contradict(report, *line);
+  }
   if (line->status == GateStatus::pass || line->status == GateStatus::improved) {
     for (GateLine& stored : report.lines) {
       if (stored.status != GateStatus::fail || !is_stored_speed(stored)) continue;

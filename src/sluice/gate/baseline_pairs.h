@@ -18,7 +18,8 @@ std::string program_of(const RunFiles& run);
 /// Adds the line of `pairs` in the current metrics.json, a paired report with that one metric, if
 /// it was measured against the program of this baseline. Pairs see through a machine whose speed
 /// changes: where they PASS, lines of speed that fail against stored numbers are warnings. Pairs
-/// that could not decide are a note. True: they FAIL, and the machine is no excuse any more.
+/// that could not decide are a note; a stored loss beyond their interval is then INVALID, since the
+/// two contradict each other. True: they FAIL, and the machine is no excuse any more.
 bool add_baseline_pairs(GateReport& report, const RunFiles& current, const RunFiles& baseline);
 
 }  // namespace sluice::gate

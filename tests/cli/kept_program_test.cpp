@@ -52,8 +52,8 @@ TEST_F(KeptProgram, ThisOneIsFoundWithoutACopy) {
 }
 
 TEST_F(KeptProgram, ACopyHasTheSameDigest) {
-  ASSERT_TRUE(keep_own_program(cache()));
-  ASSERT_TRUE(keep_own_program(cache())) << "again is no error";
+  ASSERT_TRUE(keep_own_program(*own_digest(), cache()));
+  ASSERT_TRUE(keep_own_program(*own_digest(), cache())) << "again is no error";
   const std::string digest = *own_program()->digest();
   ProgramFiles copy{programs() / digest / "sluice", own_program()->modules};
   EXPECT_EQ(*copy.digest(), digest);
@@ -81,7 +81,7 @@ TEST_F(KeptProgram, TheOldestGo) {
     digests.push_back(keep(std::to_string(i)));
     fs::last_write_time(programs() / digests.back(), now - std::chrono::hours(10 - i));
   }
-  ASSERT_TRUE(keep_own_program(cache()));
+  ASSERT_TRUE(keep_own_program(*own_digest(), cache()));
   EXPECT_FALSE(fs::exists(programs() / digests[0]));
   EXPECT_FALSE(fs::exists(programs() / digests[1]));
   EXPECT_TRUE(fs::exists(programs() / digests[2]));

@@ -135,8 +135,7 @@ void keep_program_of(const fs::path& run) {
   const auto files = gate::read_run_files(run);
   const std::string measured_by = files ? gate::program_of(*files) : std::string();
   if (measured_by.empty()) return;
-  const auto own = own_program();
-  const auto digest = own ? own->digest() : Result<std::string>(own.error());
+  const auto digest = own_digest();
   if (!digest || *digest != measured_by) {
     log::warn(
         "{}: another program than this measured it; later gates compare with its numbers only",
@@ -144,7 +143,7 @@ void keep_program_of(const fs::path& run) {
     return;
   }
   const auto cache = user_cache_folder();
-  const Status kept = cache ? keep_own_program(*cache) : Status(cache.error());
+  const Status kept = cache ? keep_own_program(*digest, *cache) : Status(cache.error());
   if (!kept) log::warn("the program is not kept: {}", kept.error().message);
 }
 

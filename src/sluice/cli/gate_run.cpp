@@ -105,7 +105,8 @@ class GateVisit {
     out_.report = compare_files(current, scope);
     if (!plan_.modes.bench) return ok;
     SLUICE_TRY(const bool paired, run_pairs());
-    if (!paired && plan_.confirm && slow()) SLUICE_CHECK(measure_again());
+    if (!paired && !(plan_.confirm && slow())) return ok;
+    if (!paired) SLUICE_CHECK(measure_again());
     current.metrics = out_.metrics;
     out_.report = compare_files(current, scope);
     return ok;

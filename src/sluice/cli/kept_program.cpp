@@ -82,9 +82,13 @@ Result<ProgramFiles> own_program() {
   return ProgramFiles{places.program, modules_in(module_folders())};
 }
 
-Status keep_own_program(const fs::path& cache) {
+Result<std::string> own_digest() {
   SLUICE_TRY(const ProgramFiles own, own_program());
-  SLUICE_TRY(const std::string digest, own.digest());
+  return own.digest();
+}
+
+Status keep_own_program(const std::string& digest, const fs::path& cache) {
+  SLUICE_TRY(const ProgramFiles own, own_program());
   const fs::path programs = cache / "programs";
   const fs::path kept = programs / digest;
   std::error_code ignored;

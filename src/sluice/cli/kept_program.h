@@ -21,8 +21,9 @@ struct ProgramFiles {
   [[nodiscard]] Result<std::string> digest() const;
 };
 
-/// Those of this process.
+/// Those of this process, and their digest.
 Result<ProgramFiles> own_program();
+Result<std::string> own_digest();
 
 /// A program that can be started as a worker.
 struct RunnableProgram {
@@ -30,9 +31,9 @@ struct RunnableProgram {
   std::map<std::string, std::string> environment;  // so that it loads its own modules
 };
 
-/// Copies this program to `<cache>/programs/<digest>`, whole or not at all, and removes the oldest
-/// copies beyond four. A copy that is there already counts as new.
-Status keep_own_program(const std::filesystem::path& cache);
+/// Copies this program to `<cache>/programs/<digest>` (`digest`: its own), whole or not at all, and
+/// removes the oldest copies beyond four. A copy that is there already counts as new.
+Status keep_own_program(const std::string& digest, const std::filesystem::path& cache);
 
 /// This program itself, or a kept one whose bytes still have that digest. Errc::not_found.
 Result<RunnableProgram> find_program(const std::string& digest, const std::filesystem::path& cache);

@@ -347,9 +347,8 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
   const auto amp = amp_of(list, *best);
   Json metrics = gate::training_metrics_json(facts);
   put_machine(metrics, file);
-  const auto program = own_program();
-  const auto digest = program ? program->digest() : Result<std::string>(program.error());
-  metrics["program"] = digest ? Json(*digest) : Json(nullptr);
+  const auto program = own_digest();
+  metrics["program"] = program ? Json(*program) : Json(nullptr);
   if (amp) metrics["amp"].update(gate::to_json(*amp));
   summary["targets"] = list_of(gate::training_targets(facts, amp));
   summary["indicators"] = list_of(gate::training_indicators(facts));

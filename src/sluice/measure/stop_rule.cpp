@@ -39,39 +39,44 @@ class TimeRule final : public StopRule {
   double budget_s_;
 };
 
-class WidthRule final : public StopRule {
+/// At least `runs` runs, at most `max_runs`, and in between until they settle.
+class OpenEndedRule : public StopRule {
  public:
-  explicit WidthRule(const Policy& policy)
+  explicit OpenEndedRule(const Policy& policy)
       : runs_(policy.runs), max_runs_(policy.max_runs), target_(policy.target_width) {}
-  [[nodiscard]] bool finished(const std::vector<double>& rates, double) const override {
+  [[nodiscard]] bool finished(const std::vector<double>& rates, double) const final {
     if (has(rates, max_runs_)) return true;
-    if (!has(rates, runs_) || rates.size() < 2) return false;
-    const auto estimate = stats::mean_interval(rates);
-    if (!estimate) return false;
-    return estimate->high - estimate->low <= target_ * estimate->point;
+    return has(rates, runs_) && rates.size() >= 2 && settled(rates, target_);
   }
 
  private:
+  [[nodiscard]] virtual bool settled(const std::vector<double>& rates, double target) const = 0;
+
   int runs_;
   int max_runs_;
   double target_;
 };
 
-class UsualRule final : public StopRule {
+class WidthRule final : public OpenEndedRule {
  public:
-  explicit UsualRule(const Policy& policy)
-      : runs_(policy.runs), max_runs_(policy.max_runs), target_(policy.target_width) {}
-  [[nodiscard]] bool finished(const std::vector<double>& rates, double) const override {
-    if (has(rates, max_runs_)) return true;
-    if (!has(rates, runs_) || rates.size() < 2) return false;
-    const auto usual = stats::percentile(rates, 75);  // of rates: the lower quartile of times
-    return usual && *std::max_element(rates.begin(), rates.end()) <= *usual * (1 + target_);
-  }
+  using OpenEndedRule::OpenEndedRule;
 
  private:
-  int runs_;
-  int max_runs_;
-  double target_;
+  [[nodiscard]] bool settled(const std::vector<double>& rates, double target) const override {
+    const auto estimate = stats::mean_interval(rates);
+    return estimate && estimate->high - estimate->low <= target * estimate->point;
+  }
+};
+
+class UsualRule final : public OpenEndedRule {
+ public:
+  using OpenEndedRule::OpenEndedRule;
+
+ private:
+  [[nodiscard]] bool settled(const std::vector<double>& rates, double target) const override {
+    const auto usual = stats::percentile(rates, 75);  // of rates: the lower quartile of times
+    return usual && *std::max_element(rates.begin(), rates.end()) <= *usual * (1 + target);
+  }
 };
 
 }  // namespace

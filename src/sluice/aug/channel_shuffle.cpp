@@ -13,7 +13,7 @@ struct ChannelShuffleDraw {
   Few<std::uint8_t, image::kMaxChannels> order{};  // channel c comes from order[c]
 };
 
-ChannelShuffleDraw sample(const NoParams&, Rng& rng, Shape input) {
+ChannelShuffleDraw sample_order(const NoParams&, Rng& rng, Shape input) {
   ChannelShuffleDraw draw;
   for (int c = 0; c < input.channels; ++c)
     draw.order.push(static_cast<std::uint8_t>(c));
@@ -59,7 +59,7 @@ TransformSpec channel_shuffle_spec() {
       .parity = Parity::equal,
       .draw = {field("order", &ChannelShuffleDraw::order, 0, image::kMaxChannels - 1,
                      "channel c comes from order[c]")},
-      .sample = sample,
+      .sample = sample_order,
       .fits = fits,
       .fast_u8 = shuffle_fast<std::uint8_t>,
       .fast_f32 = shuffle_fast<float>,

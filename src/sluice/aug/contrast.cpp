@@ -24,8 +24,6 @@ ContrastDraw sample(const ContrastParams& params, Rng& rng, Shape) {
   return {1 + rng.uniform(params.contrast_limit[0], params.contrast_limit[1])};
 }
 
-// What is a whole number on paper must not fall below it by a rounding.
-constexpr double kRounding = 1.0 / (1 << 20);
 constexpr std::array<double, 3> kGrey{0.299, 0.587, 0.114};  // BT.601
 
 /// The mean of what Grayscale makes of the image, before rounding: weighted for RGB, else plain.

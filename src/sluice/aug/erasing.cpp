@@ -20,10 +20,6 @@ struct ErasingDraw {
   double fill = 0;
 };
 
-int anywhere(Rng& rng, int length, int side) {
-  return static_cast<int>(rng.below(static_cast<std::uint64_t>(side - length + 1)));
-}
-
 /// The area is drawn only as large as suits every ratio: up to the tallest and the widest
 /// rectangle the image has room for.
 ErasingDraw sample(const ErasingParams& params, Rng& rng, Shape input) {
@@ -40,8 +36,8 @@ ErasingDraw sample(const ErasingParams& params, Rng& rng, Shape input) {
   draw.height = std::min(static_cast<int>(std::nearbyint(std::sqrt(area / ratio))), input.height);
   draw.width = std::min(static_cast<int>(std::nearbyint(std::sqrt(area * ratio))), input.width);
   if (draw.height <= 0 || draw.width <= 0) return {.fill = params.fill};
-  draw.y = anywhere(rng, draw.height, input.height);
-  draw.x = anywhere(rng, draw.width, input.width);
+  draw.y = rng.between(0, input.height - draw.height);
+  draw.x = rng.between(0, input.width - draw.width);
   return draw;
 }
 

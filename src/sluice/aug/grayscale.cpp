@@ -27,7 +27,7 @@ Status check(const GrayscaleParams& params) {
                                                  params.num_output_channels)};
 }
 Status fits(const GrayscaleDraw& draw, Shape) {
-  return check({draw.num_output_channels});
+  return check(GrayscaleParams{draw.num_output_channels});
 }
 
 Shape output(const GrayscaleDraw& draw, Shape input) {

@@ -6,7 +6,7 @@
 namespace sluice::aug {
 namespace {
 
-ColourChainDraw sample(const ColourRanges& ranges, Rng& rng, Shape) {
+ColourChainDraw sample_distortion(const ColourRanges& ranges, Rng& rng, Shape) {
   ColourChainDraw draw = draw_colour_factors(ranges, rng);
   if (rng.below(2) == 1) draw.order = {0, 2, 3, 1};
   rng.shuffle(std::span<int>(draw.channels));
@@ -29,7 +29,7 @@ TransformSpec photo_metric_distort_spec() {
       "and hue, then the channels in a drawn order.");
   chain.params = colour_range_fields();
   chain.draw = draw_fields();
-  chain.sample = sample;
+  chain.sample = sample_distortion;
   return make_transform(std::move(chain));
 }
 

@@ -68,9 +68,6 @@ Rgb gains(const PlankianJitterDraw& draw) {
   return {mix[0] / mix[1], 1, mix[2] / mix[1]};
 }
 
-// What is a whole number on paper must not fall below it by a rounding.
-constexpr double kRounding = 1.0 / (1 << 20);
-
 template <class T>
 void jitter_reference(ImageSpan<T> dst, ImageView<T> src, const PlankianJitterDraw& draw) {
   const Rgb gain = gains(draw);

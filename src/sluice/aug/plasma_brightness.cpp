@@ -5,10 +5,6 @@
 namespace sluice::aug {
 namespace {
 
-PlasmaDraw sample(const PlasmaParams& params, Rng& rng, Shape) {
-  return draw_plasma(params, rng, -0.3, 0.3);
-}
-
 template <class T>
 void plasma_brightness_reference(ImageSpan<T> dst, ImageView<T> src, const PlasmaDraw& draw) {
   const double most = kMaxSample<T> * draw.strength;
@@ -33,7 +29,7 @@ TransformSpec plasma_brightness_spec() {
       "same in all channels and frames; rounds and saturates. Strength is drawn from -0.3 "
       "to 0.3.",
       -1, "share of the largest sample, drawn from -0.3 to 0.3");
-  plasma.sample = sample;
+  plasma.sample = sample_signed_plasma;
   plasma.fast_u8 = plasma_brightness_fast<std::uint8_t>;
   plasma.fast_f32 = plasma_brightness_fast<float>;
   plasma.reference_u8 = plasma_brightness_reference<std::uint8_t>;

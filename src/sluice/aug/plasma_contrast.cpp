@@ -5,10 +5,6 @@
 namespace sluice::aug {
 namespace {
 
-PlasmaDraw sample(const PlasmaParams& params, Rng& rng, Shape) {
-  return draw_plasma(params, rng, -0.3, 0.3);
-}
-
 template <class T>
 double mean_of(const ImageView<T>& image) {
   double sum = 0;
@@ -53,7 +49,7 @@ TransformSpec plasma_contrast_spec() {
       "pattern of 0 to 1, the same in all channels and frames; rounds and saturates. "
       "Strength is drawn from -0.3 to 0.3.",
       -1, "drawn from -0.3 to 0.3");
-  plasma.sample = sample;
+  plasma.sample = sample_signed_plasma;
   plasma.fast_u8 = plasma_contrast_fast<std::uint8_t>;
   plasma.fast_f32 = plasma_contrast_fast<float>;
   plasma.reference_u8 = plasma_contrast_reference<std::uint8_t>;

@@ -36,6 +36,10 @@ Definition<PlasmaParams, PlasmaDraw> plasma_definition(std::string name, std::st
                                                        double weakest, const char* strength);
 /// Strength uniform in [weakest, strongest), and a pattern of its own.
 PlasmaDraw draw_plasma(const PlasmaParams& params, Rng& rng, double weakest, double strongest);
+/// The same from -0.3 to 0.3.
+inline PlasmaDraw sample_signed_plasma(const PlasmaParams& params, Rng& rng, Shape) {
+  return draw_plasma(params, rng, -0.3, 0.3);
+}
 
 /// Largest noise of an octave.
 inline std::uint16_t plasma_amplitude(double roughness, int octave) {

@@ -5,7 +5,7 @@
 namespace sluice::aug {
 namespace {
 
-PlasmaDraw sample(const PlasmaParams& params, Rng& rng, Shape) {
+PlasmaDraw sample_shadow(const PlasmaParams& params, Rng& rng, Shape) {
   return draw_plasma(params, rng, 0.3, 0.7);
 }
 
@@ -32,7 +32,7 @@ TransformSpec plasma_shadow_spec() {
       "x * (1 - strength * p), rounded down, p a fractal pattern of 0 to 1, the same in all "
       "channels and frames. Strength is drawn from 0.3 to 0.7.",
       0, "0.3 to 0.7 when drawn");
-  plasma.sample = sample;
+  plasma.sample = sample_shadow;
   plasma.fast_u8 = plasma_shadow_fast<std::uint8_t>;
   plasma.fast_f32 = plasma_shadow_fast<float>;
   plasma.reference_u8 = plasma_shadow_reference<std::uint8_t>;

@@ -8,10 +8,6 @@
 namespace sluice::aug {
 namespace {
 
-int anywhere(Rng& rng, int length, int side) {
-  return static_cast<int>(rng.below(static_cast<std::uint64_t>(side - length + 1)));
-}
-
 int rounded(double length) {
   return static_cast<int>(std::nearbyint(length));
 }
@@ -41,8 +37,8 @@ image::Rect sample_resized_crop(const ResizedCropRanges& ranges, Rng& rng, int w
     part.width = rounded(std::sqrt(area * ratio));
     part.height = rounded(std::sqrt(area / ratio));
     if (part.width < 1 || part.width > width || part.height < 1 || part.height > height) continue;
-    part.y = anywhere(rng, part.height, height);
-    part.x = anywhere(rng, part.width, width);
+    part.y = rng.between(0, height - part.height);
+    part.x = rng.between(0, width - part.width);
     return part;
   }
   return centre(ranges, width, height);

@@ -8,6 +8,9 @@
 
 namespace sluice::aug {
 
+/// What is a whole number on paper must not fall below it by a rounding.
+inline constexpr double kRounding = 1.0 / (1 << 20);
+
 /// Calls run(dst, src, pixels) for every stretch of pixels that is contiguous in both images: once,
 /// or once per row.
 template <class From, class To, class Run>

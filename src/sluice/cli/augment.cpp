@@ -33,7 +33,7 @@ struct AugmentArgs {
   fs::path replay;
 };
 
-Error at(const fs::path& path, const Error& error) {
+Error at_file(const fs::path& path, const Error& error) {
   return Error{error.code, fmt::format("{}: {}", printable(path.string()), error.message)};
 }
 
@@ -42,7 +42,7 @@ Result<Image> load(const fs::path& path) {
   Image made;
   const Status done =
       image::is_npy(bytes) ? image::decode_npy(made, bytes) : image::decode(made, bytes);
-  if (!done) return at(path, done.error());
+  if (!done) return at_file(path, done.error());
   return made;
 }
 
@@ -72,7 +72,7 @@ Result<Json> replayed_items(const AugmentArgs& args) {
   SLUICE_TRY(const std::string text, read_text_file(args.replay));
   SLUICE_TRY(const Json document, parse_json(text, args.replay.string()));
   const auto wrong = [&](const std::string& what) {
-    return at(args.replay, Error{Errc::invalid_input, what});
+    return at_file(args.replay, Error{Errc::invalid_input, what});
   };
   if (!document.is_object() || !document.contains("items") || !document["items"].is_array())
     return wrong("accepted is a file written with --draws");
@@ -119,13 +119,13 @@ Result<Json> augment_all(const AugmentArgs& args, const Context& context) {
         .seed = context.globals.seed, .epoch = args.epoch, .index = args.index + i};
     if (replay.is_array()) {
       auto read = compose.drawn_from_json(replay[i]["steps"]);
-      if (!read) return at(args.replay, read.error());
+      if (!read) return at_file(args.replay, read.error());
       drawn = std::move(*read);
     } else {
       compose.sample(drawn, key, shape);
     }
     const Status done = compose.apply(out, {&input, 1}, drawn, workspace);
-    if (!done) return at(path, done.error());
+    if (!done) return at_file(path, done.error());
     const fs::path to = context.globals.out / output_name(path, out[0]);
     SLUICE_CHECK(write(to, out[0]));
     Json item = {{"input", path.string()}, {"output", to.string()}};

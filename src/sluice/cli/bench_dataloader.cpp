@@ -131,7 +131,7 @@ void add_flags(CLI::App& command, DataloaderFlags& flags) {
   add_timeout_flag(command, flags.timeout_s);
 }
 
-void add_as(CLI::App& parent, Context& context, const std::string& name,
+void add_dataloader(CLI::App& parent, Context& context, const std::string& name,
             const std::string& description) {
   auto flags = std::make_shared<DataloaderFlags>();
   CLI::App* command = add_command(parent, context, name, description,
@@ -149,11 +149,11 @@ void add_as(CLI::App& parent, Context& context, const std::string& name,
 }  // namespace
 
 void add_bench_dataloader(CLI::App& bench, Context& context) {
-  add_as(bench, context, "dataloader", "From files or a bucket to batches, beside other loaders");
+  add_dataloader(bench, context, "dataloader", "From files or a bucket to batches, beside other loaders");
 }
 
 void add_benchmark_dataloader(CLI::App& root, Context& context) {
-  add_as(root, context, "benchmark-dataloader", "The same as `bench dataloader`");
+  add_dataloader(root, context, "benchmark-dataloader", "The same as `bench dataloader`");
 }
 
 }  // namespace sluice::cli

@@ -74,7 +74,7 @@ Json run_config_of(const StoragePlan& plan, bool generated, const measure::Polic
               {"policy", std::move(asked)}};
 }
 
-void put_summary(results::ResultFile& file) {
+void put_storage_lines(results::ResultFile& file) {
   Json lines = Json::array();
   for (const gate::StorageLine& line : gate::storage_lines(file.rows))
     lines.push_back(gate::to_json(line));
@@ -143,7 +143,7 @@ Result<Outcome> measure_storage(Context& context, const StorageFlags& flags) {
   };
   SLUICE_TRY(measure::WaveResult wave, measure::run_wave(rows, policy, runner));
   file.rows = std::move(wave.rows);
-  put_summary(file);
+  put_storage_lines(file);
   SLUICE_CHECK(folder.write_result(name, file));
   SLUICE_CHECK(folder.write_report(report::markdown({file}), report::html({file})));
   return Outcome{std::move(file), folder.path(), wave.interrupted};

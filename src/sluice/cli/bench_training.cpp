@@ -51,7 +51,7 @@ Result<ExitCode> run_bench(Context& context, const BenchTrainingFlags& flags) {
   return exit_code_of(result.file);
 }
 
-void add_as(CLI::App& parent, Context& context, const std::string& name,
+void add_training(CLI::App& parent, Context& context, const std::string& name,
             const std::string& description) {
   auto flags = std::make_shared<BenchTrainingFlags>();
   auto command = std::make_shared<CLI::App*>(nullptr);
@@ -78,11 +78,11 @@ void add_as(CLI::App& parent, Context& context, const std::string& name,
 }  // namespace
 
 void add_bench_training(CLI::App& bench, Context& context) {
-  add_as(bench, context, "training", "A training step, its phases, and other engines beside it");
+  add_training(bench, context, "training", "A training step, its phases, and other engines beside it");
 }
 
 void add_benchmark_training(CLI::App& root, Context& context) {
-  add_as(root, context, "benchmark-training", "The same as `bench training`");
+  add_training(root, context, "benchmark-training", "The same as `bench training`");
 }
 
 }  // namespace sluice::cli

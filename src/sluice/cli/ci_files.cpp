@@ -35,7 +35,7 @@ std::string runner_of(const CiOptions& options) {
 }
 
 /// A scalar that YAML reads back as it is.
-std::string quoted(const std::string& text) {
+std::string yaml_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {
     out += c;
@@ -76,7 +76,7 @@ std::string filled(const CiOptions& options, std::string text) {
   replace_all(text, "@MINUTES@", std::to_string(options.timeout_minutes));
   replace_all(text, "@TAGS@",
               options.runner.empty() ? "" : "  tags: [" + join(options.runner) + "]\n");
-  replace_all(text, "@BUILD_TEXT@", quoted(options.build));
+  replace_all(text, "@BUILD_TEXT@", yaml_quoted(options.build));
   replace_all(text, "@BUILD@", options.build);
   replace_all(text, " @FLAGS@", options.gate_flags.empty() ? "" : " " + options.gate_flags);
   return text;

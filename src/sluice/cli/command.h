@@ -36,6 +36,11 @@ ExitCode exit_code_of(Errc code);
 /// Of a complete run: invalid when a row failed.
 ExitCode exit_code_of(const results::ResultFile& file);
 
+/// An error in what the user typed.
+inline Error usage_error(std::string text) {
+  return Error{Errc::usage, std::move(text)};
+}
+
 /// The flags that every command takes.
 struct Globals {
   bool json = false;  // one JSON document on stdout, nothing else there

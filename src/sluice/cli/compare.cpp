@@ -22,7 +22,7 @@ struct CompareArgs {
   std::string alpha = "0.05";
 };
 
-ExitCode exit_code_of(gate::Outcome outcome) {
+ExitCode exit_code_of_comparison(gate::Outcome outcome) {
   switch (outcome) {
     case gate::Outcome::regression:
     case gate::Outcome::failed_rows:
@@ -48,7 +48,7 @@ Result<ExitCode> run_compare(const CompareArgs& args, const Globals& globals) {
   const std::string text =
       globals.json ? json : report::compare_table(comparison, terminal_options());
   std::fwrite(text.data(), 1, text.size(), stdout);
-  return exit_code_of(comparison.outcome);
+  return exit_code_of_comparison(comparison.outcome);
 }
 
 }  // namespace

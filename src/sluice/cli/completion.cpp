@@ -26,14 +26,14 @@ struct ValueFlag {
 };
 
 /// What may follow one command; `trail` is its name with a space before each part (" data make").
-struct Node {
+struct CommandNode {
   std::string trail;
   std::vector<Word> words;
   std::vector<ValueFlag> values;
 };
 
-void collect(const CLI::App& app, const std::string& trail, std::vector<Node>& nodes) {
-  Node node;
+void collect(const CLI::App& app, const std::string& trail, std::vector<CommandNode>& nodes) {
+  CommandNode node;
   node.trail = trail;
   for (const CLI::App* sub : visible_commands(app)) {
     node.words.push_back(Word{sub->get_name(), sub->get_description()});
@@ -57,16 +57,16 @@ void collect(const CLI::App& app, const std::string& trail, std::vector<Node>& n
   }
 }
 
-std::vector<Node> collect(const CLI::App& root) {
-  std::vector<Node> nodes;
+std::vector<CommandNode> collect(const CLI::App& root) {
+  std::vector<CommandNode> nodes;
   collect(root, "", nodes);
   return nodes;
 }
 
 /// Arms of a `case "$trail $word"` that follow the commands typed so far.
-std::string trail_arms(const std::vector<Node>& nodes) {
+std::string trail_arms(const std::vector<CommandNode>& nodes) {
   std::string arms;
-  for (const Node& node : nodes) {
+  for (const CommandNode& node : nodes) {
     if (!node.trail.empty()) {
       arms += fmt::format("      \"{}\") trail=\"{}\" ;;\n", node.trail, node.trail);
     }
@@ -75,7 +75,7 @@ std::string trail_arms(const std::vector<Node>& nodes) {
 }
 
 /// In single quotes, for both shells.
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -94,14 +94,14 @@ std::string described(const Word& word) {
     if (c == ':' || c == '\\') name += '\\';
     name += c;
   }
-  return quoted(name + ":" + word.description);
+  return shell_quoted(name + ":" + word.description);
 }
 
-struct Args {
+struct CompletionArgs {
   std::string shell;
 };
 
-Result<ExitCode> run_completion(const CLI::App& root, const Context& context, const Args& args) {
+Result<ExitCode> run_completion(const CLI::App& root, const Context& context, const CompletionArgs& args) {
   const bool bash = args.shell == "bash";
   if (!bash && args.shell != "zsh") {
     return Error{Errc::usage, fmt::format("completion: unknown shell '{}'; accepted: bash, zsh",
@@ -165,10 +165,10 @@ std::vector<std::string> flags_of(const CLI::Option& option) {
 }
 
 std::string bash_completion(const CLI::App& root) {
-  const std::vector<Node> nodes = collect(root);
+  const std::vector<CommandNode> nodes = collect(root);
   std::string words;
   std::string values;
-  for (const Node& node : nodes) {
+  for (const CommandNode& node : nodes) {
     std::vector<std::string> texts;
     for (const Word& word : node.words) {
       texts.push_back(word.text);
@@ -199,10 +199,10 @@ complete -o bashdefault -o default -F _sluice sluice
 }
 
 std::string zsh_completion(const CLI::App& root) {
-  const std::vector<Node> nodes = collect(root);
+  const std::vector<CommandNode> nodes = collect(root);
   std::string words;
   std::string values;
-  for (const Node& node : nodes) {
+  for (const CommandNode& node : nodes) {
     std::string entries;
     for (const Word& word : node.words) {
       entries += "\n      " + described(word);
@@ -239,7 +239,7 @@ fi
 }
 
 void add_completion(CLI::App& root, Context& context) {
-  auto args = std::make_shared<Args>();
+  auto args = std::make_shared<CompletionArgs>();
   CLI::App* command =
       add_command(root, context, "completion", "Print the completion script for bash or zsh",
                   [args, &root, &context]() { return run_completion(root, context, *args); });

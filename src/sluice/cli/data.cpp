@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void print(const Json& json) {
+void print_json(const Json& json) {
   // File names need not be UTF-8; what is not becomes a replacement character instead of an
   // exception.
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
@@ -42,7 +42,7 @@ Result<ExitCode> make(const image::PhotoDatasetOptions& options, const Context& 
                  {"seed", options.seed},
                  {"written", made.written}};
     if (!made.frames_hash.empty()) json["frames_hash"] = made.frames_hash;
-    print(json);
+    print_json(json);
     return ExitCode::done;
   }
   fmt::print("{}: {} {}, {} bytes, {} written\nhash {}\n", printable(options.folder.string()),
@@ -55,7 +55,7 @@ Result<ExitCode> make(const image::PhotoDatasetOptions& options, const Context& 
 Result<ExitCode> make_arrays(const image::ArrayOptions& options, const Context& context) {
   SLUICE_TRY(const auto made, image::make_arrays(options, *context.progress));
   if (context.globals.json)
-    print({{"path", options.folder.string()},
+    print_json({{"path", options.folder.string()},
            {"kind", "arrays"},
            {"count", made.count},
            {"bytes", made.bytes},
@@ -126,7 +126,7 @@ Result<ExitCode> info_folder(const fs::path& path, const image::DecodeOptions& o
                              const Context& context) {
   SLUICE_TRY(const auto info, image::inspect_media(path, options, *context.progress));
   if (context.globals.json)
-    print(to_json(info, path));
+    print_json(to_json(info, path));
   else
     print_text(info, path);
   if (info.usable == 0)
@@ -141,7 +141,7 @@ Result<ExitCode> info_file(const fs::path& path, const image::DecodeOptions& opt
                            const Context& context) {
   SLUICE_TRY(const auto info, image::inspect_file(path, options));
   if (context.globals.json) {
-    print({{"path", path.string()},
+    print_json({{"path", path.string()},
            {"format", to_string(info.format)},
            {"width", info.width},
            {"height", info.height},
@@ -170,7 +170,7 @@ Result<ExitCode> info_clip(const fs::path& path, const image::DecodeOptions& opt
   image::VideoClip clip;
   SLUICE_CHECK(image::decode_clip(clip, path, 16, video));
   if (context.globals.json) {
-    print({{"path", path.string()},
+    print_json({{"path", path.string()},
            {"format", info.codec},
            {"container", info.container},
            {"width", info.width},
@@ -193,7 +193,7 @@ Result<ExitCode> info_array(const fs::path& path, const Context& context) {
     return Error{array.error().code,
                  fmt::format("{}: {}", printable(path.string()), array.error().message)};
   if (context.globals.json)
-    print({{"path", path.string()},
+    print_json({{"path", path.string()},
            {"format", "npy"},
            {"dtype", to_string(array->dtype)},
            {"shape", array->shape}});

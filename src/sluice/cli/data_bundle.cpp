@@ -19,7 +19,7 @@
 namespace sluice::cli {
 namespace {
 
-struct Args {
+struct BundleArgs {
   storage::StoreOptions store;
   double bundle_size_gb = 1.0;
   bool check = false;
@@ -43,7 +43,7 @@ Status look(const std::filesystem::path& out, bool check) {
   return check ? storage::verify_bundles(*store, set) : Status(ok);
 }
 
-Result<ExitCode> run_bundle(const Args& args, const Context& context) {
+Result<ExitCode> run_bundle(const BundleArgs& args, const Context& context) {
   const std::filesystem::path out = context.globals.out;
   if (out.empty()) return Error{Errc::usage, "--out is missing; a folder to write is accepted"};
   if (args.store.input.empty()) {
@@ -79,7 +79,7 @@ Result<ExitCode> run_bundle(const Args& args, const Context& context) {
 }  // namespace
 
 void add_data_bundle(CLI::App& data, Context& context) {
-  auto args = std::make_shared<Args>();
+  auto args = std::make_shared<BundleArgs>();
   CLI::App* app =
       add_command(data, context, "bundle", "Pack many small images or arrays into few large files",
                   [args, &context] { return run_bundle(*args, context); });

@@ -18,7 +18,7 @@
 namespace sluice::cli {
 namespace {
 
-struct Args {
+struct StageArgs {
   storage::StageOptions options;
   std::string kind = "image";
   std::string suffixes;
@@ -53,7 +53,7 @@ Status parse_size(std::uint64_t& out, const std::string& text, const char* flag)
   return ok;
 }
 
-Result<storage::StageOptions> resolve(const Args& args, const Context& context) {
+Result<storage::StageOptions> resolve(const StageArgs& args, const Context& context) {
   storage::StageOptions options = args.options;
   if (!options.to.empty() && !context.globals.out.empty())
     return Error{Errc::usage, "--to and --out name the same thing; give one"};
@@ -94,7 +94,7 @@ void print_report(const storage::StageReport& report, const storage::StageOption
              skipped.suffix, skipped.hidden, skipped.links, skipped.over_limit);
 }
 
-Result<ExitCode> run_stage(const Args& args, const Context& context) {
+Result<ExitCode> run_stage(const StageArgs& args, const Context& context) {
   SLUICE_TRY(storage::StageOptions options, resolve(args, context));
   const measure::Interrupt interrupt;
   options.stop = [&] { return interrupt.requested(); };
@@ -110,7 +110,7 @@ Result<ExitCode> run_stage(const Args& args, const Context& context) {
 }  // namespace
 
 void add_data_stage(CLI::App& data, Context& context) {
-  auto args = std::make_shared<Args>();
+  auto args = std::make_shared<StageArgs>();
   CLI::App* app = add_command(data, context, "stage",
                               "Unpack a tarball, or copy a folder, to where it is read from, once",
                               [args, &context] { return run_stage(*args, context); });

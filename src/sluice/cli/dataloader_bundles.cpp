@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/dataloader_bundles.h"
 
+#include "sluice/cli/dataloader_rows.h"
 #include "sluice/gate/peer_ratio.h"
 #include "sluice/loader/open_dataset.h"
 #include "sluice/measure/clock.h"
@@ -10,16 +11,6 @@
 
 namespace sluice::cli {
 namespace {
-
-const measure::Row* find_row(const results::ResultFile& file, const std::string& case_name) {
-  for (const measure::Row& row : file.rows)
-    if (row.case_name == case_name && row.library == "sluice" && row.summary) return &row;
-  return nullptr;
-}
-
-double mean_of(const measure::Row* row) {
-  return row != nullptr ? row->summary->mean : 0;
-}
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/thread_pool.h"
+#include "sluice/measure/policy.h"
 #include "sluice/measure/reply.h"
 #include "sluice/measure/summary.h"
 #include "sluice/peers/auditor.h"
@@ -25,8 +26,6 @@ using Pictures = std::vector<peers::Picture>;
 
 constexpr std::int64_t kCompared = 32;
 constexpr double kLevels = 1.5, kSpdlLevels = 3;
-constexpr const char* kThreadPolicy = "loader-all-cores";
-constexpr double kNoCpuLimit = 1e6;
 
 struct SetUp {
   int workers = 0, prefetch = 2;
@@ -78,8 +77,8 @@ class Chooser {
     row.case_name = case_of_library(library);
     row.data_dir = std::filesystem::absolute(maker_.plan.loader.input);
     row.threads = static_cast<int>(usable_cores());
-    row.thread_policy = kThreadPolicy;
-    row.cpu_limit = kNoCpuLimit;
+    row.thread_policy = measure::kLoaderThreads;
+    row.cpu_limit = measure::kNoCpuLimit;
     row.unit = "samples/s";
     return row;
   }
@@ -102,7 +101,7 @@ class Chooser {
     how.configure = Json{{"threads", row.threads},
                          {"device", "cpu"},
                          {"seed", maker_.seed},
-                         {"thread_policy", kThreadPolicy}};
+                         {"thread_policy", measure::kLoaderThreads}};
     how.load = Json{{"data_dir", row.data_dir.string()}};
     how.timeout_s = timeout_s_;
     peers::Greeting greeting;
@@ -159,7 +158,7 @@ class Chooser {
 
   Status choose(measure::SubjectSpec& row, Json& set_up) {
     SLUICE_TRY(peers::WorkerCommand worker,
-               peers::worker_command(row.library, "loader", kThreadPolicy));
+               peers::worker_command(row.library, "loader", measure::kLoaderThreads));
     row.command = std::move(worker.command);
     row.environment = std::move(worker.environment);
     peers::Seat seat;

@@ -3,6 +3,7 @@
 #include "sluice/cli/dataloader_result.h"
 
 #include "sluice/cli/dataloader_bundles.h"
+#include "sluice/cli/dataloader_rows.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/gate/loader_verdict.h"
 #include "sluice/gate/peer_ratio.h"
@@ -18,16 +19,6 @@ namespace {
 using measure::Row;
 
 constexpr double kGoodEnough = 0.98;  // of the best: then the cheapest configuration is chosen
-
-const Row* find_row(const results::ResultFile& file, const std::string& case_name) {
-  for (const Row& row : file.rows)
-    if (row.case_name == case_name && row.library == "sluice" && row.summary) return &row;
-  return nullptr;
-}
-
-double mean_of(const Row* row) {
-  return row != nullptr && row->summary ? row->summary->mean : 0;
-}
 
 gate::LoaderFacts facts_of(const results::ResultFile& file, const InputFacts& input,
                            const WatchedGpu& gpu) {

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/dataloader_rows.h"
 
+#include "sluice/cli/command.h"
 #include "sluice/core/text.h"
 #include "sluice/measure/axes.h"
+#include "sluice/measure/policy.h"
 #include "sluice/peers/library.h"
 
 #include <fmt/format.h>
@@ -14,12 +16,6 @@
 namespace sluice::cli {
 namespace {
 
-constexpr const char* kThreadPolicy = "loader-all-cores";
-constexpr double kNoCpuLimit = 1e6;  // a loader may use every core: that is what it is for
-
-Error usage(std::string text) {
-  return Error{Errc::usage, std::move(text)};
-}
 
 std::vector<std::string> library_names(const std::string& mode) {
   std::vector<std::string> names;
@@ -43,8 +39,8 @@ measure::SubjectSpec RowMaker::ours(const std::string& case_name, const Json& ov
     spec.params[key] = spec.spec[key].dump();
   spec.command = worker;
   spec.threads = std::max(1, spec.spec["workers"].get<int>());
-  spec.thread_policy = kThreadPolicy;
-  spec.cpu_limit = kNoCpuLimit;
+  spec.thread_policy = measure::kLoaderThreads;
+  spec.cpu_limit = measure::kNoCpuLimit;
   spec.unit = "samples/s";
   return spec;
 }
@@ -78,16 +74,16 @@ Result<std::vector<std::string>> parse_libraries(const std::string& text, const 
     const std::vector<std::string> known = library_names(mode);
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       const auto near = nearest(name, known);
-      return usage(fmt::format(
+      return usage_error(fmt::format(
           "--libraries {}: no {} library '{}'; {}", printable(text), mode, printable(name),
           near ? fmt::format("did you mean '{}'?", *near) : "accepted: " + join(known)));
     }
     if (std::find(names.begin(), names.end(), name) != names.end())
-      return usage(fmt::format("--libraries {}: '{}' twice", printable(text), name));
+      return usage_error(fmt::format("--libraries {}: '{}' twice", printable(text), name));
     names.push_back(name);
   }
   if (ours_needed && std::find(names.begin(), names.end(), "sluice") == names.end())
-    return usage(
+    return usage_error(
         fmt::format("--libraries {}: 'sluice' is missing, which the others are compared "
                     "with",
                     printable(text)));
@@ -99,7 +95,7 @@ Status parse_sweep(Sweep& sweep, const std::string& text) {
   const std::string name = text.substr(0, equals);
   const bool workers = name == "workers";
   if (equals == std::string::npos || (!workers && name != "prefetch"))
-    return usage(
+    return usage_error(
         fmt::format("--sweep {}: expected workers=0,1,2,4 or prefetch=1,2,4", printable(text)));
   std::vector<int>& values = workers ? sweep.workers : sweep.prefetch;
   const int low = workers ? 0 : 1;
@@ -108,12 +104,22 @@ Status parse_sweep(Sweep& sweep, const std::string& text) {
     const char* end = word.data() + word.size();
     const auto [stop, problem] = std::from_chars(word.data(), end, value);
     if (problem != std::errc{} || stop != end || value < low || value > 64)
-      return usage(fmt::format("--sweep {}: '{}' is no number from {} to 64", printable(text),
+      return usage_error(fmt::format("--sweep {}: '{}' is no number from {} to 64", printable(text),
                                printable(word), low));
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }
-  if (values.empty()) return usage(fmt::format("--sweep {}: no value", printable(text)));
+  if (values.empty()) return usage_error(fmt::format("--sweep {}: no value", printable(text)));
   return ok;
+}
+
+const measure::Row* find_row(const results::ResultFile& file, const std::string& case_name) {
+  for (const measure::Row& row : file.rows)
+    if (row.case_name == case_name && row.library == "sluice" && row.summary) return &row;
+  return nullptr;
+}
+
+double mean_of(const measure::Row* row) {
+  return row != nullptr && row->summary ? row->summary->mean : 0;
 }
 
 }  // namespace sluice::cli

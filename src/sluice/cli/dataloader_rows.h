@@ -33,4 +33,9 @@ Result<std::vector<std::string>> parse_libraries(const std::string& text, const 
 /// "workers=0,1,2" and "prefetch=1,2" into `sweep`.
 Status parse_sweep(Sweep& sweep, const std::string& text);
 
+/// Our row of a case, where it has a summary.
+const measure::Row* find_row(const results::ResultFile& file, const std::string& case_name);
+/// Samples per second; 0 without a row.
+double mean_of(const measure::Row* row);
+
 }  // namespace sluice::cli

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kResultName = "bench-dataloader.json";
+constexpr const char* kLoaderResult = "bench-dataloader.json";
 constexpr std::uint64_t kFirstEpochItems = 20'000;  // more would make a first look an evening
 constexpr std::int64_t kFewestBatches = 4, kMostBatches = 200;
 
@@ -79,13 +79,13 @@ class DataloaderVisit {
     SLUICE_TRY(runner_, local_.context(*context_.progress, file_.session_id, folder_ / "logs"));
     runner_.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
       put(rows);
-      return folder.write_result(kResultName, file_);
+      return folder.write_result(kLoaderResult, file_);
     };
     const RowMaker maker{plan_, input_, {places.program.string(), "worker"}, plan_.policy.seed};
     const Status measured = measure_all(maker);
     if (!measured && measured.error().code != Errc::interrupted) return measured.error();
     conclude(file_, plan_, input_, gpu_);
-    SLUICE_CHECK(folder.write_result(kResultName, file_));
+    SLUICE_CHECK(folder.write_result(kLoaderResult, file_));
     const std::vector<results::ResultFile> files{file_};
     SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
     return DataloaderResult{std::move(file_), folder.path(), !measured};

@@ -16,8 +16,8 @@
 namespace sluice::cli {
 namespace {
 
-constexpr int kBatch = 32;
-constexpr std::uint64_t kSeed = 42;
+constexpr int kDiagnoseBatch = 32;
+constexpr std::uint64_t kDiagnoseSeed = 42;
 
 struct DiagnoseFlags {
   LoaderFlags loader;
@@ -49,7 +49,7 @@ Result<DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& globals)
                  "--enable-bundling: the input is read as it is; `sluice data bundle` packs it"};
   SLUICE_TRY(plan.engine,
              engine_config_of(flags.training, plan.loader.device, plan.loader.batch_size,
-                              globals.seed_given ? globals.seed >> 1U : kSeed));
+                              globals.seed_given ? globals.seed >> 1U : kDiagnoseSeed));
   if (plan.engine.model.family == train::Family::gpt)
     return Error{Errc::usage,
                  fmt::format("--model {}: takes token ids and there is no loader of text; models "
@@ -86,7 +86,7 @@ Result<ExitCode> run_command(Context& context, const DiagnoseFlags& flags) {
 
 void add_diagnose(CLI::App& root, Context& context) {
   auto flags = std::make_shared<DiagnoseFlags>();
-  flags->loader.batch_size = kBatch;
+  flags->loader.batch_size = kDiagnoseBatch;
   CLI::App* command =
       add_command(root, context, "diagnose", "Is it the loader, the model, or both at once?",
                   [flags, &context] { return run_command(context, *flags); });

@@ -10,6 +10,7 @@
 #include "sluice/gate/step_rows.h"
 #include "sluice/image/photo_dataset.h"
 #include "sluice/measure/local_runner.h"
+#include "sluice/measure/policy.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
 #include "sluice/results/run_folder.h"
@@ -25,9 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kResultName = "diagnose.json";
-constexpr const char* kThreadPolicy = "loader-all-cores";
-constexpr double kNoCpuLimit = 1e6;  // loader and step share the cores: that is the question
+constexpr const char* kDiagnoseResult = "diagnose.json";
 
 bool emulated(const DiagnosePlan& plan) {
   return plan.model_time_ms > 0;
@@ -74,8 +73,8 @@ Result<std::vector<measure::SubjectSpec>> subjects_of(const DiagnosePlan& plan) 
     subject.params = {{"batch_size", std::to_string(plan.loader.batch_size)}};
     subject.command = {places.program.string(), "worker"};
     subject.threads = threads_of(plan);
-    subject.thread_policy = kThreadPolicy;
-    subject.cpu_limit = kNoCpuLimit;
+    subject.thread_policy = measure::kLoaderThreads;
+    subject.cpu_limit = measure::kNoCpuLimit;
     subject.unit = "samples/s";
     subjects.push_back(std::move(subject));
   }
@@ -180,7 +179,7 @@ Result<DiagnoseResult> run_diagnose(Context& context, const DiagnosePlan& asked)
              local.context(*context.progress, file.session_id, folder.path() / "logs"));
   runner.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
     file.rows = rows;
-    return folder.write_result(kResultName, file);
+    return folder.write_result(kDiagnoseResult, file);
   };
   SLUICE_TRY(Diagnosis found, diagnose(plan, runner));
   file.rows = std::move(found.rows);
@@ -188,7 +187,7 @@ Result<DiagnoseResult> run_diagnose(Context& context, const DiagnosePlan& asked)
     file.extra = Json{{"verdict", Json{{"bottleneck", found.summary["attribution"]["verdict"]},
                                        {"statement", found.summary["attribution"]["statement"]}}},
                       {"summary", std::move(found.summary)}};
-  SLUICE_CHECK(folder.write_result(kResultName, file));
+  SLUICE_CHECK(folder.write_result(kDiagnoseResult, file));
   const std::vector<results::ResultFile> files{file};
   SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
   return DiagnoseResult{std::move(file), folder.path(), found.interrupted};

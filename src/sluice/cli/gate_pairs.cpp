@@ -19,7 +19,7 @@
 namespace sluice::cli {
 namespace {
 
-constexpr int kLongestTurn = 5;  // steps in a row before the other's turn
+constexpr int kLongestPairTurn = 5;  // steps in a row before the other's turn
 
 /// The hook is for this program alone: the baseline was measured without it.
 measure::SubjectSpec baseline_row(measure::SubjectSpec row, const RunnableProgram& baseline) {
@@ -42,7 +42,7 @@ Result<double> median_step_s(const measure::Row& row) {
 measure::Policy policy_of(const TrainingPlan& plan) {
   measure::Policy policy = plan.policy;
   policy.stop = measure::StopKind::count;
-  policy.samples_per_turn = std::clamp(plan.measure_steps / 4, 1, kLongestTurn);
+  policy.samples_per_turn = std::clamp(plan.measure_steps / 4, 1, kLongestPairTurn);
   policy.warmup_ms = policy.warmup_limit_ms = 0.001;  // one step after a stop
   return policy;
 }

@@ -15,12 +15,7 @@ namespace {
 
 constexpr int kMaxWorkers = 64;
 constexpr int kMaxPrefetch = 64;
-constexpr int kMaxBatch = 65'536;
 constexpr int kMaxBatches = 1'000'000;
-
-Error usage(std::string text) {
-  return Error{Errc::usage, std::move(text)};
-}
 
 bool is_uri(const std::string& input) {
   return input.starts_with("s3://") || input.starts_with("gs://");
@@ -34,20 +29,20 @@ Result<std::string> input_of(const LoaderFlags& flags) {
   if (flags.input_s3) given.push_back("--input-s3");
   if (flags.input_gcs) given.push_back("--input-gcs");
   if (given.empty())
-    return usage("an input is missing: give --input DIR, s3://bucket/prefix or gs://bucket/prefix");
+    return usage_error("an input is missing: give --input DIR, s3://bucket/prefix or gs://bucket/prefix");
   if (given.size() > 1)
-    return usage(fmt::format("{}: give one of them, there is one input", join(given, " and ")));
+    return usage_error(fmt::format("{}: give one of them, there is one input", join(given, " and ")));
   const bool bucketed = flags.input_s3 || flags.input_gcs;
   if (!bucketed && !flags.bucket.empty())
-    return usage(fmt::format("--input-bucket-name {}: needs --input-s3 or --input-gcs",
+    return usage_error(fmt::format("--input-bucket-name {}: needs --input-s3 or --input-gcs",
                              printable(flags.bucket)));
   if (!bucketed && !flags.prefix.empty())
-    return usage(
+    return usage_error(
         fmt::format("--input-prefix {}: needs --input-s3 or --input-gcs", printable(flags.prefix)));
   if (!bucketed) return flags.input.empty() ? flags.input_dir : flags.input;
-  if (flags.bucket.empty()) return usage(given.front() + ": needs --input-bucket-name BUCKET");
+  if (flags.bucket.empty()) return usage_error(given.front() + ": needs --input-bucket-name BUCKET");
   if (flags.bucket.find('/') != std::string::npos)
-    return usage(fmt::format(
+    return usage_error(fmt::format(
         "--input-bucket-name {}: a bucket has no '/'; what follows it goes to --input-prefix",
         printable(flags.bucket)));
   return fmt::format("{}://{}{}{}", flags.input_s3 ? "s3" : "gs", flags.bucket,
@@ -57,12 +52,12 @@ Result<std::string> input_of(const LoaderFlags& flags) {
 Status check_place(const LoaderFlags& flags, const std::string& input) {
   const std::size_t scheme = input.find("://");
   if (scheme != std::string::npos && !is_uri(input))
-    return usage(
+    return usage_error(
         fmt::format("--input {}: accepted are a folder, s3://bucket/prefix and "
                     "gs://bucket/prefix",
                     printable(input)));
   if (!flags.input_dir.empty() && is_uri(input))
-    return usage(fmt::format("--input-dir {}: is a local folder; give --input for buckets",
+    return usage_error(fmt::format("--input-dir {}: is a local folder; give --input for buckets",
                              printable(input)));
   const std::pair<const char*, bool> remote_only[] = {{"--endpoint", !flags.endpoint.empty()},
                                                       {"--region", !flags.region.empty()},
@@ -70,14 +65,14 @@ Status check_place(const LoaderFlags& flags, const std::string& input) {
                                                       {"--cache-dir", !flags.cache_dir.empty()}};
   for (const auto& [name, given] : remote_only) {
     if (given && !is_uri(input))
-      return usage(fmt::format("{}: the input {} is a local folder; it is for s3:// and gs://",
+      return usage_error(fmt::format("{}: the input {} is a local folder; it is for s3:// and gs://",
                                name, printable(input)));
   }
   if (is_uri(input) && flags.read_mode)
-    return usage(fmt::format("--read-mode {}: is for local folders; {} is not one",
+    return usage_error(fmt::format("--read-mode {}: is for local folders; {} is not one",
                              *flags.read_mode, printable(input)));
   if (flags.bundle_size_gb && !flags.bundling)
-    return usage("--bundle-size-gb: needs --enable-bundling");
+    return usage_error("--bundle-size-gb: needs --enable-bundling");
   return ok;
 }
 
@@ -99,7 +94,7 @@ Result<int> parse_gpu(const std::string& text) {
     const auto [stop, problem] = std::from_chars(text.data() + 5, end, index);
     if (problem == std::errc{} && stop == end && index >= 0 && index < 1024) return index;
   }
-  return usage(fmt::format("--gpu {}: accepted are cpu, cuda and cuda:N", printable(text)));
+  return usage_error(fmt::format("--gpu {}: accepted are cpu, cuda and cuda:N", printable(text)));
 }
 
 void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& region,

@@ -11,6 +11,9 @@
 
 namespace sluice::cli {
 
+/// The largest batch that a flag takes, in samples.
+inline constexpr int kMaxBatch = 65'536;
+
 /// As typed.
 struct LoaderFlags {
   std::string input;       // folder, s3://bucket/prefix or gs://bucket/prefix

@@ -24,13 +24,9 @@ using loader::mixture::MixtureOptions;
 using scenario::DatasetOverride;
 using scenario::MixtureSpec;
 
-constexpr std::uint64_t kSeed = 42;    // of the published study
+constexpr std::uint64_t kStudySeed = 42;    // of the published study
 constexpr double kSlowestBatchS = 10;  // a worker whose batches take longer hangs
 constexpr int kMostSeeds = 100;
-
-Error usage(std::string text) {
-  return Error{Errc::usage, std::move(text)};
-}
 
 /// The override of `name`, made where there is none.
 DatasetOverride& entry_of(std::vector<DatasetOverride>& list, const std::string& name) {
@@ -47,13 +43,13 @@ Status take_pairs(const char* flag, const std::vector<std::string>& texts, const
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      return usage(fmt::format("{} {}: expected NAME=NUMBER", flag, printable(text)));
+      return usage_error(fmt::format("{} {}: expected NAME=NUMBER", flag, printable(text)));
     const std::string name = text.substr(0, equals);
     const Status taken = take(name, text.substr(equals + 1));
     if (!taken)
-      return usage(fmt::format("{} {}: {}", flag, printable(text), taken.error().message));
+      return usage_error(fmt::format("{} {}: {}", flag, printable(text), taken.error().message));
     if (!seen.insert(name).second)
-      return usage(
+      return usage_error(
           fmt::format("{} {}: '{}' was given twice", flag, printable(text), printable(name)));
   }
   return ok;
@@ -73,7 +69,7 @@ Result<std::vector<DatasetOverride>> overrides_of(const MixtureFlags& flags) {
                           [&](const std::string& name, const std::string& text) -> Status {
                             SLUICE_TRY(const auto number, config::parse_integer(text));
                             if (number < 1 || number > 65536)
-                              return usage("1 to 65536 is accepted");
+                              return usage_error("1 to 65536 is accepted");
                             entry_of(list, name).parallelism = static_cast<int>(number);
                             return ok;
                           }));
@@ -85,13 +81,13 @@ Result<std::vector<DatasetOverride>> overrides_of(const MixtureFlags& flags) {
 
 Result<std::vector<std::uint64_t>> seeds_of(const MixtureFlags& flags, const Globals& globals) {
   if (flags.seeds.empty())
-    return std::vector<std::uint64_t>{globals.seed_given ? globals.seed : kSeed};
-  if (globals.seed_given) return usage("--seed and --seeds: give one of them");
+    return std::vector<std::uint64_t>{globals.seed_given ? globals.seed : kStudySeed};
+  if (globals.seed_given) return usage_error("--seed and --seeds: give one of them");
   if (flags.seeds.size() > kMostSeeds)
-    return usage(fmt::format("--seeds: {} of them; at most {} are accepted", flags.seeds.size(),
+    return usage_error(fmt::format("--seeds: {} of them; at most {} are accepted", flags.seeds.size(),
                              kMostSeeds));
   if (std::set(flags.seeds.begin(), flags.seeds.end()).size() != flags.seeds.size())
-    return usage(
+    return usage_error(
         fmt::format("--seeds {}: one is there twice; --runs repeats", fmt::join(flags.seeds, ",")));
   return flags.seeds;
 }
@@ -229,7 +225,7 @@ measure::Policy mixture_policy(const MixtureSpec& spec, int runs, std::uint64_t 
 Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globals) {
   MixturePlan plan;
   if (flags.spec.root.empty())
-    return usage(
+    return usage_error(
         "--root is missing: a folder of data sets, s3://bucket/prefix or "
         "gs://bucket/prefix; `sluice data make --kind episodes` makes one");
   Json words = to_json(flags.spec);
@@ -240,7 +236,7 @@ Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globa
   SLUICE_TRY(const MixtureSpec worded, scenario::mixture_spec_from_json(words));
   plan.spec = worded;
   const auto slept = config::parse_seconds(flags.sleep);
-  if (!slept) return usage(fmt::format("--sleep: {}", slept.error().message));
+  if (!slept) return usage_error(fmt::format("--sleep: {}", slept.error().message));
   plan.spec.sleep_s = *slept;
   SLUICE_TRY(plan.spec.overrides, overrides_of(flags));
   if (!flags.cpus.empty()) {
@@ -251,10 +247,10 @@ Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globa
   SLUICE_CHECK(check(plan.spec));
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "mixture"));
   if (plan.libraries.size() > 1 && plan.spec.remote())
-    return usage(fmt::format("--libraries {}: others are measured on local folders; {} is none",
+    return usage_error(fmt::format("--libraries {}: others are measured on local folders; {} is none",
                              printable(flags.libraries), printable(plan.spec.root)));
   if (plan.libraries.size() > 1 && !plan.spec.train.empty())
-    return usage(
+    return usage_error(
         fmt::format("--libraries {}: others train nothing; --step-time in place of "
                     "--train {} is accepted",
                     printable(flags.libraries), printable(plan.spec.train)));

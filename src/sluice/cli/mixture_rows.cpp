@@ -4,6 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/measure/axes.h"
+#include "sluice/measure/policy.h"
 #include "sluice/peers/launch.h"
 #include "sluice/peers/places.h"
 #include "sluice/results/run_folder.h"
@@ -16,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kThreadPolicy = "loader-all-cores";
-constexpr double kNoCpuLimit = 1e6;  // a loader may use every core: that is what it is for
 
 }  // namespace
 
@@ -44,8 +43,8 @@ Result<measure::SubjectSpec> mixture_row(const scenario::MixtureSpec& spec,
       fs::absolute(batches / results::file_name_part(row.case_name + "-" + library)).string();
   row.spec = to_json(sent);
   row.threads = spec.options.decode_threads;
-  row.thread_policy = kThreadPolicy;
-  row.cpu_limit = kNoCpuLimit;
+  row.thread_policy = measure::kLoaderThreads;
+  row.cpu_limit = measure::kNoCpuLimit;
   row.single_pass = true;
   row.cpus = spec.cpus;
   if (library == "sluice") {
@@ -54,7 +53,7 @@ Result<measure::SubjectSpec> mixture_row(const scenario::MixtureSpec& spec,
     return row;
   }
   SLUICE_TRY(row.spec, scenario::peer_spec(sent));
-  SLUICE_TRY(auto command, peers::worker_command(library, "mixture", kThreadPolicy));
+  SLUICE_TRY(auto command, peers::worker_command(library, "mixture", measure::kLoaderThreads));
   row.command = std::move(command.command);
   row.environment = std::move(command.environment);
   return row;

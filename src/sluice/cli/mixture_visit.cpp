@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kResultName = "bench-mixture.json";
+constexpr const char* kMixtureResult = "bench-mixture.json";
 
 class MixtureVisit {
  public:
@@ -58,7 +58,7 @@ class MixtureVisit {
     result.folder = folder.path();
     result.interrupted = !measured;
     SLUICE_TRY(result.text, conclude(folder.path()));
-    SLUICE_CHECK(folder.write_result(kResultName, file_));
+    SLUICE_CHECK(folder.write_result(kMixtureResult, file_));
     const std::vector<results::ResultFile> files{file_};
     SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
     result.file = std::move(file_);
@@ -135,7 +135,7 @@ class MixtureVisit {
     };
     runner_.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
       put(rows);
-      return folder.write_result(kResultName, file_);
+      return folder.write_result(kMixtureResult, file_);
     };
     SLUICE_TRY(const measure::WaveResult wave, measure::run_wave(subjects_, plan_.policy, runner_));
     put(wave.rows);

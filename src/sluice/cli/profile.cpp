@@ -24,8 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kBatch = 8;  // a profile is about shares: a small batch shows them soon
-constexpr std::uint64_t kSeed = 42;
+constexpr int kProfileBatch = 8;  // a profile is about shares: a small batch shows them soon
+constexpr std::uint64_t kProfileSeed = 42;
 
 struct ProfileFlags {
   LoaderFlags loader;
@@ -125,7 +125,7 @@ Result<ExitCode> run_profile(const Context& context, const ProfileFlags& flags) 
   SLUICE_TRY(const train::EngineConfig config,
              engine_config_of(flags.training, gpu < 0 ? "cpu" : fmt::format("cuda:{}", gpu),
                               flags.loader.batch_size,
-                              context.globals.seed_given ? context.globals.seed : kSeed));
+                              context.globals.seed_given ? context.globals.seed : kProfileSeed));
   SLUICE_CHECK(train::plan_engine(config));  // before anything is made for it
   scenario::GeneratedBatch generated;
   std::unique_ptr<scenario::TrainingFeed> feed;
@@ -164,7 +164,7 @@ Result<ExitCode> run_profile(const Context& context, const ProfileFlags& flags) 
 
 void add_profile(CLI::App& root, Context& context) {
   auto flags = std::make_shared<ProfileFlags>();
-  flags->loader.batch_size = kBatch;
+  flags->loader.batch_size = kProfileBatch;
   CLI::App* command =
       add_command(root, context, "profile", "Where the time of a training step goes, op by op",
                   [flags, &context] { return run_profile(context, *flags); });

@@ -14,7 +14,7 @@
 namespace sluice::cli {
 namespace {
 
-constexpr int kBatch = 32;
+constexpr int kTourBatch = 32;
 /// ResNet-50 on an H100, as MLPerf Storage emulates it: 400 images in 0.224 s.
 constexpr double kAcceleratorMsPerImage = 0.56;
 
@@ -39,7 +39,7 @@ Status look_at_loader(results::ResultFile& file, const std::filesystem::path& da
   DiagnosePlan plan;
   plan.loader.input = data_dir.string();
   plan.loader.batch_size = static_cast<int>(
-      std::min<std::int64_t>(kBatch, std::max<std::int64_t>(1, file.dataset.count)));
+      std::min<std::int64_t>(kTourBatch, std::max<std::int64_t>(1, file.dataset.count)));
   plan.loader.workers =
       static_cast<int>(session.cpus.empty() ? usable_cores() : session.cpus.size());
   SLUICE_TRY(plan.engine.model, train::find_model("vit5-tiny"));

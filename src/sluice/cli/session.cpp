@@ -103,7 +103,7 @@ void put_rows(results::ResultFile& file, const std::vector<measure::Row>& rows) 
 }
 
 /// With peers beside us, the ratio to each.
-void put_summary(results::ResultFile& file) {
+void put_ratios(results::ResultFile& file) {
   Json ratios = Json::array();
   for (const gate::PeerRatio& ratio : gate::peer_ratios(file))
     ratios.push_back(gate::to_json(ratio));
@@ -205,7 +205,7 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
   SLUICE_TRY(measure::WaveResult wave,
              measure::run_wave(subjects, plan.policy, runner, std::move(so_far)));
   put_rows(file, wave.rows);
-  put_summary(file);
+  put_ratios(file);
   if (plan.afterwards && !wave.interrupted) SLUICE_CHECK(plan.afterwards(file, data_dir, runner));
   SLUICE_CHECK(folder.write_result(result_name, file));
   SLUICE_CHECK(write_reports(folder, file));

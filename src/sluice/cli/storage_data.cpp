@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kBytesPerSize = std::uint64_t{32} << 20U;
 constexpr std::uint64_t kFewest = 8;
-constexpr std::uint64_t kMost = 256;
+constexpr std::uint64_t kMostObjects = 256;
 
 /// Bytes that no file system can make smaller.
 std::string noise(std::size_t size, std::uint64_t seed) {
@@ -58,7 +58,7 @@ Status make_storage_data(StoragePlan& plan, const fs::path& folder, std::uint64_
   SLUICE_CHECK(write_file(folder / "large" / "large.bin", bytes, plan.bytes));
   for (const std::uint64_t size : plan.sizes) {
     const std::uint64_t count =
-        std::min(plan.operations, std::clamp(kBytesPerSize / size, kFewest, kMost));
+        std::min(plan.operations, std::clamp(kBytesPerSize / size, kFewest, kMostObjects));
     for (std::uint64_t i = 0; i < count; ++i)
       SLUICE_CHECK(
           write_file(folder / "objects" / fmt::format("{}-{:04}.bin", size, i), bytes, size));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/storage_rows.h"
 
+#include "sluice/cli/command.h"
 #include "sluice/core/text.h"
 #include "sluice/measure/axes.h"
 #include "sluice/storage/uri.h"
@@ -22,14 +23,10 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40U;
 constexpr int kMostConcurrency = 256;
 const std::vector<std::string> kModes = {"buffered", "mmap", "direct"};
 
-Error usage(std::string text) {
-  return {Errc::usage, std::move(text)};
-}
-
 Result<std::vector<std::string>> modes_of(const std::string& text, bool remote) {
   if (remote) {
     if (!text.empty())
-      return usage(fmt::format("--modes {}: are for local inputs; leave it out for a bucket",
+      return usage_error(fmt::format("--modes {}: are for local inputs; leave it out for a bucket",
                                printable(text)));
     return std::vector<std::string>{};
   }
@@ -37,7 +34,7 @@ Result<std::vector<std::string>> modes_of(const std::string& text, bool remote) 
   const std::vector<std::string> modes = split(text, ',');
   for (const std::string& mode : modes) {
     if (std::find(kModes.begin(), kModes.end(), mode) == kModes.end()) {
-      return usage(fmt::format("--modes {}: '{}' is not one of {}", printable(text),
+      return usage_error(fmt::format("--modes {}: '{}' is not one of {}", printable(text),
                                printable(mode), join(kModes)));
     }
   }
@@ -62,7 +59,7 @@ Result<std::vector<int>> concurrency_of(const std::string& text) {
     const auto parsed = std::from_chars(part.data(), part.data() + part.size(), value);
     if (parsed.ec != std::errc() || parsed.ptr != part.data() + part.size() || value < 1 ||
         value > kMostConcurrency) {
-      return usage(fmt::format("--concurrency {}: '{}' is not a number from 1 to {}",
+      return usage_error(fmt::format("--concurrency {}: '{}' is not a number from 1 to {}",
                                printable(text), printable(part), kMostConcurrency));
     }
     values.push_back(value);
@@ -143,7 +140,7 @@ Result<std::uint64_t> parse_bytes(const std::string& text, const std::string& fl
   if (suffix == "g" || suffix == "G") unit = std::uint64_t{1} << 30U;
   if (parsed.ec != std::errc() || value == 0 || (unit == 1 && !suffix.empty()) ||
       value > kMostBytes / unit) {
-    return usage(fmt::format("{} '{}': bytes are given as 4096, 4k, 1m or 1g, from 1 to 1024g",
+    return usage_error(fmt::format("{} '{}': bytes are given as 4096, 4k, 1m or 1g, from 1 to 1024g",
                              flag, printable(text)));
   }
   return value * unit;
@@ -162,15 +159,15 @@ Result<StoragePlan> storage_plan(const StorageFlags& flags) {
   plan.objects = plan.large;
   const bool remote = plan.large.remote();
   if (!remote && (!flags.endpoint.empty() || !flags.region.empty() || flags.anonymous))
-    return usage("--endpoint, --region and --anonymous: need --input s3://... or gs://...");
-  if (remote && flags.warm) return usage("--warm: is for local inputs; leave it out for a bucket");
+    return usage_error("--endpoint, --region and --anonymous: need --input s3://... or gs://...");
+  if (remote && flags.warm) return usage_error("--warm: is for local inputs; leave it out for a bucket");
   SLUICE_TRY(plan.modes, modes_of(flags.modes, remote));
   SLUICE_TRY(plan.sizes, sizes_of(flags.sizes));
   SLUICE_TRY(plan.concurrency, concurrency_of(flags.concurrency));
   SLUICE_TRY(plan.bytes,
              parse_bytes(flags.bytes.empty() ? (remote ? "32m" : "128m") : flags.bytes, "--bytes"));
   if (plan.bytes < scenario::kSequentialRead)
-    return usage(fmt::format("--bytes {}: at least 1m is needed", printable(flags.bytes)));
+    return usage_error(fmt::format("--bytes {}: at least 1m is needed", printable(flags.bytes)));
   plan.operations = flags.operations > 0 ? static_cast<std::uint64_t>(flags.operations)
                     : remote             ? 64
                                          : 512;

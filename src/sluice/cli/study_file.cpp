@@ -21,8 +21,8 @@ using config::Problems;
 using config::Reader;
 using gate::MixtureKnobs;
 
-constexpr int kMost = 65'536;
-constexpr std::uint64_t kMostBatches = 10'000'000;
+constexpr int kMostOfAxis = 65'536;
+constexpr std::uint64_t kMostStudyBatches = 10'000'000;
 constexpr std::size_t kMostCases = 1'000;
 
 /// "8/4": two numbers that belong together.
@@ -43,12 +43,12 @@ struct PairFormat {
     };
     if (parts.size() == 2) {
       const Pair pair{number(parts[0]), number(parts[1])};
-      if (pair.first >= 1 && pair.second >= 1 && pair.first <= kMost && pair.second <= kMost) {
+      if (pair.first >= 1 && pair.second >= 1 && pair.first <= kMostOfAxis && pair.second <= kMostOfAxis) {
         out = pair;
         return true;
       }
     }
-    problems.add_value(node, fmt::format("is not two numbers from 1 to {}, such as 4/4", kMost));
+    problems.add_value(node, fmt::format("is not two numbers from 1 to {}, such as 4/4", kMostOfAxis));
     return false;
   }
   [[nodiscard]] static std::string type() { return "two numbers"; }
@@ -96,17 +96,17 @@ struct Axes {
 };
 
 void read_axes(Reader& reader, Axes& axes) {
-  const auto number = closed_interval(1, kMost);
+  const auto number = closed_interval(1, kMostOfAxis);
   reader.read("metadata", axes.metadata,
               one_or_more(config::one_of({"full", "dataset_only", "off"})), "what a batch tells");
   reader.read("cpus", axes.cpus, one_or_more(number), "cores of a run");
   reader.read("read", axes.read, one_or_more(PairFormat{}), "threads that decode / that read");
   reader.read("mix", axes.mix, one_or_more(PairFormat{}), "samples per block / blocks per queue");
   reader.read("samples_per_episode", axes.samples_per_episode,
-              one_or_more(closed_interval(0, kMost)), "frame pairs of one; 0: all");
-  reader.read("warmup", axes.warmup, closed_interval<std::uint64_t>(0, kMostBatches),
+              one_or_more(closed_interval(0, kMostOfAxis)), "frame pairs of one; 0: all");
+  reader.read("warmup", axes.warmup, closed_interval<std::uint64_t>(0, kMostStudyBatches),
               "batches before those that count");
-  reader.read("steps", axes.steps, closed_interval<std::uint64_t>(1, kMostBatches),
+  reader.read("steps", axes.steps, closed_interval<std::uint64_t>(1, kMostStudyBatches),
               "batches that count");
 }
 
@@ -209,12 +209,12 @@ Result<StudyFile> StudyFile::parse(const Node& node) {
   Reader reader(node);
   reader.require("name", study.name);
   reader.read("preset", study.preset);
-  reader.read("batch_size", study.batch_size, closed_interval(1, kMost));
+  reader.read("batch_size", study.batch_size, closed_interval(1, kMostOfAxis));
   reader.read("seed", study.seed);
   reader.read("repeats", study.repeats, closed_interval(1, 1000), "runs of every setting");
-  reader.read("pipeline_interleave", study.pipeline_interleave, closed_interval(1, kMost));
+  reader.read("pipeline_interleave", study.pipeline_interleave, closed_interval(1, kMostOfAxis));
   reader.read("order", study.order, config::one_of({"deficit", "random"}));
-  reader.read("min_ready", study.min_ready, closed_interval(1, kMost));
+  reader.read("min_ready", study.min_ready, closed_interval(1, kMostOfAxis));
   reader.read("prime", study.prime);
   double target = 0;
   reader.read("target_samples_per_s", target, config::above(0.0));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/train.h"
 
+#include "sluice/cli/command.h"
 #include "sluice/cli/commands.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
@@ -11,28 +12,24 @@
 namespace sluice::cli {
 namespace {
 
-constexpr int kMost = 1'000'000'000;
-
-Error usage(std::string text) {
-  return Error{Errc::usage, std::move(text)};
-}
+constexpr int kMostSteps = 1'000'000'000;
 
 Status check(const TrainFlags& flags) {
   if (flags.resume && flags.checkpoint_dir.empty())
-    return usage("--resume: needs the --checkpoint-dir of the run that is continued");
+    return usage_error("--resume: needs the --checkpoint-dir of the run that is continued");
   if (!flags.val_input.empty() && flags.val_split)
-    return usage("--val-input and --val-split: give one of them");
+    return usage_error("--val-input and --val-split: give one of them");
   if (flags.loader.bundling)
-    return usage(
+    return usage_error(
         "--enable-bundling: is for bench dataloader; `sluice data bundle` packs the samples, and "
         "--input takes the bundles");
   if (flags.validate.empty() && (!flags.expect.empty() || !flags.record.empty()))
-    return usage(fmt::format("{}: needs --validate CHECKPOINT",
+    return usage_error(fmt::format("{}: needs --validate CHECKPOINT",
                              flags.expect.empty() ? "--record" : "--expect"));
   if (!flags.validate.empty() && (flags.resume || !flags.checkpoint_dir.empty()))
-    return usage("--validate: trains nothing; --resume and --checkpoint-dir do not go with it");
+    return usage_error("--validate: trains nothing; --resume and --checkpoint-dir do not go with it");
   if (flags.warmup_epochs > flags.epochs)
-    return usage(fmt::format("--warmup-epochs {:g}: at most the {} of --epochs is accepted",
+    return usage_error(fmt::format("--warmup-epochs {:g}: at most the {} of --epochs is accepted",
                              flags.warmup_epochs, flags.epochs));
   return ok;
 }
@@ -75,7 +72,7 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
   command
       .add_option("--checkpoint-every", flags.checkpoint_every,
                   "also after so many steps; 0: after epochs only")
-      ->check(CLI::Range(0, kMost))
+      ->check(CLI::Range(0, kMostSteps))
       ->capture_default_str();
   command.add_flag("--resume", flags.resume, "go on from the last checkpoint, bit for bit");
   command.add_option("--validate", flags.validate, "train nothing: evaluate this on --input")
@@ -86,7 +83,7 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
       ->type_name("FILE");
 }
 
-void add_as(CLI::App& root, Context& context, const std::string& name,
+void add_train_as(CLI::App& root, Context& context, const std::string& name,
             const std::string& description) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* command =
@@ -113,12 +110,12 @@ Result<TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) 
   SLUICE_TRY(request.engine, engine_config_of(flags.training, request.loader.device,
                                               request.loader.batch_size, seed));
   if (request.engine.model.family != train::Family::vit5)
-    return usage(
+    return usage_error(
         fmt::format("--model {}: is trained on text, and there is no loader for it yet; "
                     "vit5 models are accepted",
                     request.engine.model.name));
   if (!request.engine.optimizer && flags.validate.empty())
-    return usage(fmt::format("--dtype {}: has no optimizer; fp32, bf16 and bf16-residual train",
+    return usage_error(fmt::format("--dtype {}: has no optimizer; fp32, bf16 and bf16-residual train",
                              train::to_string(request.engine.regime)));
   request.plan.epochs = static_cast<std::uint64_t>(flags.epochs);
   request.plan.warmup_epochs = flags.warmup_epochs;
@@ -129,7 +126,7 @@ Result<TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) 
   request.plan.mix = {flags.mixup, flags.cutmix};
   request.engine.soft_targets = request.plan.mix.on();
   if (request.plan.mix.on() && request.loader.batch_size % 2 != 0)
-    return usage(fmt::format("--batch-size {}: mixing takes pairs; an even number is accepted",
+    return usage_error(fmt::format("--batch-size {}: mixing takes pairs; an even number is accepted",
                              request.loader.batch_size));
   request.skip_errors = flags.skip_errors;
   request.val_input = flags.val_input;
@@ -139,11 +136,11 @@ Result<TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) 
 }
 
 void add_train(CLI::App& root, Context& context) {
-  add_as(root, context, "train", "Train a model on images: epochs, validation, checkpoints");
+  add_train_as(root, context, "train", "Train a model on images: epochs, validation, checkpoints");
 }
 
 void add_learn_model(CLI::App& root, Context& context) {
-  add_as(root, context, "learn-model", "The same as `train`");
+  add_train_as(root, context, "learn-model", "The same as `train`");
 }
 
 }  // namespace sluice::cli

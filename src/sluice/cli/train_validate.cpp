@@ -108,7 +108,7 @@ Status record(const fs::path& path, const Json& found) {
   return write_file_atomic(path, dump_json(json) + "\n");
 }
 
-void print(const Json& document) {
+void print_validation(const Json& document) {
   for (const auto& [key, value] : document.at("found").items())
     fmt::print("{:<18} {}\n", key, value.dump());
   for (const Json& line : document.at("comparison"))
@@ -150,7 +150,7 @@ Result<ExitCode> run_validate(Context& context, const TrainFlags& flags) {
   if (context.globals.json)
     fmt::print("{}\n", dump_json(document));
   else
-    print(document);
+    print_validation(document);
   return comparison.inside ? ExitCode::done : ExitCode::regression;
 }
 

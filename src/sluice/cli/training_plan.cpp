@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/training_plan.h"
 
+#include "sluice/cli/command.h"
 #include "sluice/cli/dataloader_rows.h"
+#include "sluice/cli/loader_flags.h"
 #include "sluice/cli/sampling_flags.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
@@ -17,14 +19,9 @@ namespace sluice::cli {
 namespace {
 
 constexpr int kMaxSteps = 1'000'000;
-constexpr int kMaxBatch = 65'536;
 constexpr int kGptBatch = 8;
-constexpr std::uint64_t kSeed = 42;  // weights and generated numbers
-constexpr int kLongestTurn = 10;     // steps in a row beside other rows
-
-Error usage(std::string text) {
-  return Error{Errc::usage, std::move(text)};
-}
+constexpr std::uint64_t kWeightSeed = 42;  // weights and generated numbers
+constexpr int kLongestTrainingTurn = 10;     // steps in a row beside other rows
 
 /// Values of a flag that takes several, none of them twice.
 template <class Value>
@@ -33,9 +30,9 @@ Result<std::vector<Value>> parse_each(const char* flag, const std::string& text,
   std::vector<Value> values;
   for (const std::string& word : split(text, ',')) {
     const auto parsed = parse(word);
-    if (!parsed) return usage(fmt::format("{}: {}", flag, parsed.error().message));
+    if (!parsed) return usage_error(fmt::format("{}: {}", flag, parsed.error().message));
     if (std::find(values.begin(), values.end(), *parsed) != values.end())
-      return usage(fmt::format("{} {}: '{}' twice", flag, printable(text), printable(word)));
+      return usage_error(fmt::format("{} {}: '{}' twice", flag, printable(text), printable(word)));
     values.push_back(*parsed);
   }
   return values;
@@ -45,7 +42,7 @@ Status set_rungs(TrainingPlan& plan, const std::string& text) {
   SLUICE_TRY(plan.rungs, parse_each("--compile", text, train::parse_rung));
   std::sort(plan.rungs.begin(), plan.rungs.end());
   if (plan.rungs.size() > 1 && plan.gpu_index < 0)
-    return usage(fmt::format("--compile {}: the CPU has one form; several are for --gpu cuda:N",
+    return usage_error(fmt::format("--compile {}: the CPU has one form; several are for --gpu cuda:N",
                              printable(text)));
   return ok;
 }
@@ -56,7 +53,7 @@ constexpr std::string_view kToMax = "..max";
 Result<std::vector<int>> parse_batches(const std::string& text, bool& to_max) {
   const std::size_t equals = text.find('=');
   if (text.substr(0, equals) != "batch-size" || equals == std::string::npos)
-    return usage(
+    return usage_error(
         fmt::format("--sweep {}: expected batch-size=64,256,512 or 64..max", printable(text)));
   std::vector<int> batches;
   std::string values = text.substr(equals + 1);
@@ -68,11 +65,11 @@ Result<std::vector<int>> parse_batches(const std::string& text, bool& to_max) {
     const char* end = word.data() + word.size();
     const auto [stop, problem] = std::from_chars(word.data(), end, value);
     if (problem != std::errc{} || stop != end || value < 1 || value > kMaxBatch)
-      return usage(fmt::format("--sweep {}: '{}' is no number from 1 to {}", printable(text),
+      return usage_error(fmt::format("--sweep {}: '{}' is no number from 1 to {}", printable(text),
                                printable(word), kMaxBatch));
     if (std::find(batches.begin(), batches.end(), value) == batches.end()) batches.push_back(value);
   }
-  if (batches.empty()) return usage(fmt::format("--sweep {}: no value", printable(text)));
+  if (batches.empty()) return usage_error(fmt::format("--sweep {}: no value", printable(text)));
   std::sort(batches.begin(), batches.end());
   return batches;
 }
@@ -82,17 +79,17 @@ Status set_data(TrainingPlan& plan, const BenchTrainingFlags& flags) {
   if (!names_input(flags.loader)) return ok;
   SLUICE_TRY(LoaderRequest request, loader_request(flags.loader, usable_cores()));
   if (plan.synthetic)
-    return usage(
+    return usage_error(
         fmt::format("--mode synthetic: reads nothing, and --input {} is given; --mode e2e "
                     "trains on it",
                     printable(request.input)));
   if (plan.engine.model.family == train::Family::gpt)
-    return usage(
+    return usage_error(
         fmt::format("--input {}: {} takes token ids and there is no loader of text; leave "
                     "it out, numbers are generated",
                     printable(request.input), plan.engine.model.name));
   if (plan.libraries != std::vector<std::string>{"sluice"})
-    return usage(
+    return usage_error(
         fmt::format("--libraries {}: others are measured without a loader; leave --input "
                     "{} out",
                     printable(flags.libraries), printable(request.input)));
@@ -109,7 +106,7 @@ void set_policy(TrainingPlan& plan, const BenchTrainingFlags& flags, const Globa
   policy.runs = flags.repeat;
   policy.samples_per_run = plan.measure_steps;
   policy.samples_per_turn =
-      alone ? plan.measure_steps : std::clamp(plan.measure_steps / 4, 2, kLongestTurn);
+      alone ? plan.measure_steps : std::clamp(plan.measure_steps / 4, 2, kLongestTrainingTurn);
   policy.min_sample_ms = 0.001;  // a sample is one step
   policy.warmup_ms =
       alone ? 0 : 0.001;  // one step after a stop; the warm-up itself is the worker's
@@ -173,7 +170,7 @@ Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Global
   plan.batches = {gpt && !flags.batch_given ? kGptBatch : flags.loader.batch_size};
   plan.swept = !flags.sweep.empty();
   if (plan.swept && flags.batch_given)
-    return usage("--sweep and --batch-size: give one of them, a sweep names its batch sizes");
+    return usage_error("--sweep and --batch-size: give one of them, a sweep names its batch sizes");
   if (plan.swept) {
     SLUICE_TRY(plan.batches, parse_batches(flags.sweep, plan.sweep_to_max));
   }
@@ -182,18 +179,18 @@ Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Global
   one.compile = to_string(plan.rungs.back());
   if (one.threads == 0) one.threads = static_cast<int>(usable_cores());
   SLUICE_TRY(plan.engine, engine_config_of(one, device, plan.batches.front(),
-                                           globals.seed_given ? globals.seed >> 1U : kSeed));
+                                           globals.seed_given ? globals.seed >> 1U : kWeightSeed));
   SLUICE_TRY(plan.estimator, train::parse_mfu_estimator(flags.estimator));
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training", false));
   plan.profile = flags.profile;
   if (plan.profile != "off" && !plan.has_ours())
-    return usage(fmt::format("--profile {}: is of our engine, and --libraries {} has no 'sluice'",
+    return usage_error(fmt::format("--profile {}: is of our engine, and --libraries {} has no 'sluice'",
                              plan.profile, printable(flags.libraries)));
   plan.warmup_steps = flags.warmup_steps;
   plan.measure_steps = flags.measure_steps;
   if (flags.loader.num_batches) {
     if (flags.steps_given)
-      return usage("--num-batches and --measure-steps: give one of them, both are the timed steps");
+      return usage_error("--num-batches and --measure-steps: give one of them, both are the timed steps");
     plan.measure_steps = *flags.loader.num_batches;
   }
   plan.peak_tflops = flags.peak_tflops;
@@ -210,7 +207,7 @@ Status extend_sweep(TrainingPlan& plan) {
   SLUICE_TRY(int most, train::largest_batch(plan.engine_of(plan.regimes.front(), 1), kMaxBatch,
                                             plan.gpu_index < 0 ? 0 : kContext));
   if (most > kWhole) most -= most % kWhole;
-  if (most < 1) return usage("--sweep: not even a batch of 1 fits");
+  if (most < 1) return usage_error("--sweep: not even a batch of 1 fits");
   const auto beyond = [&](int batch) { return batch > most; };
   plan.batches.erase(std::remove_if(plan.batches.begin(), plan.batches.end(), beyond),
                      plan.batches.end());

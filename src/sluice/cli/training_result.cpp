@@ -90,13 +90,6 @@ std::optional<double> seconds_since_start(std::int64_t ns) {
   return static_cast<double>(ns) * 1e-9 - (seconds(monotonic) - age);
 }
 
-const Json& at(const Json& json, const char* key) {
-  static const Json kNone;
-  if (!json.is_object()) return kNone;
-  const auto found = json.find(key);
-  return found != json.end() ? *found : kNone;
-}
-
 Json env_json(const results::ResultFile& file) {
   Json json = metrics_env_json(file.environment);
   for (const Row& row : file.rows)

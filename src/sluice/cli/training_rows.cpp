@@ -5,6 +5,7 @@
 
 #include "sluice/core/file.h"
 #include "sluice/measure/axes.h"
+#include "sluice/measure/policy.h"
 #include "sluice/peers/launch.h"
 #include "sluice/scenario/training_spec.h"
 #include "sluice/train/checkpoint.h"
@@ -18,8 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kThreadPolicy = "micro-threads";  // as many as the engine has
-constexpr double kNoCpuLimit = 1e6;                     // loader and engine share the cores
+constexpr const char* kEngineThreads = "micro-threads";  // as many as the engine has
 constexpr int kPhaseSteps = 20;
 
 scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, train::Regime regime, int batch,
@@ -46,8 +46,8 @@ measure::SubjectSpec row_of(const TrainingPlan& plan, train::Regime regime, int 
                 {"dtype", to_string(regime)},
                 {"grad_accum", std::to_string(plan.engine.grad_accum)}};
   row.threads = plan.engine.threads;
-  row.thread_policy = kThreadPolicy;
-  if (plan.input) row.cpu_limit = kNoCpuLimit;
+  row.thread_policy = kEngineThreads;
+  if (plan.input) row.cpu_limit = measure::kNoCpuLimit;
   row.unit = "samples/s";
   return row;
 }
@@ -116,7 +116,7 @@ Result<TrainingRows> TrainingRowMaker::rows(int batch, const fs::path& scratch) 
       measure::SubjectSpec row = row_of(plan, regime, batch);
       row.library = library;
       row.spec = to_json(spec_of(*this, regime, batch, plan.rungs.back()));
-      auto command = peers::worker_command(library, "training", kThreadPolicy);
+      auto command = peers::worker_command(library, "training", kEngineThreads);
       if (!command) {
         made.refused.push_back(measure::refused_row(row, command.error()));
         continue;

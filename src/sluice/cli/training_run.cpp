@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kResultName = "bench-training.json";
+constexpr const char* kTrainingResult = "bench-training.json";
 
 class TrainingVisit {
  public:
@@ -62,7 +62,7 @@ class TrainingVisit {
       put(rows);
       SLUICE_TRY(file_.canary,
                  take_canary(worker_, plan_.policy, runner_, 1, std::move(file_.canary)));
-      return folder.write_result(kResultName, file_);
+      return folder.write_result(kTrainingResult, file_);
     };
     const Status measured = measure_all();
     if (!measured && measured.error().code != Errc::interrupted) return measured.error();
@@ -72,7 +72,7 @@ class TrainingVisit {
     if (measured && plan_.profile != "off") {
       SLUICE_TRY(file_.extra["summary"]["profile"], profile_pass(plan_, folder_));
     }
-    SLUICE_CHECK(folder.write_result(kResultName, file_));
+    SLUICE_CHECK(folder.write_result(kTrainingResult, file_));
     if (const auto metrics = file_.extra.find("metrics"); metrics != file_.extra.end())
       SLUICE_CHECK(write_file_atomic(folder_ / "metrics.json", dump_json(*metrics) + "\n"));
     const std::vector<results::ResultFile> files{file_};

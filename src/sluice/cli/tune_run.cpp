@@ -26,9 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 using measure::Setting;
 
-constexpr const char* kResultName = "tune.json";
+constexpr const char* kTuneResult = "tune.json";
 constexpr double kGigabyte = 1e9;
-constexpr std::int64_t kFewestBatches = 4, kMostBatches = 200;  // of a sample
+constexpr std::int64_t kFewestPerSample = 4, kMostPerSample = 200;  // of a sample
 
 Json to_json(const Setting& setting) {
   return Json{{"workers", setting[0]}, {"prefetch", setting[1]}};
@@ -120,7 +120,7 @@ class SettingMeter {
     if (row.status != measure::RowStatus::ok) return ok;  // the search finds out, and says so
     const double wanted =
         plan_.rows.sample_s * measure::run_rates(row).back() / plan_.rows.loader.batch_size;
-    batches_ = std::clamp(static_cast<std::int64_t>(wanted) + 1, kFewestBatches, kMostBatches);
+    batches_ = std::clamp(static_cast<std::int64_t>(wanted) + 1, kFewestPerSample, kMostPerSample);
     return ok;
   }
 
@@ -191,7 +191,7 @@ class SettingMeter {
   const measure::RunnerContext& runner_;
   std::map<Setting, measure::Row> rows_;
   double bytes_per_item_ = 0;
-  std::int64_t batches_ = kFewestBatches;
+  std::int64_t batches_ = kFewestPerSample;
 };
 
 class TuneVisit {
@@ -217,13 +217,13 @@ class TuneVisit {
               fmt::format("workers {}, prefetch {}", setting[0], setting[1]));
       auto rate = meter.measure(setting, block);
       file_.rows = meter.rows();
-      SLUICE_CHECK(folder.write_result(kResultName, file_));
+      SLUICE_CHECK(folder.write_result(kTuneResult, file_));
       return rate;
     };
     SLUICE_TRY(const measure::TuneResult result,
                measure::tune(options, measure_one, local_.clock()));
     conclude(options, result);
-    SLUICE_CHECK(folder.write_result(kResultName, file_));
+    SLUICE_CHECK(folder.write_result(kTuneResult, file_));
     const std::vector<results::ResultFile> files{file_};
     SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
     return TuneVisitResult{std::move(file_), folder.path(), result.interrupted};

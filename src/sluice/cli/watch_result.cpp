@@ -18,13 +18,6 @@ namespace {
 
 constexpr const char* kNotKnown = "the model of a watched program is not known";
 
-const Json& at(const Json& json, const char* key) {
-  static const Json kNone;
-  if (!json.is_object()) return kNone;
-  const auto found = json.find(key);
-  return found != json.end() ? *found : kNone;
-}
-
 Json env_json(const Json& environment) {
   Json json = metrics_env_json(environment);
   for (const char* key : {"torch_version", "python_version"})

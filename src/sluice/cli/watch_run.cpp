@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kResultName = "watch.json";
+constexpr const char* kWatchResult = "watch.json";
 constexpr const char* kLibrary = "program";
 constexpr double kNoLimitS = 1e9;
 constexpr int kCanaryRuns = 2;
@@ -86,7 +86,7 @@ class WatchVisit {
     if (ended.failure.empty()) SLUICE_CHECK(look_at_machine());
     SLUICE_CHECK(folder.write_environment(file_.environment));
     conclude_watch(file_, plan_, gpu.stop());
-    SLUICE_CHECK(folder.write_result(kResultName, file_));
+    SLUICE_CHECK(folder.write_result(kWatchResult, file_));
     if (file_.extra.is_object() && file_.extra.contains("metrics"))
       SLUICE_CHECK(
           write_file_atomic(folder_ / "metrics.json", dump_json(file_.extra["metrics"]) + "\n"));

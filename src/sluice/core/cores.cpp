@@ -18,13 +18,6 @@
 namespace sluice {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const auto first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 std::optional<long long> parse_integer(std::string_view text) {
   text = trimmed(text);
   long long value = 0;

@@ -19,11 +19,12 @@
 
 namespace sluice {
 namespace fs = std::filesystem;
-namespace {
 
 std::string shown(const fs::path& path) {
   return printable(path.native());
 }
+
+namespace {
 
 /// strerror() shares one buffer between threads; this does not.
 std::string why(int error_number) {

@@ -12,6 +12,9 @@
 
 namespace sluice {
 
+/// A path as an error names it: printable().
+std::string shown(const std::filesystem::path& path);
+
 /// The whole file. Errors name the path; a file over `limit_bytes` is refused, a folder is not a
 /// file.
 Result<std::string> read_text_file(const std::filesystem::path& path,

@@ -14,6 +14,11 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 64;
 
+const Json& missing() {
+  static const Json null;
+  return null;
+}
+
 /// Deepest nesting of brackets outside strings; of text that is not JSON, at least what a parser
 /// would reach.
 std::size_t nesting_depth(std::string_view text) {
@@ -64,6 +69,22 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
 
 std::string dump_json(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+const Json& at(const Json& json, const char* key) {
+  if (!json.is_object()) return missing();
+  const auto found = json.find(key);
+  return found != json.end() ? *found : missing();
+}
+
+const Json& at_pointer(const Json& json, const std::string& pointer) {
+  const Json::json_pointer path(pointer);
+  return json.contains(path) ? json.at(path) : missing();
+}
+
+std::string string_at(const Json& json, const char* key, const std::string& fallback) {
+  const Json& value = at(json, key);
+  return value.is_string() ? value.get<std::string>() : fallback;
 }
 
 }  // namespace sluice

@@ -1,5 +1,5 @@
-// sluice/core/json.h - the one JSON type (keys keep their order) and safe reading of untrusted
-// text.
+// sluice/core/json.h - the one JSON type (keys keep their order), safe reading of untrusted
+// text and of values that may be missing.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,5 +22,12 @@ Result<Json> parse_json(std::string_view text, std::string_view name);
 /// JSON text; bytes that are not UTF-8 become U+FFFD (Json::dump throws on them). `indent` -1: one
 /// line.
 std::string dump_json(const Json& json, int indent = 2);
+
+/// Null where it is missing.
+const Json& at(const Json& json, const char* key);
+/// The same by a path, "/memory/peak_bytes".
+const Json& at_pointer(const Json& json, const std::string& pointer);
+/// `fallback` where it is missing or no text.
+std::string string_at(const Json& json, const char* key, const std::string& fallback = "");
 
 }  // namespace sluice

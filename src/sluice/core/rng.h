@@ -37,6 +37,10 @@ class Rng {
   double uniform(double low, double high);
   /// Uniform integer in [0, bound), without modulo bias. Precondition: bound > 0.
   std::uint64_t below(std::uint64_t bound);
+  /// Uniform integer in [low, high], both included. Precondition: low <= high.
+  int between(int low, int high) {
+    return low + static_cast<int>(below(static_cast<std::uint64_t>(high - low + 1)));
+  }
   /// Standard normal (Box-Muller, both halves used).
   double normal();
   /// Fisher-Yates.

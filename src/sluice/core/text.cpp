@@ -127,6 +127,13 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());

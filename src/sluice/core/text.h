@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,14 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 
 /// Splits at every separator; "a,,b" gives three parts, "" gives none.
 std::vector<std::string> split(std::string_view text, char separator);
+
+/// Without the blanks (space, tab, \r, \n) at both ends.
+std::string_view trimmed(std::string_view text);
+
+/// Bytes seen as characters.
+inline std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 /// Control characters, newlines and invalid UTF-8 made visible (`\x1b`, `\n`), so that a hostile
 /// file name cannot forge a second line or colour in an error.

@@ -14,7 +14,7 @@
 namespace sluice::eval {
 namespace {
 
-constexpr int kDefaultContext = 2048;
+constexpr int kContextUnlessStored = 2048;
 
 Error refuse(const std::filesystem::path& path, const std::string& why) {
   return Error{Errc::invalid_input, fmt::format("{}: {}", printable(path.string()), why)};
@@ -55,11 +55,11 @@ Result<train::ModelSpec> spec_of(const std::filesystem::path& path,
 }
 
 int context_of(const Json& extra) {
-  if (!extra.is_object() || !extra.contains("context")) return kDefaultContext;
+  if (!extra.is_object() || !extra.contains("context")) return kContextUnlessStored;
   const Json& context = extra["context"];
-  if (!context.is_number_integer()) return kDefaultContext;
+  if (!context.is_number_integer()) return kContextUnlessStored;
   const auto tokens = context.get<std::int64_t>();
-  return tokens >= 64 && tokens <= 65'536 ? static_cast<int>(tokens) : kDefaultContext;
+  return tokens >= 64 && tokens <= 65'536 ? static_cast<int>(tokens) : kContextUnlessStored;
 }
 
 /// An engine that only holds the weights.

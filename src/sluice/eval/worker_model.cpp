@@ -21,8 +21,8 @@ using measure::Reply;
 constexpr double kStartTimeout_s = 600;      // importing and loading a large model
 constexpr double kScoreTimeout_s = 3600;     // the whole shard
 constexpr double kAnswerTimeout_s = 600;     // one question
-constexpr int kDefaultContext = 2048;        // of a worker that does not say
-constexpr std::size_t kMaxAnswer = 1 << 16;  // bytes
+constexpr int kContextUnlessSaid = 2048;        // of a worker that does not say
+constexpr std::size_t kMaxAnswerText = 1 << 16;  // bytes
 
 }  // namespace
 
@@ -57,7 +57,7 @@ Status WorkerModel::greet() {
           kStartTimeout_s));
   const Reply reply("configure", configured);
   SLUICE_TRY(const std::int64_t threads, reply.integer("threads", 1, 1024));
-  SLUICE_TRY(const std::int64_t context, reply.integer("context", 64, 1 << 24, kDefaultContext));
+  SLUICE_TRY(const std::int64_t context, reply.integer("context", 64, 1 << 24, kContextUnlessSaid));
   SLUICE_TRY(const std::string model, reply.text("model", name));
   context_ = static_cast<int>(context);
   description_ = {{"kind", "worker"},   {"name", model},      {"library", name},
@@ -105,7 +105,7 @@ Result<std::vector<Answer>> WorkerModel::answer(const std::vector<Question>& que
     if (failed.is_string()) {
       answers.push_back({{}, printable(failed.get<std::string>().substr(0, 1000))});
     } else if (text.is_string()) {
-      const std::string shown = text.get<std::string>().substr(0, kMaxAnswer);
+      const std::string shown = text.get<std::string>().substr(0, kMaxAnswerText);
       answers.push_back({std::string(until(shown, question.stop))});
     } else {
       return reply.wrong("text", "text, or an error beside it");

@@ -15,20 +15,6 @@
 namespace sluice::gate {
 namespace {
 
-const Json kNull;
-
-/// Null where a step of the path is missing.
-const Json& find(const Json& json, const std::string& pointer) {
-  const Json::json_pointer path(pointer);
-  return json.contains(path) ? json.at(path) : kNull;
-}
-
-std::string text_of(const std::optional<Json>& file, const char* key) {
-  if (!file || !file->is_object()) return "";
-  const auto at = file->find(key);
-  return at != file->end() && at->is_string() ? at->get<std::string>() : "";
-}
-
 /// A figure of one side: its value, or why there is none.
 struct Figure {
   std::optional<double> value;
@@ -53,7 +39,7 @@ Figure figure_at(const std::optional<Json>& file, const std::string& pointer, bo
   if (!file) return {std::nullopt, false, "there is no such file"};
   if (!file->contains(Json::json_pointer(pointer)))
     return {std::nullopt, required, "the key is missing"};
-  return figure_of(find(*file, pointer), find(*file, pointer + "_reason"));
+  return figure_of(at_pointer(*file, pointer), at_pointer(*file, pointer + "_reason"));
 }
 
 GateLine skipped(std::string metric, std::string reason) {
@@ -81,7 +67,7 @@ std::string threshold_text(const Rule& rule) {
 }
 
 /// Sets status and reason from the delta that stands in the line.
-void judge(GateLine& line, double harm, double tolerance, GateStatus tripped) {
+void judge_line(GateLine& line, double harm, double tolerance, GateStatus tripped) {
   const bool trips = harm > tolerance + kToleranceEpsilon;
   line.status = trips ? tripped : GateStatus::pass;
   const std::string unit = line.delta_unit.empty() ? "" : " " + line.delta_unit;
@@ -110,7 +96,7 @@ GateLine compare_figures(const Rule& rule, const Figure& base, const Figure& now
     return line;
   }
   line.delta = rule.points ? (*now.value - *base.value) * 100 : delta_pct(*base.value, *now.value);
-  judge(line, rule.worse * *line.delta, rule.tolerance, rule.tripped);
+  judge_line(line, rule.worse * *line.delta, rule.tolerance, rule.tripped);
   return line;
 }
 
@@ -194,8 +180,8 @@ void add_eval(GateReport& report, const RunFiles& current, const RunFiles& basel
                                      .tolerance = t.ppl_increase_pct,
                                      .required = true},
                                     baseline.eval, current.eval));
-  const Json& stored = find(*baseline.eval, "/task_probe_accuracy");
-  const Json& now = find(*current.eval, "/task_probe_accuracy");
+  const Json& stored = at_pointer(*baseline.eval, "/task_probe_accuracy");
+  const Json& now = at_pointer(*current.eval, "/task_probe_accuracy");
   if (!stored.is_object()) return;
   for (const auto& [name, accuracy] : stored.items()) {
     if (!now.is_object() || !now.contains(name)) {
@@ -208,8 +194,8 @@ void add_eval(GateReport& report, const RunFiles& current, const RunFiles& basel
                                             .worse = -1,
                                             .tolerance = t.probe_drop_abs,
                                             .points = true},
-                                           figure_of(accuracy, kNull),
-                                           figure_of(now[name], kNull)));
+                                           figure_of(accuracy, Json()),
+                                           figure_of(now[name], Json())));
   }
   if (!now.is_object()) return;
   for (const auto& [name, accuracy] : now.items()) {
@@ -219,8 +205,8 @@ void add_eval(GateReport& report, const RunFiles& current, const RunFiles& basel
 }
 
 /// Why nothing can be compared, as the report's only line; nothing: it can.
-std::optional<GateLine> obstacle(const RunFiles& current, const RunFiles& baseline,
-                                 CompareScope scope) {
+std::optional<GateLine> obstacle_to_comparison(const RunFiles& current, const RunFiles& baseline,
+                                               CompareScope scope) {
   const auto missing = [&](const char* file) {
     GateLine line = skipped(file, fmt::format("{}: no {}, the run left no current results",
                                               printable(current.name), file));
@@ -257,6 +243,10 @@ std::optional<GateLine> obstacle(const RunFiles& current, const RunFiles& baseli
 
 }  // namespace
 
+std::string text_of(const std::optional<Json>& file, const char* key) {
+  return file ? string_at(*file, key) : "";
+}
+
 std::string RunFiles::machine_profile() const {
   const std::string profile = text_of(metrics, "machine_profile");
   return !profile.empty() ? profile : text_of(eval, "machine_profile");
@@ -275,7 +265,7 @@ GateReport compare_with_baseline(const RunFiles& current, const RunFiles& baseli
   report.machine_profile = current.machine_profile();
   report.base_name = baseline.name;
   report.candidate_name = current.name;
-  if (auto line = obstacle(current, baseline, scope)) {
+  if (auto line = obstacle_to_comparison(current, baseline, scope)) {
     report.lines.push_back(std::move(*line));
   } else {
     if (scope.bench) add_metrics(report, current, baseline, tolerances);

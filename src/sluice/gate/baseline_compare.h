@@ -24,6 +24,9 @@ struct RunFiles {
   [[nodiscard]] std::string machine_profile() const;
 };
 
+/// The text at `key` of a file; empty where one of them is missing.
+std::string text_of(const std::optional<Json>& file, const char* key);
+
 /// Which of the two files are compared.
 struct CompareScope {
   bool bench = true;

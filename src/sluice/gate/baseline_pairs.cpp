@@ -36,17 +36,11 @@ void contradict(GateReport& report, const GateLine& pairs) {
   }
 }
 
-std::string text_of(const std::optional<Json>& json, const char* key) {
-  if (!json || !json->is_object()) return {};
-  const auto at = json->find(key);
-  return at != json->end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-std::optional<GateLine> line_of(const RunFiles& current, const std::string& program) {
+std::optional<GateLine> pairs_line_of(const RunFiles& current, const std::string& program) {
   if (!current.metrics || !current.metrics->is_object()) return std::nullopt;
   const auto pairs = current.metrics->find("pairs");
   if (pairs == current.metrics->end() || program.empty()) return std::nullopt;
-  if (text_of(*pairs, "program") != program) return std::nullopt;
+  if (string_at(*pairs, "program") != program) return std::nullopt;
   auto report = gate_report_from_json(*pairs);
   if (!report || report->lines.size() != 1) return std::nullopt;
   return std::move(report->lines.front());
@@ -60,7 +54,7 @@ std::string program_of(const RunFiles& run) {
 
 bool add_baseline_pairs(GateReport& report, const RunFiles& current, const RunFiles& baseline) {
   if (report.status == GateStatus::skip) return false;
-  std::optional<GateLine> line = line_of(current, program_of(baseline));
+  std::optional<GateLine> line = pairs_line_of(current, program_of(baseline));
   if (!line) return false;
   const bool fails = line->status == GateStatus::fail;
   if (line->status == GateStatus::inconclusive) {

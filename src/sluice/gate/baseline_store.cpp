@@ -20,10 +20,6 @@ constexpr const char* kMetricsEnd = ".metrics.json";
 constexpr const char* kEvalEnd = ".eval.json";
 constexpr const char* kHistoryEnd = ".history.jsonl";
 
-std::string shown(const fs::path& path) {
-  return printable(path.string());
-}
-
 /// Python writes NaN into JSON; that is no broken file but a broken run.
 bool holds_nan(const std::string& text) {
   return text.find(": NaN") != std::string::npos || text.find(": Infinity") != std::string::npos ||

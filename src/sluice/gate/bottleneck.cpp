@@ -12,11 +12,10 @@ namespace {
 
 constexpr double kSlack = 0.02;          // loader and model this near are equally fast
 constexpr double kWaiting = 0.05;        // share of a step: a smaller wait is small
-constexpr double kOverlap = 0.9;         // of the shorter of both
+constexpr double kHidden = 0.9;          // of the shorter of both
 constexpr double kExplained = 0.05;      // residual below this: nothing is missing
 constexpr double kUnexplained = 0.10;    // from here on something is
 constexpr double kSynchronising = 0.10;  // share of a step
-constexpr double kMuchTransfer = 0.10;   // of a step
 
 double overlap_of(double loader, double model, double together) {
   const double shorter = std::min(loader, model);
@@ -31,7 +30,7 @@ Bottleneck verdict_of(double loader, double model, double together, double wait,
                       const std::optional<RankTimes>& ranks) {
   const double residual = share_of(together - std::max(loader, model), together);
   if (loader > model * (1 + kSlack) && wait > kWaiting) return Bottleneck::input;
-  if (model >= loader && overlap_of(loader, model, together) >= kOverlap && residual < kExplained)
+  if (model >= loader && overlap_of(loader, model, together) >= kHidden && residual < kExplained)
     return Bottleneck::compute;
   if (ranks && ranks->ranks > 1) {
     const double synchronising = share_of(together - ranks->single_ms, together);
@@ -119,7 +118,7 @@ std::vector<std::string> solutions_of(const Attribution& found) {
   return list;
 }
 
-void put(Json& json, const std::string& key, const stats::Estimate& estimate) {
+void put_estimate(Json& json, const std::string& key, const stats::Estimate& estimate) {
   json[key] = estimate.point;
   if (estimate.confidence > 0)
     json[key + "_ci95"] = Json{{"low", estimate.low}, {"high", estimate.high}};
@@ -172,11 +171,11 @@ Json to_json(const Attribution& found) {
   json["could_also_be"] = Json::array();
   for (const Bottleneck other : found.could_also_be)
     json["could_also_be"].push_back(to_string(other));
-  put(json, "loader_ms_per_batch", times.loader);
-  put(json, "step_ms_per_batch", times.model);
-  if (times.transfer) put(json, "transfer_ms_per_batch", *times.transfer);
-  put(json, "together_ms_per_batch", times.together);
-  put(json, "wait_share", times.wait_share);
+  put_estimate(json, "loader_ms_per_batch", times.loader);
+  put_estimate(json, "step_ms_per_batch", times.model);
+  if (times.transfer) put_estimate(json, "transfer_ms_per_batch", *times.transfer);
+  put_estimate(json, "together_ms_per_batch", times.together);
+  put_estimate(json, "wait_share", times.wait_share);
   json["ideal_ms_per_batch"] = found.ideal_ms;
   json["serial_ms_per_batch"] = found.serial_ms;
   json["overlap"] = found.overlap;

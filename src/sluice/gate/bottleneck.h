@@ -12,6 +12,8 @@
 
 namespace sluice::gate {
 
+inline constexpr double kMuchTransfer = 0.10;  // of a step: the copy to the device is worth a word
+
 /// Several processes that train together.
 struct RankTimes {
   int ranks = 1;

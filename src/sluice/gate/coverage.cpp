@@ -69,8 +69,8 @@ std::string why_missing(const Row& row) {
 }
 
 /// Nothing when it is there; otherwise why it is not.
-std::optional<std::string> obstacle(const std::vector<const Found*>& files,
-                                    const ExpectedRow& expected) {
+std::optional<std::string> why_absent(const std::vector<const Found*>& files,
+                                      const ExpectedRow& expected) {
   std::string why = "no such row";
   for (const auto* found : files) {
     for (const auto& row : found->file.rows) {
@@ -102,7 +102,7 @@ void cover_table(Coverage& out, const ExpectedTable& table, const std::vector<Fo
   const auto files = files_of(all, table);
   std::vector<MissingRow> missing;
   for (const auto& row : table.rows) {
-    const auto why = obstacle(files, row);
+    const auto why = why_absent(files, row);
     if (!why) ++sum.present;
     if (why) missing.push_back(MissingRow{table.name, row.case_name, row.library, *why});
   }

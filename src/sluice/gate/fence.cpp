@@ -14,18 +14,18 @@ namespace sluice::gate {
 namespace {
 
 /// One visit: the logarithm of the figure, and the canary's.
-struct Point {
+struct FencePoint {
   double y = 0;
   std::optional<double> canary;
 };
 
-std::vector<Point> points_of(const std::vector<Visit>& history, const std::string& figure,
-                             const std::optional<std::string>& version) {
-  std::vector<Point> points;
+std::vector<FencePoint> points_of(const std::vector<Visit>& history, const std::string& figure,
+                                  const std::optional<std::string>& version) {
+  std::vector<FencePoint> points;
   for (const Visit& visit : history) {
     const auto at = visit.figures.find(figure);
     if (at == visit.figures.end() || at->second <= 0) continue;
-    Point point{std::log(at->second), std::nullopt};
+    FencePoint point{std::log(at->second), std::nullopt};
     if (version && visit.canary && visit.canary->version == *version)
       point.canary = visit.canary->log_speed();
     points.push_back(point);
@@ -60,7 +60,7 @@ double half_width(const std::vector<double>& values, double alpha) {
 Result<Fence> make_fence(const std::vector<Visit>& history, const std::string& figure,
                          const std::optional<std::string>& canary_version,
                          const FenceOptions& options) {
-  const std::vector<Point> points = points_of(history, figure, canary_version);
+  const std::vector<FencePoint> points = points_of(history, figure, canary_version);
   if (points.size() < std::max<std::size_t>(options.least_visits, 3))
     return Error{Errc::not_found, fmt::format("{} of {} visits stored: no fence yet", points.size(),
                                               options.least_visits)};
@@ -69,7 +69,7 @@ Result<Fence> make_fence(const std::vector<Visit>& history, const std::string& f
   std::vector<double> y;
   std::vector<double> told;    // figures of the visits with a canary,
   std::vector<double> canary;  // and those
-  for (const Point& point : points) {
+  for (const FencePoint& point : points) {
     y.push_back(point.y);
     if (!point.canary) continue;
     told.push_back(point.y);

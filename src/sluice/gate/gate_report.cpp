@@ -19,14 +19,14 @@ constexpr std::array kStatuses = {GateStatus::pass,         GateStatus::improved
                                   GateStatus::invalid};
 
 // JSON has no infinity: a value that is not finite travels as its name.
-Json number(const std::optional<double>& value) {
+Json number_or_name(const std::optional<double>& value) {
   if (!value) return nullptr;
   if (std::isfinite(*value)) return *value;
   if (std::isnan(*value)) return "nan";
   return *value > 0 ? "inf" : "-inf";
 }
 
-Result<std::optional<double>> number_of(const Json& json, const std::string& key) {
+Result<std::optional<double>> read_number(const Json& json, const std::string& key) {
   const auto at = json.find(key);
   if (at == json.end() || at->is_null()) return std::optional<double>{};
   if (at->is_number()) return std::optional(at->get<double>());
@@ -37,13 +37,8 @@ Result<std::optional<double>> number_of(const Json& json, const std::string& key
   return Error{Errc::invalid_input, fmt::format("gate report: '{}' is not a number", key)};
 }
 
-std::string text_of(const Json& json, const std::string& key) {
-  const auto at = json.find(key);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
 Result<GateStatus> status_of(const Json& json) {
-  const std::string word = text_of(json, "status");
+  const std::string word = string_at(json, "status");
   for (const GateStatus status : kStatuses) {
     if (word == to_string(status)) return status;
   }
@@ -106,9 +101,9 @@ Json to_json(const GateReport& report) {
   for (const GateLine& line : report.lines) {
     lines.push_back({{"metric", line.metric},
                      {"unit", line.unit},
-                     {"baseline", number(line.baseline)},
-                     {"current", number(line.current)},
-                     {"delta", number(line.delta)},
+                     {"baseline", number_or_name(line.baseline)},
+                     {"current", number_or_name(line.current)},
+                     {"delta", number_or_name(line.delta)},
                      {"delta_unit", line.delta_unit},
                      {"threshold", line.threshold},
                      {"status", to_string(line.status)},
@@ -131,26 +126,26 @@ Result<GateReport> gate_report_from_json(const Json& json) {
     return Error{Errc::invalid_input, "gate report: not an object with a list 'lines'"};
   }
   GateReport report;
-  report.rule = text_of(json, "rule");
-  report.machine_profile = text_of(json, "machine_profile");
-  report.timestamp = text_of(json, "timestamp");
-  report.base_name = text_of(json, "base");
-  report.candidate_name = text_of(json, "candidate");
-  report.summary = text_of(json, "summary");
+  report.rule = string_at(json, "rule");
+  report.machine_profile = string_at(json, "machine_profile");
+  report.timestamp = string_at(json, "timestamp");
+  report.base_name = string_at(json, "base");
+  report.candidate_name = string_at(json, "candidate");
+  report.summary = string_at(json, "summary");
   SLUICE_TRY(report.status, status_of(json));
   for (const Json& item : json["lines"]) {
     if (!item.is_object()) return Error{Errc::invalid_input, "gate report: a line is no object"};
     GateLine line;
-    line.metric = text_of(item, "metric");
-    line.unit = text_of(item, "unit");
-    SLUICE_TRY(line.baseline, number_of(item, "baseline"));
-    SLUICE_TRY(line.current, number_of(item, "current"));
-    SLUICE_TRY(line.delta, number_of(item, "delta"));
-    line.delta_unit = text_of(item, "delta_unit");
-    line.threshold = text_of(item, "threshold");
+    line.metric = string_at(item, "metric");
+    line.unit = string_at(item, "unit");
+    SLUICE_TRY(line.baseline, read_number(item, "baseline"));
+    SLUICE_TRY(line.current, read_number(item, "current"));
+    SLUICE_TRY(line.delta, read_number(item, "delta"));
+    line.delta_unit = string_at(item, "delta_unit");
+    line.threshold = string_at(item, "threshold");
     SLUICE_TRY(line.status, status_of(item));
     line.blocking = item.value("blocking", true);
-    line.reason = text_of(item, "reason");
+    line.reason = string_at(item, "reason");
     line.details = item.value("details", Json());
     report.lines.push_back(std::move(line));
   }

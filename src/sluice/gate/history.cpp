@@ -17,7 +17,7 @@ struct Place {
   const char* figure;
   const char* pointer;
 };
-constexpr std::array kMetrics = {
+constexpr std::array kFigurePlaces = {
     Place{"tokens_per_sec_p50", "/throughput/tokens_per_sec_p50"},
     Place{"step_time_p50_s", "/timing/step_time_p50_s"},
     Place{"step_time_p90_s", "/timing/step_time_p90_s"},
@@ -25,14 +25,9 @@ constexpr std::array kMetrics = {
     Place{"loss_slope", "/loss/loss_slope"},
 };
 
-void put(std::map<std::string, double>& figures, const std::string& name, const Json& value) {
+void keep_finite(std::map<std::string, double>& figures, const std::string& name,
+                 const Json& value) {
   if (value.is_number() && std::isfinite(value.get<double>())) figures[name] = value.get<double>();
-}
-
-std::string text_at(const Json& json, const char* key, const std::string& fallback = "") {
-  if (!json.is_object()) return fallback;
-  const auto at = json.find(key);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : fallback;
 }
 
 }  // namespace
@@ -50,7 +45,7 @@ Json to_json(const CanarySpeed& canary) {
 
 std::optional<CanarySpeed> canary_from_json(const Json& json) {
   CanarySpeed canary;
-  canary.version = text_at(json, "version");
+  canary.version = string_at(json, "version");
   if (!json.is_object() || !json.contains("passes_per_s")) return std::nullopt;
   for (const auto& [name, speed] : json["passes_per_s"].items()) {
     if (!speed.is_number() || !std::isfinite(speed.get<double>()) || speed.get<double>() <= 0)
@@ -65,27 +60,28 @@ Visit visit_of(const RunFiles& files) {
   Visit visit;
   visit.source = files.name;
   if (files.metrics) {
-    for (const Place& place : kMetrics) {
+    for (const Place& place : kFigurePlaces) {
       const Json::json_pointer path(place.pointer);
-      if (files.metrics->contains(path)) put(visit.figures, place.figure, files.metrics->at(path));
+      if (files.metrics->contains(path))
+        keep_finite(visit.figures, place.figure, files.metrics->at(path));
     }
     if (const auto at = files.metrics->find("canary"); at != files.metrics->end())
       visit.canary = canary_from_json(*at);
   }
   if (files.eval) {
     if (const auto at = files.eval->find("ppl_fixed_shard"); at != files.eval->end())
-      put(visit.figures, "ppl_fixed_shard", *at);
+      keep_finite(visit.figures, "ppl_fixed_shard", *at);
     const auto probes = files.eval->find("task_probe_accuracy");
     if (probes != files.eval->end() && probes->is_object()) {
       for (const auto& [name, accuracy] : probes->items())
-        put(visit.figures, "probe/" + name, accuracy);
+        keep_finite(visit.figures, "probe/" + name, accuracy);
     }
   }
   const std::optional<Json>& told = files.metrics ? files.metrics : files.eval;
   if (told) {
-    visit.timestamp = text_at(*told, "timestamp");
+    visit.timestamp = string_at(*told, "timestamp");
     if (const auto env = told->find("env"); env != told->end()) {
-      visit.commit = text_at(*env, "git_sha", "unknown");
+      visit.commit = string_at(*env, "git_sha", "unknown");
       if (env->is_object() && env->contains("git_dirty") && (*env)["git_dirty"].is_boolean())
         visit.dirty = (*env)["git_dirty"].get<bool>();
     }
@@ -105,12 +101,12 @@ Result<Visit> visit_from_json(const Json& json, const std::string& name) {
   if (!json.is_object() || !json.contains("figures") || !json["figures"].is_object())
     return Error{Errc::invalid_input, name + ": not an object with 'figures'"};
   Visit visit;
-  visit.timestamp = text_at(json, "timestamp");
-  visit.commit = text_at(json, "commit", "unknown");
+  visit.timestamp = string_at(json, "timestamp");
+  visit.commit = string_at(json, "commit", "unknown");
   if (json.contains("dirty") && json["dirty"].is_boolean()) visit.dirty = json["dirty"].get<bool>();
   visit.source = "promoted";
   for (const auto& [figure, value] : json["figures"].items())
-    put(visit.figures, figure, value);
+    keep_finite(visit.figures, figure, value);
   if (json.contains("canary")) visit.canary = canary_from_json(json["canary"]);
   return visit;
 }

@@ -37,7 +37,8 @@ std::string status_text(const Side& side, const char* where) {
 }
 
 // Why a row present on both sides cannot be compared at all; empty if it can.
-std::string obstacle(const PooledRow& base, const PooledRow& candidate, const RowComparison& row) {
+std::string obstacle_to_verdict(const PooledRow& base, const PooledRow& candidate,
+                                const RowComparison& row) {
   std::vector<std::string> parts;
   if (row.base->status != RowStatus::ok) parts.push_back(status_text(*row.base, "base"));
   if (row.candidate->status != RowStatus::ok)
@@ -136,7 +137,7 @@ Prepared prepare(const PooledRow* base, const PooledRow* candidate, const Compar
   }
   row.newly_failed =
       row.base->status == RowStatus::ok && row.candidate->status == RowStatus::failed;
-  row.reason = obstacle(*base, *candidate, row);
+  row.reason = obstacle_to_verdict(*base, *candidate, row);
   if (!row.reason.empty()) return out;
 
   estimate(out, base_rates, candidate_rates, options);

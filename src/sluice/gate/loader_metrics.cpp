@@ -11,10 +11,9 @@
 #include <unistd.h>
 
 namespace sluice::gate {
+namespace {
 
 using Value = measure::Measured<double>;
-
-namespace {
 
 Value value(double number) {
   if (!std::isfinite(number)) return {std::nullopt, "the value is not finite"};
@@ -116,7 +115,7 @@ Value first_epoch_rate(const LoaderFacts& facts) {
   return value(static_cast<double>(facts.first->samples) / facts.first->wall_s);
 }
 
-constexpr std::array<LoaderMetric, 22> kMetrics = {{
+constexpr std::array<LoaderMetric, 22> kLoaderMetrics = {{
     {"throughput_samples_per_sec", "throughput", "samples/s",
      "samples delivered over wall time, mean over fresh processes; the consumer takes every batch "
      "and does nothing else",
@@ -238,7 +237,7 @@ Value batch_time_cv(const LoaderFacts& facts) {
 }
 
 std::span<const LoaderMetric> loader_metrics() {
-  return kMetrics;
+  return kLoaderMetrics;
 }
 
 Json loader_metrics_json(const LoaderFacts& facts) {

@@ -9,7 +9,7 @@ namespace sluice::gate {
 namespace {
 
 /// A number at `key`, 0 where there is none or it is none.
-double number(const Json& json, const char* key) {
+double finite_at(const Json& json, const char* key) {
   if (!json.is_object()) return 0;
   const auto found = json.find(key);
   if (found == json.end() || !found->is_number()) return 0;
@@ -35,8 +35,8 @@ void add_stages(LoaderUse& use, const Json& stages) {
                                     [&](const StageUse& one) { return one.name == it.key(); });
     StageUse& sum = known != use.stages.end() ? *known : use.stages.emplace_back();
     sum.name = it.key();
-    sum.busy_s += number(*it, "busy_ns") * 1e-9;
-    sum.bytes += number(*it, "bytes");
+    sum.busy_s += finite_at(*it, "busy_ns") * 1e-9;
+    sum.bytes += finite_at(*it, "bytes");
   }
 }
 
@@ -44,48 +44,48 @@ void add_stages(LoaderUse& use, const Json& stages) {
 void add_store(StoreUse& use, const Json& store) {
   if (!store.is_object()) return;
   if (store.contains("hits")) {
-    add_to(use.hits, number(store, "hits"));
-    add_to(use.misses, number(store, "misses"));
-    add_to(use.evictions, number(store, "evictions"));
+    add_to(use.hits, finite_at(store, "hits"));
+    add_to(use.misses, finite_at(store, "misses"));
+    add_to(use.evictions, finite_at(store, "evictions"));
   }
   const Json& inner = object(store, "inner");
   const Json& far = inner.is_object() ? inner : store;
   if (!far.contains("requests")) return;
-  add_to(use.downloaded_bytes, number(far, "bytes"));
-  use.requests += number(far, "requests");
-  use.retries += number(far, "retries");
-  use.hedges += number(far, "hedges");
+  add_to(use.downloaded_bytes, finite_at(far, "bytes"));
+  use.requests += finite_at(far, "requests");
+  use.retries += finite_at(far, "retries");
+  use.hedges += finite_at(far, "hedges");
 }
 
 void add_mapped(LoaderUse& use, const Json& store) {
   if (!store.is_object()) return;
-  use.mapped_bytes += number(store, "mapped_bytes");
+  use.mapped_bytes += finite_at(store, "mapped_bytes");
   add_mapped(use, object(store, "inner"));
 }
 
 void add_sample(LoaderUse& use, const Json& details) {
-  use.wall_s += number(details, "wall_ns") * 1e-9;
-  use.batches += static_cast<std::int64_t>(number(details, "batches"));
-  use.samples += static_cast<std::int64_t>(number(details, "samples"));
-  use.skipped += static_cast<std::int64_t>(number(details, "skipped"));
-  use.waited_batches += static_cast<std::int64_t>(number(details, "waited_batches"));
-  use.workers = std::max(use.workers, static_cast<int>(number(details, "workers")));
-  use.worker_busy_s += number(details, "worker_busy_ns") * 1e-9;
-  use.worker_wait_s += number(details, "worker_wait_ns") * 1e-9;
-  use.worker_other_s += number(details, "worker_other_ns") * 1e-9;
-  use.consumer_wait_s += number(details, "consumer_wait_ns") * 1e-9;
-  use.step_s += number(details, "step_ms") * 1e-3 * number(details, "batches");
+  use.wall_s += finite_at(details, "wall_ns") * 1e-9;
+  use.batches += static_cast<std::int64_t>(finite_at(details, "batches"));
+  use.samples += static_cast<std::int64_t>(finite_at(details, "samples"));
+  use.skipped += static_cast<std::int64_t>(finite_at(details, "skipped"));
+  use.waited_batches += static_cast<std::int64_t>(finite_at(details, "waited_batches"));
+  use.workers = std::max(use.workers, static_cast<int>(finite_at(details, "workers")));
+  use.worker_busy_s += finite_at(details, "worker_busy_ns") * 1e-9;
+  use.worker_wait_s += finite_at(details, "worker_wait_ns") * 1e-9;
+  use.worker_other_s += finite_at(details, "worker_other_ns") * 1e-9;
+  use.consumer_wait_s += finite_at(details, "consumer_wait_ns") * 1e-9;
+  use.step_s += finite_at(details, "step_ms") * 1e-3 * finite_at(details, "batches");
   add_stages(use, object(details, "stages"));
   add_store(use.store, object(details, "store"));
   add_mapped(use, object(details, "store"));
   const Json& spread = object(details, "batch_ms");
-  if (number(spread, "mean") > 0)
-    use.batch_cv.push_back(number(spread, "sd") / number(spread, "mean"));
-  use.rss_bytes = std::max(use.rss_bytes, number(details, "rss_bytes"));
-  use.ring_bytes = std::max(use.ring_bytes, number(details, "ring_bytes"));
-  use.dataset_items = static_cast<std::int64_t>(number(details, "dataset_items"));
-  use.epoch_items = static_cast<std::int64_t>(number(details, "epoch_items"));
-  if (details.contains("stop_ms")) use.stop_ms = number(details, "stop_ms");
+  if (finite_at(spread, "mean") > 0)
+    use.batch_cv.push_back(finite_at(spread, "sd") / finite_at(spread, "mean"));
+  use.rss_bytes = std::max(use.rss_bytes, finite_at(details, "rss_bytes"));
+  use.ring_bytes = std::max(use.ring_bytes, finite_at(details, "ring_bytes"));
+  use.dataset_items = static_cast<std::int64_t>(finite_at(details, "dataset_items"));
+  use.epoch_items = static_cast<std::int64_t>(finite_at(details, "epoch_items"));
+  if (details.contains("stop_ms")) use.stop_ms = finite_at(details, "stop_ms");
   if (const auto state = details.find("page_cache"); state != details.end() && state->is_string())
     use.page_cache = state->get<std::string>();
   if (const auto epochs = details.find("anonymous_by_epoch");
@@ -113,12 +113,12 @@ std::optional<LoaderUse> loader_use(const measure::Row& row) {
   for (const measure::Run& run : row.runs) {
     if (!run.details.is_array() || run.details.empty()) continue;
     for (const Json& details : run.details) {
-      if (!details.is_object() || number(details, "wall_ns") <= 0) continue;
+      if (!details.is_object() || finite_at(details, "wall_ns") <= 0) continue;
       any = true;
       add_sample(use, details);
     }
-    first_batch.push_back(number(run.details.back(), "first_batch_ms"));
-    opened.push_back(number(run.details.back(), "open_ms"));
+    first_batch.push_back(finite_at(run.details.back(), "first_batch_ms"));
+    opened.push_back(finite_at(run.details.back(), "open_ms"));
     use.cpu_s += static_cast<double>(run.cpu_ns) * 1e-9;
     use.major_faults += static_cast<double>(run.major_faults);
   }

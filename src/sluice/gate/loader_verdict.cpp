@@ -12,8 +12,8 @@ namespace {
 
 using Value = measure::Measured<double>;
 
-constexpr double kTargetRate = 1000;                             // samples/s
-constexpr double kTargetGpu = 90, kGoodGpu = 85, kPoorGpu = 70;  // per cent
+constexpr double kTargetLoaderRate = 1000;                                         // samples/s
+constexpr double kTargetLoaderGpu = 90, kGoodLoaderGpu = 85, kPoorLoaderGpu = 70;  // per cent
 constexpr double kTargetOverhead = 0.10;
 constexpr double kTargetIdleVram = 0.30;
 constexpr double kEvenBatches = 0.3;   // cv
@@ -111,9 +111,9 @@ const char* to_string(Mark mark) {
 
 std::vector<LoaderCheck> loader_targets(const LoaderFacts& facts) {
   return {check("throughput", metric(facts, "throughput_samples_per_sec"), Direction::above,
-                kTargetRate, 1, " samples/s"),
+                kTargetLoaderRate, 1, " samples/s"),
           check("GPU utilisation", metric(facts, "gpu_utilization_percent"), Direction::above,
-                kTargetGpu, 1, " %"),
+                kTargetLoaderGpu, 1, " %"),
           check("worker overhead", metric(facts, "worker_overhead"), Direction::below,
                 kTargetOverhead, 100, " %"),
           check("idle VRAM", idle_vram(facts), Direction::below, kTargetIdleVram, 100, " %")};
@@ -129,7 +129,7 @@ std::vector<LoaderCheck> loader_indicators(const LoaderFacts& facts, double cv_o
           check("stable memory (growth)", metric(facts, "memory_slope_mb_per_epoch"),
                 Direction::below, kSteadyMemory, 1, " MB/epoch"),
           check("high GPU utilisation", metric(facts, "gpu_utilization_percent"), Direction::above,
-                kGoodGpu, 1, " %")};
+                kGoodLoaderGpu, 1, " %")};
 }
 
 std::string limiting_stage(const LoaderUse& use, double* share) {
@@ -152,7 +152,7 @@ std::vector<Finding> loader_findings(const LoaderFacts& facts, const LoaderSetti
   if (facts.steady && !limiting_stage(*facts.steady).empty())
     list.push_back(limit_finding(facts, setting));
   const Value gpu = metric(facts, "gpu_utilization_percent");
-  if (gpu.value && *gpu.value < kPoorGpu)
+  if (gpu.value && *gpu.value < kPoorLoaderGpu)
     list.push_back(
         {"low GPU utilisation: loading is the bottleneck",
          fmt::format("{:.0f} % over the timed samples", *gpu.value),

@@ -12,25 +12,19 @@
 namespace sluice::gate {
 namespace {
 
-const Json& at(const Json& json, const char* pointer) {
-  static const Json kNone;
-  const Json::json_pointer path(pointer);
-  return json.contains(path) ? json.at(path) : kNone;
-}
-
 /// A share of time, from 0 to below 1; nothing for anything else.
-std::optional<double> share_of(const Json& value) {
+std::optional<double> valid_share(const Json& value) {
   if (!value.is_number()) return std::nullopt;
   const double share = value.get<double>();
   return share >= 0 && share < 1 ? std::optional(share) : std::nullopt;
 }
 
 std::optional<double> waited_of(const std::optional<Json>& metrics) {
-  return metrics ? share_of(at(*metrics, "/timing/waited_share")) : std::nullopt;
+  return metrics ? valid_share(at_pointer(*metrics, "/timing/waited_share")) : std::nullopt;
 }
 
 bool on_gpu(const RunFiles& run) {
-  const Json device = run.metrics ? at(*run.metrics, "/run_config/device") : Json();
+  const Json device = run.metrics ? at_pointer(*run.metrics, "/run_config/device") : Json();
   return device.is_string() && device.get<std::string>().starts_with("cuda");
 }
 
@@ -64,14 +58,14 @@ Explained explained_by(const MachineFacts& facts) {
                         "baseline",
                         100 * *facts.waited, 100 * before));
   }
-  if (const auto steal = share_of(at(facts.noise, "/steal")))
+  if (const auto steal = valid_share(at_pointer(facts.noise, "/steal")))
     all.add(1 / (1 - *steal),
             fmt::format("the hypervisor kept {:.1f} % of the cores' time", 100 * *steal));
   return all;
 }
 
 /// A line that blocks nothing.
-void warn(GateReport& report, const char* metric, std::string reason) {
+void add_warning(GateReport& report, const char* metric, std::string reason) {
   GateLine line;
   line.metric = metric;
   line.status = GateStatus::warn;
@@ -91,7 +85,7 @@ MachineFacts machine_facts(const RunFiles& current, const RunFiles& baseline) {
   facts.waited = waited_of(current.metrics);
   facts.baseline_waited = waited_of(baseline.metrics);
   if (!current.metrics) return facts;
-  facts.noise = at(*current.metrics, "/noise");
+  facts.noise = at_pointer(*current.metrics, "/noise");
   return facts;
 }
 
@@ -150,7 +144,7 @@ void excuse(GateReport& report, const std::map<std::string, double>& tolerance_p
     }
   }
   if (facts.baseline_waited.value_or(0) > kCalmWait)
-    warn(
+    add_warning(
         report, "baseline",
         fmt::format("the stored run waited for a core {:.1f} % of the time: slowdowns up to {:.0f} "
                     "% can hide behind it; promote one from a quiet machine",

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMostRuns = 9'999;  // "more than this" is not worth a number
 
-struct Point {
+struct StudyPoint {
   std::size_t setting;
   int repeat;
   double log_rate;
@@ -29,24 +29,24 @@ struct Fit {
   double degrees = 0;  // 0: no spread is known
 };
 
-Fit fit_of(const std::vector<Point>& points, std::size_t settings) {
+Fit fit_of(const std::vector<StudyPoint>& points, std::size_t settings) {
   Fit fit;
   fit.effect.assign(settings, 0);
   fit.runs.assign(settings, 0);
   std::map<int, std::pair<double, int>> repeats;  // effect, runs
-  for (const Point& point : points) {
+  for (const StudyPoint& point : points) {
     ++fit.runs[point.setting];
     ++repeats[point.repeat].second;
   }
   constexpr int kRounds = 200;
   for (int round = 0; round < kRounds; ++round) {
     std::vector<double> sums(settings, 0.0);
-    for (const Point& point : points)
+    for (const StudyPoint& point : points)
       sums[point.setting] += point.log_rate - repeats[point.repeat].first;
     for (std::size_t i = 0; i < settings; ++i)
       if (fit.runs[i] > 0) fit.effect[i] = sums[i] / fit.runs[i];
     std::map<int, double> left;
-    for (const Point& point : points)
+    for (const StudyPoint& point : points)
       left[point.repeat] += point.log_rate - fit.effect[point.setting];
     double mean = 0;
     for (auto& repeat : repeats) {
@@ -57,7 +57,7 @@ Fit fit_of(const std::vector<Point>& points, std::size_t settings) {
       repeat.second.first -= mean;  // settings carry the level
   }
   double squares = 0;
-  for (const Point& point : points) {
+  for (const StudyPoint& point : points) {
     const double off = point.log_rate - fit.effect[point.setting] - repeats[point.repeat].first;
     squares += off * off;
   }
@@ -70,7 +70,7 @@ Fit fit_of(const std::vector<Point>& points, std::size_t settings) {
 }
 
 /// Half the width of an interval of confidence `confidence`; nothing without a spread.
-std::optional<double> half_width(const Fit& fit, double of_runs, double confidence) {
+std::optional<double> half_interval(const Fit& fit, double of_runs, double confidence) {
   if (fit.degrees <= 0) return std::nullopt;
   const auto t = stats::student_t_quantile(0.5 + confidence / 2, fit.degrees);
   if (!t) return std::nullopt;
@@ -139,7 +139,7 @@ class Judge {
 
   void gather(const std::vector<const MixtureStudyRun*>& runs) {
     std::map<MixtureKnobs, std::size_t> place;
-    std::vector<Point> points;
+    std::vector<StudyPoint> points;
     std::vector<StudySetting> settings;
     for (const MixtureStudyRun* run : runs) {
       if (!run->failure.empty() || !(run->samples_per_s > 0)) continue;
@@ -158,7 +158,7 @@ class Judge {
       setting.runs = fit_.runs[i];
       const double point = std::exp(fit_.effect[i]);
       setting.rate = {point, point, point, rule_.confidence};
-      if (const auto half = half_width(fit_, 1.0 / setting.runs, rule_.confidence)) {
+      if (const auto half = half_interval(fit_, 1.0 / setting.runs, rule_.confidence)) {
         setting.rate.low = std::exp(fit_.effect[i] - *half);
         setting.rate.high = std::exp(fit_.effect[i] + *half);
         setting.has_interval = true;
@@ -184,8 +184,8 @@ class Judge {
   std::optional<stats::Estimate> ratio(std::size_t setting, std::size_t reference,
                                        double comparisons, double& log_ratio) const {
     log_ratio = fit_.effect[setting] - fit_.effect[reference];
-    const auto half = half_width(fit_, 1.0 / fit_.runs[setting] + 1.0 / fit_.runs[reference],
-                                 1 - (1 - rule_.confidence) / comparisons);
+    const auto half = half_interval(fit_, 1.0 / fit_.runs[setting] + 1.0 / fit_.runs[reference],
+                                    1 - (1 - rule_.confidence) / comparisons);
     if (!half) return std::nullopt;
     return stats::Estimate{std::exp(log_ratio), std::exp(log_ratio - *half),
                            std::exp(log_ratio + *half), rule_.confidence};

@@ -12,7 +12,7 @@
 namespace sluice::gate {
 namespace {
 
-std::string percent(double share) {
+std::string fine_percent(double share) {
   const double value = 100 * share;
   if (value > 0 && value < 0.1) return fmt::format("{:.2f} %", value);
   return fmt::format("{:.1f} %", value);
@@ -37,12 +37,12 @@ std::string cleared(const PairedMetricOutcome& one) {
 std::string why_inconclusive(const PairedMetricOutcome& one, std::size_t family) {
   const PairedEvidence& evidence = one.evidence;
   std::string reason = fmt::format("a drop of {} is neither shown nor ruled out ({})",
-                                   percent(one.metric.tau), interval_in_words(evidence));
+                                   fine_percent(one.metric.tau), interval_in_words(evidence));
   if (evidence.pairs < fewest_pairs(evidence.level, family)) {
     reason += fmt::format("; {} pairs can never show a loss at this level, {} are the fewest",
                           evidence.pairs, fewest_pairs(evidence.level, family));
   } else if (evidence.mde > one.metric.tau) {
-    reason += fmt::format("; blind below {} with {} pairs, {} needed", percent(evidence.mde),
+    reason += fmt::format("; blind below {} with {} pairs, {} needed", fine_percent(evidence.mde),
                           evidence.pairs, evidence.needed_pairs);
   }
   return reason;
@@ -57,8 +57,8 @@ std::string reason_of(const PairedMetricOutcome& one, std::size_t family) {
       reason = fmt::format("{} ({})", change, interval_in_words(evidence));
       break;
     case GateStatus::pass:
-      reason = fmt::format("{}; a drop of {} is ruled out ({})", change, percent(one.metric.tau),
-                           interval_in_words(evidence));
+      reason = fmt::format("{}; a drop of {} is ruled out ({})", change,
+                           fine_percent(one.metric.tau), interval_in_words(evidence));
       break;
     case GateStatus::fail:
     case GateStatus::warn:
@@ -117,7 +117,7 @@ GateLine line_of(const PairedMetricOutcome& one, std::size_t family) {
   const double sense = one.metric.better == measure::Better::higher ? 1 : -1;
   line.delta = 100 * std::expm1(sense * one.evidence.estimate);
   line.delta_unit = "%";
-  line.threshold = fmt::format("no loss of {} in speed", percent(one.metric.tau));
+  line.threshold = fmt::format("no loss of {} in speed", fine_percent(one.metric.tau));
   line.status = one.status;
   line.blocking = one.metric.blocking;
   line.reason = reason_of(one, family);
@@ -130,7 +130,7 @@ GateLine line_of(const PairedMetricOutcome& one, std::size_t family) {
 std::string change_in_words(double log_ratio) {
   const double change = speed_change(log_ratio);
   if (std::abs(change) < 5e-5) return "unchanged";
-  return fmt::format("{} {}", percent(std::abs(change)), change < 0 ? "slower" : "faster");
+  return fmt::format("{} {}", fine_percent(std::abs(change)), change < 0 ? "slower" : "faster");
 }
 
 GateReport report_of(const PairedOutcome& outcome) {

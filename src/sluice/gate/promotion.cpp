@@ -29,10 +29,6 @@ constexpr double kMostScatter = 0.10;
 /// A run that waited longer says nothing, whoever asks.
 constexpr double kInvalidWait = 0.20;
 
-std::string shown(const fs::path& path) {
-  return printable(path.string());
-}
-
 Error refused(const fs::path& run, const std::string& why) {
   return Error{Errc::invalid_input, fmt::format("{}: is not promoted: {}", shown(run), why)};
 }

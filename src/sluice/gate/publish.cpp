@@ -22,10 +22,6 @@ namespace sluice::gate {
 namespace fs = std::filesystem;
 namespace {
 
-std::string shown(const fs::path& path) {
-  return printable(path.string());
-}
-
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};

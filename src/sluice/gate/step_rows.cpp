@@ -39,7 +39,7 @@ stats::Estimate per_batch(const measure::Row& row, int batch) {
   return {ms(row.summary->mean), ms(ci->high), ms(ci->low), 0.95};
 }
 
-double number_of(const Json& details, const char* key) {
+double detail_of(const Json& details, const char* key) {
   if (!details.is_object()) return 0;
   const auto found = details.find(key);
   return found != details.end() && found->is_number() ? found->get<double>() : 0;
@@ -49,7 +49,7 @@ double detail_sum(const measure::Run& run, const char* key) {
   double sum = 0;
   if (run.details.is_array())
     for (const Json& details : run.details)
-      sum += number_of(details, key);
+      sum += detail_of(details, key);
   return sum;
 }
 

@@ -17,7 +17,7 @@ std::string param(const measure::Row& row, const char* name, const char* otherwi
   return found == row.params.end() ? otherwise : found->second;
 }
 
-std::uint64_t number(const std::string& text) {
+std::uint64_t whole_number(const std::string& text) {
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
@@ -80,7 +80,7 @@ void find_cache(StorageLine& line, const measure::Row& row) {
                                     : std::string("mixed");
 }
 
-Json to_json(const stats::Estimate& estimate) {
+Json estimate_json(const stats::Estimate& estimate) {
   return Json{{"point", estimate.point}, {"low", estimate.low}, {"high", estimate.high}};
 }
 
@@ -95,8 +95,8 @@ std::vector<StorageLine> storage_lines(const std::vector<measure::Row>& rows) {
     const std::size_t end = row.case_name.find('/', kPrefix.size());
     line.pattern = row.case_name.substr(kPrefix.size(), end - kPrefix.size());
     line.mode = param(row, "mode", "remote");
-    line.concurrency = static_cast<int>(number(param(row, "concurrency", "1")));
-    line.size = number(param(row, "size", "0"));
+    line.concurrency = static_cast<int>(whole_number(param(row, "concurrency", "1")));
+    line.size = whole_number(param(row, "size", "0"));
     line.status = row.status;
     line.reason = row.reason;
     if (row.summary && !row.runs.empty()) {
@@ -123,12 +123,12 @@ Json to_json(const StorageLine& line) {
   if (!line.reason.empty()) json["reason"] = line.reason;
   json["cache"] = line.cache.empty() ? Json() : Json(line.cache);
   json["resident_share"] = line.resident_share ? Json(*line.resident_share) : Json();
-  json["per_s"] = line.rate ? to_json(*line.rate) : Json();
-  json["mb_per_s"] = line.mb_per_s ? to_json(*line.mb_per_s) : Json();
+  json["per_s"] = line.rate ? estimate_json(*line.rate) : Json();
+  json["mb_per_s"] = line.mb_per_s ? estimate_json(*line.mb_per_s) : Json();
   if (line.latency_us) {
-    json["latency_us"] = Json{{"p50", to_json(line.latency_us->p50)},
-                              {"p90", to_json(line.latency_us->p90)},
-                              {"p99", to_json(line.latency_us->p99)},
+    json["latency_us"] = Json{{"p50", estimate_json(line.latency_us->p50)},
+                              {"p90", estimate_json(line.latency_us->p90)},
+                              {"p99", estimate_json(line.latency_us->p99)},
                               {"max", line.latency_us->max}};
   }
   return json;

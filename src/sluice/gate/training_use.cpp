@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/gate/training_use.h"
 
+#include "sluice/core/json.h"
 #include "sluice/stats/summary.h"
 
 #include <algorithm>
@@ -11,15 +12,7 @@
 namespace sluice::gate {
 namespace {
 
-constexpr double kReconciled = 0.02;
 constexpr double kMostWaited = 0.99;
-
-const Json& at(const Json& json, const char* key) {
-  static const Json kNone;
-  if (!json.is_object()) return kNone;
-  const auto found = json.find(key);
-  return found != json.end() ? *found : kNone;
-}
 
 /// The finite numbers of a list, each times `scale`.
 void append_numbers(std::vector<double>& values, const Json& list, double scale) {

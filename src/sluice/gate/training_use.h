@@ -49,13 +49,15 @@ std::optional<double> loss_slope(std::span<const double> values);
 std::int64_t tokens_per_step(std::int64_t per_device_batch, std::int64_t world,
                              std::int64_t sequence, std::int64_t grad_accum);
 
+inline constexpr double kReconciled = 0.02;  // of a step that no phase explains, at most
+
 /// A natural step beside the sum of its phases.
 struct Reconciliation {
   double natural_s = 0;
   double phases_s = 0;
   [[nodiscard]] double residual_s() const { return natural_s - phases_s; }
   [[nodiscard]] double share() const { return natural_s > 0 ? residual_s() / natural_s : 0; }
-  /// Within 2 % either way.
+  /// Within kReconciled either way.
   [[nodiscard]] bool reconciled() const;
 };
 /// Nothing without an instrumented pass.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/gate/training_verdict.h"
 
+#include "sluice/gate/bottleneck.h"
 #include "sluice/stats/summary.h"
 
 #include <fmt/format.h>
@@ -13,13 +14,12 @@ namespace {
 
 using Value = measure::Measured<double>;
 
-constexpr double kTargetRate = 100;  // samples/s of forward and backward
-constexpr double kGoodGpu = 0.85, kPoorGpu = 0.5;
+constexpr double kTargetTrainingRate = 100;  // samples/s of forward and backward
+constexpr double kGoodTrainingGpu = 0.85, kPoorTrainingGpu = 0.5;
 constexpr double kAmpSpeedup = 1.5, kAmpSaving = 0.5, kAmpSlack = 0.05;  // "about half"
 constexpr double kEvenSteps = 0.3;                                       // cv
-constexpr double kReconciled = 0.02;
 constexpr double kLongStep_s = 0.1, kShortStep_s = 0.01;
-constexpr double kMuchData = 0.2, kMuchTransfer = 0.1;
+constexpr double kMuchData = 0.2;   // of a step
 constexpr double kFewOnGpu = 1000;  // samples/s
 constexpr double kIdleMemory = 0.3;
 
@@ -64,9 +64,9 @@ std::vector<LoaderCheck> training_targets(const TrainingFacts& facts,
     if (!amp) return {std::nullopt, kNoAmp};
     return {(*amp).*field, ""};
   };
-  return {check("Forward and backward", forward_backward_rate(facts), Direction::above, kTargetRate,
-                1, " samples/s"),
-          check("GPU utilization", gpu_use(facts), Direction::above, kGoodGpu, 100, " %"),
+  return {check("Forward and backward", forward_backward_rate(facts), Direction::above,
+                kTargetTrainingRate, 1, " samples/s"),
+          check("GPU utilization", gpu_use(facts), Direction::above, kGoodTrainingGpu, 100, " %"),
           check("Mixed precision speed-up", of_amp(&AmpComparison::speedup), Direction::above,
                 kAmpSpeedup, 1, " x"),
           check("Mixed precision memory saving", of_amp(&AmpComparison::memory_saving),
@@ -78,7 +78,7 @@ std::vector<LoaderCheck> training_indicators(const TrainingFacts& facts) {
   if (const auto sum = reconcile(facts.use)) residual = {std::abs(sum->share()), ""};
   return {check("Spread of step times", spread(facts.use), Direction::below, kEvenSteps, 100, " %"),
           check("Step that no phase explains", residual, Direction::below, kReconciled, 100, " %"),
-          check("GPU utilization", gpu_use(facts), Direction::above, kGoodGpu, 100, " %")};
+          check("GPU utilization", gpu_use(facts), Direction::above, kGoodTrainingGpu, 100, " %")};
 }
 
 std::vector<std::string> training_recommendations(const TrainingFacts& facts,
@@ -102,7 +102,7 @@ std::vector<std::string> training_recommendations(const TrainingFacts& facts,
                     "--persistent-workers, "
                     "bundles, data downloaded before",
                     *cv.value * 100));
-  if (const auto busy = gpu_busy(facts); busy && busy->share < kPoorGpu)
+  if (const auto busy = gpu_busy(facts); busy && busy->share < kPoorTrainingGpu)
     list.push_back(
         fmt::format("the GPU is busy {:.0f} % of the time: look at the loader "
                     "(`sluice bench dataloader`, `sluice diagnose`)",

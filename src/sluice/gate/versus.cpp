@@ -20,7 +20,7 @@ Standing standing_of(const std::optional<stats::Estimate>& ratio) {
   return ratio->high >= 1 || ratio->point >= kTie ? Standing::tie : Standing::loss;
 }
 
-Versus compare(const measure::Row& ours, const std::vector<measure::Row>& rows) {
+Versus versus_of(const measure::Row& ours, const std::vector<measure::Row>& rows) {
   Versus one;
   one.case_name = ours.case_name;
   one.rate = ours.summary->median;
@@ -67,7 +67,7 @@ std::vector<Versus> versus_fastest(const std::vector<measure::Row>& rows,
                                    const std::string& library) {
   std::vector<Versus> list;
   for (const measure::Row& row : rows)
-    if (row.library == library && counts(row)) list.push_back(compare(row, rows));
+    if (row.library == library && counts(row)) list.push_back(versus_of(row, rows));
   return list;
 }
 

@@ -17,15 +17,11 @@ namespace sluice::image {
 namespace {
 
 // Stages of RngKey, apart from those of photo.cpp: what is drawn from where never changes.
-constexpr std::uint32_t kStageSpec = 11, kStageScene = 12;
+constexpr std::uint32_t kClipSpecStage = 11, kClipSceneStage = 12;
 // Photographs of a clip have indices of their own, far from those of an image data set.
 constexpr std::uint64_t kPhotoBase = std::uint64_t{1} << 40;
 
 constexpr int kSubpixel = 16;  // positions are in sixteenths of a pixel
-
-int between(Rng& rng, int low, int high) {  // inclusive
-  return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1)));
-}
 
 /// A point that moves at constant speed inside [0, limit] and turns back at the ends.
 struct Mover {
@@ -44,7 +40,7 @@ struct Mover {
 };
 
 Mover draw_mover(Rng& rng, int limit, int fastest) {
-  return {between(rng, 0, std::max(0, limit * kSubpixel)), between(rng, -fastest, fastest), limit};
+  return {rng.between(0, std::max(0, limit * kSubpixel)), rng.between(-fastest, fastest), limit};
 }
 
 struct Disc {
@@ -80,8 +76,8 @@ void expose(ImageSpan<std::uint8_t> frame, int light) {
 }  // namespace
 
 ClipSpec clip_spec(std::uint64_t seed, std::uint64_t index) {
-  Rng rng({.seed = seed, .index = index, .stage = kStageSpec});
-  return {between(rng, 16, 48), 320, 240};
+  Rng rng({.seed = seed, .index = index, .stage = kClipSpecStage});
+  return {rng.between(16, 48), 320, 240};
 }
 
 Status ClipMaker::make(VideoClip& out, std::uint64_t seed, std::uint64_t index,
@@ -98,20 +94,20 @@ Status ClipMaker::make(VideoClip& out, std::uint64_t seed, std::uint64_t index,
       maker_.make(scene_, seed, photo, {spec.width + margin_x, spec.height + margin_y, 90}));
   SLUICE_CHECK(maker_.make(things_, seed, photo + 1, {spec.width, spec.height, 90}));
 
-  Rng rng({.seed = seed, .index = index, .stage = kStageScene});
+  Rng rng({.seed = seed, .index = index, .stage = kClipSceneStage});
   const Mover pan_x = draw_mover(rng, margin_x, 2 * kSubpixel);
   const Mover pan_y = draw_mover(rng, margin_y, kSubpixel);
   const Mover light = draw_mover(rng, 16, kSubpixel / 4);
   std::array<Disc, 4> discs;
-  const auto count = static_cast<std::size_t>(between(rng, 2, 4));
+  const auto count = static_cast<std::size_t>(rng.between(2, 4));
   const int side = std::min(spec.width, spec.height);
   for (std::size_t i = 0; i < count; ++i) {
     Disc& disc = discs[i];
-    disc.radius = between(rng, side / 16, side / 5);
+    disc.radius = rng.between(side / 16, side / 5);
     disc.x = draw_mover(rng, spec.width - 1, 5 * kSubpixel);
     disc.y = draw_mover(rng, spec.height - 1, 3 * kSubpixel);
-    disc.from_x = between(rng, 0, spec.width - 2 * disc.radius - 1);
-    disc.from_y = between(rng, 0, spec.height - 2 * disc.radius - 1);
+    disc.from_x = rng.between(0, spec.width - 2 * disc.radius - 1);
+    disc.from_y = rng.between(0, spec.height - 2 * disc.radius - 1);
   }
   for (int number = 0; number < spec.frames; ++number) {
     const auto frame = out.frame(number);

@@ -21,7 +21,7 @@
 namespace sluice::image {
 namespace {
 
-struct Encoder {
+struct JpegEncoder {
   jpeg_compress_struct jpeg{};
   jpeg_error_mgr errors{};
   std::jmp_buf jump{};
@@ -29,22 +29,22 @@ struct Encoder {
   unsigned char* memory = nullptr;  // malloc'ed by libjpeg's memory destination
   unsigned long size = 0;
 
-  Encoder() {
+  JpegEncoder() {
     jpeg.err = jpeg_std_error(&errors);
     jpeg.client_data = this;
     errors.error_exit = on_error;
     errors.emit_message = [](j_common_ptr, int) {};
     errors.output_message = [](j_common_ptr) {};
   }
-  Encoder(const Encoder&) = delete;
-  Encoder& operator=(const Encoder&) = delete;
-  ~Encoder() {
+  JpegEncoder(const JpegEncoder&) = delete;
+  JpegEncoder& operator=(const JpegEncoder&) = delete;
+  ~JpegEncoder() {
     jpeg_destroy_compress(&jpeg);
     std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc): libjpeg's own
   }
 
   static void on_error(j_common_ptr common) {
-    auto* encoder = static_cast<Encoder*>(common->client_data);
+    auto* encoder = static_cast<JpegEncoder*>(common->client_data);
     common->err->format_message(common, encoder->text.data());
     std::longjmp(encoder->jump, 1);
   }
@@ -105,7 +105,7 @@ Status encode_jpeg(std::vector<std::uint8_t>& out, ImageView<std::uint8_t> image
   if (options.quality < 1 || options.quality > 100)
     return Error{Errc::usage,
                  fmt::format("JPEG quality {}: 1 to 100 is accepted", options.quality)};
-  Encoder encoder;
+  JpegEncoder encoder;
   if (!encoder.guarded([&encoder, image, &options] { encoder.run(image, options); }))
     return Error{Errc::internal, fmt::format("JPEG: {}", encoder.text.data())};
   out.assign(encoder.memory, encoder.memory + encoder.size);

@@ -22,11 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{1} << 28;
-constexpr std::size_t kItemAlignment = 64;
-
-std::string shown(const fs::path& path) {
-  return printable(path.native());
-}
 
 Error bad(std::string message) {
   return Error{Errc::invalid_input, std::move(message)};

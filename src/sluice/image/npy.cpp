@@ -25,7 +25,7 @@ constexpr std::size_t kMaxDimensions = 8;
 constexpr std::size_t kMaxHeader = 65536;
 constexpr std::size_t kHeaderAlignment = 64;
 
-Error bad(std::string message) {
+Error bad_npy(std::string message) {
   return Error{Errc::invalid_input, "NPY: " + std::move(message)};
 }
 
@@ -79,13 +79,13 @@ struct Header {
 
 Status read_dtype(Header& header, HeaderText& text) {
   const auto name = text.quoted();
-  if (!name) return bad("the header has no readable 'descr'; '|u1' and '<f4' are read");
+  if (!name) return bad_npy("the header has no readable 'descr'; '|u1' and '<f4' are read");
   if (*name == "|u1" || *name == "u1" || *name == "<u1" || *name == ">u1") {
     header.dtype = DType::u8;
   } else if (*name == "<f4") {
     header.dtype = DType::f32;
   } else {
-    return bad(fmt::format("samples of type '{}'; '|u1' (u8) and '<f4' (f32) are read",
+    return bad_npy(fmt::format("samples of type '{}'; '|u1' (u8) and '<f4' (f32) are read",
                            printable(name->substr(0, 40))));
   }
   return ok;
@@ -94,48 +94,48 @@ Status read_dtype(Header& header, HeaderText& text) {
 /// "()", "(3,)", "(3, 4)", "(3, 4,)".
 Status read_shape(Header& header, HeaderText& text) {
   std::vector<std::int64_t> shape;
-  if (!text.take("(")) return bad("the shape is no tuple");
+  if (!text.take("(")) return bad_npy("the shape is no tuple");
   bool comma = true;
   while (!text.take(")")) {
     const auto side = comma ? text.integer() : std::nullopt;
-    if (!side || *side < 0) return bad("the shape is no tuple of sizes");
+    if (!side || *side < 0) return bad_npy("the shape is no tuple of sizes");
     if (shape.size() == kMaxDimensions)
-      return bad(fmt::format("more than {} dimensions", kMaxDimensions));
+      return bad_npy(fmt::format("more than {} dimensions", kMaxDimensions));
     shape.push_back(*side);
     comma = text.take(",");
   }
-  if (shape.size() == 1 && !comma) return bad("the shape is no tuple of sizes");
+  if (shape.size() == 1 && !comma) return bad_npy("the shape is no tuple of sizes");
   header.shape = std::move(shape);
   return ok;
 }
 
 Status read_entry(Header& header, HeaderText& text) {
   const auto key = text.quoted();
-  if (!key || !text.take(":")) return bad("the header is no dictionary");
+  if (!key || !text.take(":")) return bad_npy("the header is no dictionary");
   if (*key == "descr" && !header.dtype) return read_dtype(header, text);
   if (*key == "shape" && !header.shape) return read_shape(header, text);
   if (*key == "fortran_order" && !header.fortran) {
     const bool yes = text.take("True");
-    if (!yes && !text.take("False")) return bad("fortran_order is neither True nor False");
+    if (!yes && !text.take("False")) return bad_npy("fortran_order is neither True nor False");
     header.fortran = yes;
     return ok;
   }
-  return bad(fmt::format("the header has a key '{}' too many", printable(key->substr(0, 40))));
+  return bad_npy(fmt::format("the header has a key '{}' too many", printable(key->substr(0, 40))));
 }
 
 Result<Header> parse_header(std::string_view header_text) {
   HeaderText text(header_text);
   Header header;
-  if (!text.take("{")) return bad("the header is no dictionary");
+  if (!text.take("{")) return bad_npy("the header is no dictionary");
   bool comma = true;
   while (!text.take("}")) {
-    if (!comma) return bad("the header is no dictionary");
+    if (!comma) return bad_npy("the header is no dictionary");
     SLUICE_CHECK(read_entry(header, text));
     comma = text.take(",");
   }
-  if (!text.at_end()) return bad("the header goes on after its dictionary");
+  if (!text.at_end()) return bad_npy("the header goes on after its dictionary");
   if (!header.dtype || !header.fortran || !header.shape)
-    return bad("the header lacks one of descr, fortran_order and shape");
+    return bad_npy("the header lacks one of descr, fortran_order and shape");
   return header;
 }
 
@@ -153,7 +153,7 @@ std::optional<std::uint64_t> bytes_of(std::span<const std::int64_t> shape, DType
 
 template <Sample T>
 Status encode_image(std::vector<std::uint8_t>& out, ImageView<T> image, DType dtype) {
-  if (image.empty()) return bad("an empty image cannot be written");
+  if (image.empty()) return bad_npy("an empty image cannot be written");
   std::vector<std::uint8_t> packed(image.samples() * sizeof(T));
   for (int y = 0; y < image.height(); ++y)
     std::memcpy(packed.data() + static_cast<std::size_t>(y) * image.row_bytes(), image.row(y),
@@ -169,30 +169,30 @@ bool is_npy(Bytes bytes) {
 }
 
 Result<NpyArray> parse_npy(Bytes bytes) {
-  if (!is_npy(bytes)) return bad("the file does not start with \\x93NUMPY");
+  if (!is_npy(bytes)) return bad_npy("the file does not start with \\x93NUMPY");
   constexpr std::size_t kVersionAt = 6, kLengthAt = 8;
-  if (bytes.size() < 12) return bad("the file ends inside its header");
+  if (bytes.size() < 12) return bad_npy("the file ends inside its header");
   const int version = bytes[kVersionAt];
   if (version < 1 || version > 3)
-    return bad(fmt::format("version {} of the format; 1 to 3 are read", version));
+    return bad_npy(fmt::format("version {} of the format; 1 to 3 are read", version));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   std::size_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i)
     length |= std::size_t{bytes[kLengthAt + i]} << (8 * i);
   const std::size_t start = kLengthAt + length_bytes;
   if (length > kMaxHeader)
-    return bad(fmt::format("a header of {} bytes; at most {} are read", length, kMaxHeader));
-  if (bytes.size() - start < length) return bad("the file ends inside its header");
+    return bad_npy(fmt::format("a header of {} bytes; at most {} are read", length, kMaxHeader));
+  if (bytes.size() - start < length) return bad_npy("the file ends inside its header");
   SLUICE_TRY(Header header,
              parse_header({reinterpret_cast<const char*>(bytes.data()) + start, length}));
-  if (*header.fortran) return bad("Fortran order; arrays in C order are read");
+  if (*header.fortran) return bad_npy("Fortran order; arrays in C order are read");
   NpyArray array;
   array.dtype = *header.dtype;
   array.shape = std::move(*header.shape);
   array.data = bytes.subspan(start + length);
   const auto needed = bytes_of(array.shape, array.dtype);
   if (!needed || *needed != array.data.size())
-    return bad(fmt::format("the shape ({}) needs {} bytes of data, {} are there",
+    return bad_npy(fmt::format("the shape ({}) needs {} bytes of data, {} are there",
                            fmt::join(array.shape, ", "),
                            needed ? std::to_string(*needed) : "countless", array.data.size()));
   return array;
@@ -202,10 +202,10 @@ Status decode_npy(Image& out, Bytes bytes) {
   SLUICE_TRY(const NpyArray array, parse_npy(bytes));
   const std::vector<std::int64_t>& shape = array.shape;
   if (shape.size() != 2 && shape.size() != 3)
-    return bad(fmt::format("{} dimensions; (h, w) and (h, w, c) are images", shape.size()));
+    return bad_npy(fmt::format("{} dimensions; (h, w) and (h, w, c) are images", shape.size()));
   const std::int64_t channels = shape.size() == 3 ? shape[2] : 1;
   if (*std::max_element(shape.begin(), shape.end()) > kMaxSide || channels > kMaxChannels)
-    return bad(fmt::format("an image of shape ({}); sides to {} and {} channels are read",
+    return bad_npy(fmt::format("an image of shape ({}); sides to {} and {} channels are read",
                            fmt::join(shape, ", "), kMaxSide, kMaxChannels));
   SLUICE_CHECK(out.resize_for(static_cast<int>(shape[1]), static_cast<int>(shape[0]),
                               static_cast<int>(channels), array.dtype));
@@ -219,7 +219,7 @@ Status encode_npy(std::vector<std::uint8_t>& out, std::span<const std::int64_t> 
                   Bytes data) {
   const auto needed = bytes_of(shape, dtype);
   if (shape.size() > kMaxDimensions || !needed || *needed != data.size())
-    return bad(fmt::format("the shape ({}) does not fit {} bytes of data", fmt::join(shape, ", "),
+    return bad_npy(fmt::format("the shape ({}) does not fit {} bytes of data", fmt::join(shape, ", "),
                            data.size()));
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                    dtype == DType::u8 ? "|u1" : "<f4", fmt::join(shape, ", "),

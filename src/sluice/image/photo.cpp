@@ -19,7 +19,7 @@ namespace sluice::image {
 namespace {
 
 // Stages of RngKey: what is drawn from where never changes, or every checked-in hash does.
-constexpr std::uint32_t kStageSpec = 1, kStageScene = 2, kStageNoise = 3;
+constexpr std::uint32_t kPhotoSpecStage = 1, kPhotoSceneStage = 2, kPhotoNoiseStage = 3;
 
 constexpr int kUnit = 64;    // one grey level in the fixed-point planes
 constexpr int kOctaves = 8;  // cells of 128 pixels down to 1
@@ -42,10 +42,6 @@ std::uint32_t integer_root(std::uint64_t value) {
   for (std::uint64_t bit = std::uint64_t{1} << 31; bit != 0; bit >>= 1)
     if ((root | bit) * (root | bit) <= value) root |= bit;
   return static_cast<std::uint32_t>(root);
-}
-
-int between(Rng& rng, int low, int high) {  // inclusive
-  return low + static_cast<int>(rng.below(static_cast<std::uint64_t>(high - low + 1)));
 }
 
 /// SplitMix64: one multiply-xorshift chain per eight bytes of noise; Philox is kept for decisions.
@@ -81,14 +77,14 @@ struct Leaf {
 };
 
 void draw_colour(Leaf& leaf, Rng& rng, int warmth) {
-  leaf.colour[0] = between(rng, 24, 232) * kUnit;
-  const int saturation = between(rng, 0, 5) == 0 ? 32 : 10;
-  leaf.colour[1] = (between(rng, -saturation, saturation) - warmth) * kUnit;
-  leaf.colour[2] = (between(rng, -saturation, saturation) + warmth) * kUnit;
-  leaf.gradient_x = between(rng, -120, 120);
-  leaf.gradient_y = between(rng, -120, 120);
+  leaf.colour[0] = rng.between(24, 232) * kUnit;
+  const int saturation = rng.between(0, 5) == 0 ? 32 : 10;
+  leaf.colour[1] = (rng.between(-saturation, saturation) - warmth) * kUnit;
+  leaf.colour[2] = (rng.between(-saturation, saturation) + warmth) * kUnit;
+  leaf.gradient_x = rng.between(-120, 120);
+  leaf.gradient_y = rng.between(-120, 120);
   // A third of the surfaces are smooth: sky, walls, skin.
-  leaf.texture = between(rng, 0, 2) == 0 ? between(rng, 8, 40) : between(rng, 60, 320);
+  leaf.texture = rng.between(0, 2) == 0 ? rng.between(8, 40) : rng.between(60, 320);
 }
 
 /// Radius with density r^-3 between `low` and `high`: what scale invariance asks for.
@@ -101,23 +97,23 @@ int draw_radius(Rng& rng, int low, int high) {
 }
 
 int draw_scene(std::array<Leaf, kMaxLeaves>& leaves, Rng& rng, int width, int height) {
-  const int count = between(rng, 60, kMaxLeaves);
+  const int count = rng.between(60, kMaxLeaves);
   const int side = std::min(width, height);
-  const int warmth = between(rng, -6, 10);
+  const int warmth = rng.between(-6, 10);
   for (int i = 0; i < count; ++i) {
     Leaf& leaf = leaves[static_cast<std::size_t>(i)];
     leaf = {};
     draw_colour(leaf, rng, warmth);
-    leaf.x = between(rng, 0, width - 1);
-    leaf.y = between(rng, 0, height - 1);
+    leaf.x = rng.between(0, width - 1);
+    leaf.y = rng.between(0, height - 1);
     // Large shapes first, so that they do not bury the rest.
     const int high = std::max(9, i < count / 6 ? side / 2 : side / 8);
     leaf.radius = draw_radius(rng, i < count / 6 ? std::max(8, side / 10) : 6, high);
-    leaf.thickness = std::max(2, leaf.radius * between(rng, 2, 16) / 16);
+    leaf.thickness = std::max(2, leaf.radius * rng.between(2, 16) / 16);
     const auto angle = static_cast<unsigned>(rng.below(64));
     leaf.cos = cosine(angle);
     leaf.sin = sine(angle);
-    leaf.shape = between(rng, 0, 1) == 0 ? Leaf::Shape::disc : Leaf::Shape::bar;
+    leaf.shape = rng.between(0, 1) == 0 ? Leaf::Shape::disc : Leaf::Shape::bar;
     if (i == 0) leaf.shape = Leaf::Shape::everything;
     if (i == 1 || i == 2) leaf.shape = Leaf::Shape::half_plane;
   }
@@ -306,14 +302,14 @@ struct PhotoMaker::State {
 };
 
 PhotoSpec photo_spec(std::uint64_t seed, std::uint64_t index) {
-  Rng rng({.seed = seed, .index = index, .stage = kStageSpec});
+  Rng rng({.seed = seed, .index = index, .stage = kPhotoSpecStage});
   // The long side is 500 for most, as web collections crop it; the short side varies around 375.
   constexpr std::array kShort = {333, 334, 375, 375, 375, 375, 376, 400, 357, 332};
-  int width = rng.below(4) == 0 ? between(rng, 440, 560) : 500;
+  int width = rng.below(4) == 0 ? rng.between(440, 560) : 500;
   int height = kShort[rng.below(kShort.size())];
-  if (rng.below(8) == 0) height = between(rng, 300, 430);
+  if (rng.below(8) == 0) height = rng.between(300, 430);
   if (rng.below(10) < 3) std::swap(width, height);
-  return {width, height, between(rng, 85, 95)};
+  return {width, height, rng.between(85, 95)};
 }
 
 PhotoMaker::PhotoMaker() : state_(std::make_unique<State>()) {}
@@ -331,11 +327,11 @@ Status PhotoMaker::make(Image& out, std::uint64_t seed, std::uint64_t index,
   State& s = *state_;
   s.width = spec.width;
   s.height = spec.height;
-  Rng rng({.seed = seed, .index = index, .stage = kStageScene});
-  Noise noise(Rng({.seed = seed, .index = index, .stage = kStageNoise}).next_u64());
-  const int roughness = between(rng, 70, 128);
-  const int contrast = between(rng, 300, 900);
-  const int grain = between(rng, kUnit / 2, 2 * kUnit);
+  Rng rng({.seed = seed, .index = index, .stage = kPhotoSceneStage});
+  Noise noise(Rng({.seed = seed, .index = index, .stage = kPhotoNoiseStage}).next_u64());
+  const int roughness = rng.between(70, 128);
+  const int contrast = rng.between(300, 900);
+  const int grain = rng.between(kUnit / 2, 2 * kUnit);
   const int count = draw_scene(s.leaves, rng, spec.width, spec.height);
   s.paint_labels(count);
   s.make_texture(noise, roughness);

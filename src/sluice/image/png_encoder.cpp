@@ -17,7 +17,7 @@ namespace sluice::image {
 namespace {
 
 /// Grows by malloc, which does not throw through libpng's frames.
-struct Encoder {
+struct PngEncoder {
   png_structp png = nullptr;
   png_infop info = nullptr;
   std::jmp_buf jump{};
@@ -26,10 +26,10 @@ struct Encoder {
   std::size_t size = 0;
   std::size_t capacity = 0;
 
-  Encoder() = default;
-  Encoder(const Encoder&) = delete;
-  Encoder& operator=(const Encoder&) = delete;
-  ~Encoder() {
+  PngEncoder() = default;
+  PngEncoder(const PngEncoder&) = delete;
+  PngEncoder& operator=(const PngEncoder&) = delete;
+  ~PngEncoder() {
     if (png != nullptr) png_destroy_write_struct(&png, &info);
     std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
   }
@@ -48,13 +48,13 @@ struct Encoder {
   }
 
   static void on_error(png_structp png, png_const_charp message) {
-    static_cast<Encoder*>(png_get_error_ptr(png))->fail(message);
+    static_cast<PngEncoder*>(png_get_error_ptr(png))->fail(message);
   }
   static void on_warning(png_structp /*png*/, png_const_charp /*message*/) {}
   static void on_flush(png_structp /*png*/) {}
 
   static void on_write(png_structp png, png_bytep from, std::size_t count) {
-    auto* encoder = static_cast<Encoder*>(png_get_io_ptr(png));
+    auto* encoder = static_cast<PngEncoder*>(png_get_io_ptr(png));
     if (encoder->capacity - encoder->size < count) {
       const std::size_t wanted = std::max(encoder->capacity * 2, encoder->size + count + 4096);
       void* grown = std::realloc(encoder->memory, wanted);  // NOLINT(cppcoreguidelines-no-malloc)
@@ -94,7 +94,7 @@ Status encode_png(std::vector<std::uint8_t>& out, ImageView<std::uint8_t> image,
                  fmt::format("PNG of {} channels: 1 to 4 are accepted", image.channels())};
   if (level < 0 || level > 9)
     return Error{Errc::usage, fmt::format("PNG level {}: 0 to 9 is accepted", level)};
-  Encoder encoder;
+  PngEncoder encoder;
   if (!encoder.guarded([&encoder, image, level] { encoder.run(image, level); }))
     return Error{Errc::internal, fmt::format("PNG: {}", encoder.text.data())};
   out.assign(encoder.memory, encoder.memory + encoder.size);

@@ -137,9 +137,9 @@ void stretch(float* HWY_RESTRICT to, const float* HWY_RESTRICT from, const Resiz
   stretch_plain(to, from, tables, channels, x, width);
 }
 
-using Wide = hn::ScalableTag<std::uint16_t>;
-using Signed = hn::RebindToSigned<Wide>;
-using Narrow = hn::Rebind<std::uint8_t, Wide>;
+using Sums16 = hn::ScalableTag<std::uint16_t>;
+using Signed = hn::RebindToSigned<Sums16>;
+using Narrow = hn::Rebind<std::uint8_t, Sums16>;
 
 /// (b - a) / 2, rounded down.
 template <class V>
@@ -147,7 +147,7 @@ HWY_INLINE hn::Vec<Signed> half_difference(V b, V a) {
 #if HWY_TARGET == HWY_NEON
   return hn::Vec<Signed>(vreinterpretq_s16_u16(vhsubq_u16(b.raw, a.raw)));
 #else  // (b + (65535 - a) + 1) / 2 is that and 32768 more
-  const Wide d;
+  const Sums16 d;
   return hn::BitCast(Signed(),
                      hn::Xor(hn::AverageRound(b, hn::Not(a)), hn::Set(d, std::uint16_t{0x8000})));
 #endif
@@ -159,7 +159,7 @@ HWY_INLINE hn::Vec<Narrow> rounded_sum(V a, hn::Vec<Signed> b) {
 #if HWY_TARGET == HWY_NEON
   return hn::Vec<Narrow>(vraddhn_u16(a.raw, vreinterpretq_u16_s16(b.raw)));
 #else
-  const Wide d;
+  const Sums16 d;
   const auto sum = hn::Add(hn::Add(a, hn::BitCast(d, b)), hn::Set(d, std::uint16_t{128}));
   return hn::DemoteTo(Narrow(), hn::BitCast(Signed(), hn::ShiftRight<8>(sum)));
 #endif
@@ -167,7 +167,7 @@ HWY_INLINE hn::Vec<Narrow> rounded_sum(V a, hn::Vec<Signed> b) {
 
 void blend(std::uint8_t* HWY_RESTRICT to, const std::uint16_t* near, const std::uint16_t* far,
            std::int16_t weight, std::size_t count) {
-  const Wide d;
+  const Sums16 d;
   const std::size_t lanes = hn::Lanes(d);
   if (count < lanes) return blend_plain(to, near, far, weight, 0, count);
   const auto w = hn::Set(Signed(), weight);

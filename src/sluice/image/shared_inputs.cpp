@@ -27,17 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kItemAlignment = 64;
 constexpr const char* kDataName = "inputs.u8";
 constexpr const char* kIndexName = "inputs.json";
 constexpr std::int64_t kCountedOverLimit = 100;  // damaged files listed before we give up
 
 // Formats that hold images, but that no codec of ours reads.
 constexpr std::array<std::string_view, 4> kForeignSuffixes = {".bmp", ".gif", ".tif", ".tiff"};
-
-std::string shown(const fs::path& path) {
-  return printable(path.native());
-}
 
 bool is_foreign(const fs::path& path) {
   const std::string suffix = lower_suffix(path);

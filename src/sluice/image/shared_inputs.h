@@ -16,6 +16,9 @@
 
 namespace sluice::image {
 
+/// Items of the data file begin at multiples of it, in bytes.
+inline constexpr std::size_t kItemAlignment = 64;
+
 // Two files: `inputs.u8`, the samples of all items, each item at a multiple of 64 bytes; and
 // `inputs.json`, {"version": 1, "layout": "HWC" | "THWC", "dtype": "uint8", "items": [{"name",
 // "offset", "shape"}]}. Samples are RGB, C order.

@@ -37,7 +37,7 @@ std::vector<std::string> simd_targets() {
 SimdTargetOverride::SimdTargetOverride(const std::string& target) {
   for (std::int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1)
     if (target == hwy::TargetName(rest & -rest)) {
-      hwy::SetSupportedTargetsForTest(rest & -rest);
+      hwy::SetSupportedTargetsForTest(rest);
       hwy::GetChosenTarget().DeInit();  // the next call chooses again
       return;
     }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/loader/key_table.h"
 
+#include "sluice/loader/labels.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -9,11 +11,6 @@ namespace sluice::loader {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-
-std::string_view folder_of(std::string_view key) {
-  const std::size_t slash = key.rfind('/');
-  return slash == key.npos ? std::string_view() : key.substr(0, slash + 1);
-}
 
 }  // namespace
 

@@ -21,9 +21,11 @@ std::string_view without(std::string_view prefix, std::string_view name) {
 }
 
 /// "train/" of "train/n0": classes are folders below a folder, never parts of a name.
-std::string_view folder_of(std::string_view prefix) {
-  const std::size_t slash = prefix.rfind('/');
-  return slash == prefix.npos ? std::string_view() : prefix.substr(0, slash + 1);
+std::optional<std::int32_t> label_number(std::string_view text) {
+  std::int32_t value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
 }
 
 struct Row {
@@ -31,13 +33,6 @@ struct Row {
   std::string label;
   std::uint64_t line;
 };
-
-std::optional<std::int32_t> number(std::string_view text) {
-  std::int32_t value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
 
 /// One field off the front of `rest`, and the comma behind it.
 Result<std::string> field(std::string_view& rest) {
@@ -113,7 +108,7 @@ Result<std::vector<Row>> read_rows(const std::filesystem::path& csv) {
 
 /// Class names, or none when all labels are numbers.
 std::vector<std::string> classes_of(const std::vector<Row>& rows) {
-  if (std::all_of(rows.begin(), rows.end(), [](const Row& row) { return number(row.label); }))
+  if (std::all_of(rows.begin(), rows.end(), [](const Row& row) { return label_number(row.label); }))
     return {};
   std::set<std::string_view> names;
   for (const Row& row : rows)
@@ -122,6 +117,11 @@ std::vector<std::string> classes_of(const std::vector<Row>& rows) {
 }
 
 }  // namespace
+
+std::string_view folder_of(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  return slash == name.npos ? std::string_view() : name.substr(0, slash + 1);
+}
 
 std::vector<std::string> label_by_folder(const Labelled& samples, std::string_view prefix) {
   const std::string_view above = folder_of(prefix);
@@ -166,7 +166,7 @@ Result<std::vector<std::string>> label_by_csv(const Labelled& samples, std::stri
                                file, printable(name))};
     used[static_cast<std::size_t>(row - rows.data())] = true;
     const auto place = std::lower_bound(classes.begin(), classes.end(), row->label);
-    samples.set(i, classes.empty() ? number(row->label).value_or(-1)
+    samples.set(i, classes.empty() ? label_number(row->label).value_or(-1)
                                    : static_cast<std::int32_t>(place - classes.begin()));
   }
   const auto unused = std::find(used.begin(), used.end(), false);

@@ -13,6 +13,9 @@
 
 namespace sluice::loader {
 
+/// "a/b/" of "a/b/c"; empty outside any folder.
+std::string_view folder_of(std::string_view name);
+
 /// What labels are given to: `size` samples with names, in the order of their bytes or not.
 struct Labelled {
   std::uint64_t size = 0;

@@ -46,7 +46,7 @@ bool is_sample(std::string_view suffix) {
   return std::find(kSuffixes.begin(), kSuffixes.end(), suffix) != kSuffixes.end();
 }
 
-std::optional<std::int32_t> number(std::string_view text) {
+std::optional<std::int32_t> class_number(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
     text.remove_suffix(1);
   std::int32_t value = 0;
@@ -101,7 +101,7 @@ class Grouping {
   Status take_label(const TarMember& member, const std::string& suffix) {
     if (suffix == "cls") {
       SLUICE_TRY(const std::string text, scan_.content(member));
-      label_ = number(text);
+      label_ = class_number(text);
       if (!label_)
         return Error{Errc::invalid_input,
                      fmt::format("'{}': a number is accepted", printable(text.substr(0, 40)))};
@@ -109,7 +109,7 @@ class Grouping {
       if (member.size > kLargestLabel) return ok;  // a caption or a document
       SLUICE_TRY(const std::string text, scan_.content(member));
       if (suffix == "txt") {
-        label_ = number(text);
+        label_ = class_number(text);
       } else {
         SLUICE_TRY(const Json json, parse_json(text, "the member"));
         label_ = label_of(json);

@@ -12,13 +12,13 @@
 namespace sluice::measure {
 namespace {
 
-constexpr double kMost = 10;
+constexpr double kMostShare = 10;
 
 }  // namespace
 
 Result<double> parse_slowdown(std::string_view text) {
   const auto share = config::parse_share(text);
-  if (share && *share >= 0 && *share <= kMost) return *share;
+  if (share && *share >= 0 && *share <= kMostShare) return *share;
   return Error{Errc::usage,
                fmt::format("{}={}: expected a share from 0% to 1000%, such as 10% or 0.1",
                            kInjectVariable, printable(text))};

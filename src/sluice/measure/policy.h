@@ -10,6 +10,11 @@
 
 namespace sluice::measure {
 
+/// The thread policy of rows with a loader: it may use every core, that is what it is for.
+inline constexpr const char* kLoaderThreads = "loader-all-cores";
+/// CPU time over wall time of rows whose threads are not judged.
+inline constexpr double kNoCpuLimit = 1e6;
+
 /// When a row has been measured often enough.
 enum class StopKind {
   count,  // after `runs` runs

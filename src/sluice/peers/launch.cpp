@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <unistd.h>
 
 namespace sluice::peers {
 namespace {
@@ -74,11 +73,6 @@ bool holds_secret(const std::string& name, const std::string& value) {
   if (std::any_of(kSecretParts.begin(), kSecretParts.end(), in_name)) return true;
   const std::size_t address = value.find("://");  // https://user:word@host
   return address != std::string::npos && value.find('@', address) != std::string::npos;
-}
-
-bool is_program(const fs::path& path) {
-  std::error_code problem;
-  return fs::is_regular_file(path, problem) && access(path.c_str(), X_OK) == 0;
 }
 
 Result<WorkerCommand> native_command(const Places& places, const Way& way) {

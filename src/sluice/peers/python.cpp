@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <unistd.h>
 #include <vector>
 
 namespace sluice::peers {
@@ -41,11 +40,6 @@ int number(std::string_view text) {
   int value = -1;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
-}
-
-bool is_program(const fs::path& path) {
-  std::error_code problem;
-  return fs::is_regular_file(path, problem) && access(path.c_str(), X_OK) == 0;
 }
 
 std::vector<fs::path> candidates(const Places& places) {

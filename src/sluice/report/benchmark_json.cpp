@@ -99,18 +99,13 @@ void add_benchmark(Json& list, const Row& row, std::size_t family) {
   add_aggregates(list, row, name, family, real, cpu);
 }
 
-Json at(const Json& json, const char* pointer) {
-  const Json::json_pointer where(pointer);
-  return json.contains(where) ? json.at(where) : Json(nullptr);
-}
-
 Json context_of(const std::vector<results::ResultFile>& files) {
   Json context{{"library_version", "sluice"}, {"library_build_type", "release"}};
   if (files.empty()) return context;
   const results::ResultFile& file = files.front();
-  context["date"] = at(file.environment, "/timestamp");
+  context["date"] = at_pointer(file.environment, "/timestamp");
   context["executable"] = shell_command(file.argv);
-  const Json cores = at(file.environment, "/cores/visible");
+  const Json cores = at_pointer(file.environment, "/cores/visible");
   context["num_cpus"] = cores.is_number() ? cores : Json(1);
   context["mhz_per_cpu"] = 0;
   context["cpu_scaling_enabled"] = false;

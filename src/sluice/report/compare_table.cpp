@@ -5,6 +5,7 @@
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
 #include "sluice/report/paint.h"
+#include "sluice/report/text_parts.h"
 
 #include <fmt/format.h>
 
@@ -20,13 +21,12 @@ namespace {
 using gate::RowComparison;
 using gate::Verdict;
 
-constexpr std::size_t kColumns = 8;
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kCompareColumns = 8;
 constexpr std::size_t kCaseFloor =
     20;  // a line may pass the width rather than clip a case name further
-constexpr std::array<bool, kColumns> kRightAligned = {false, false, true, true,
-                                                      true,  true,  true, false};
-using Cells = std::array<std::string, kColumns>;
+constexpr std::array<bool, kCompareColumns> kCompareRightAligned = {false, false, true, true,
+                                                                    true,  true,  true, false};
+using CompareCells = std::array<std::string, kCompareColumns>;
 
 const char* colour_of(Verdict verdict) {
   switch (verdict) {
@@ -53,7 +53,7 @@ std::string none() {
   return std::string(kNone);
 }
 
-std::string value_cell(const std::optional<gate::Side>& side) {
+std::string side_cell(const std::optional<gate::Side>& side) {
   return side && side->value ? significant(*side->value, 4) : none();
 }
 
@@ -72,7 +72,7 @@ std::string mde_cell(const RowComparison& row) {
   return row.mde ? fmt::format("{:.1f} %", 100 * *row.mde) : none();
 }
 
-Cells titles(const gate::Comparison& comparison) {
+CompareCells titles(const gate::Comparison& comparison) {
   return {"case",
           "library",
           "base",
@@ -83,26 +83,15 @@ Cells titles(const gate::Comparison& comparison) {
           "verdict"};
 }
 
-Cells cells_of(const RowComparison& row) {
+CompareCells comparison_cells(const RowComparison& row) {
   return {printable(gate::label(row)),
           printable(row.library),
-          value_cell(row.base) + " " + printable(row.unit),
-          value_cell(row.candidate),
+          side_cell(row.base) + " " + printable(row.unit),
+          side_cell(row.candidate),
           ratio_cell(row),
           p_cell(row.p_holm),
           mde_cell(row),
           verdict_text(row.verdict)};
-}
-
-std::string padded(const std::string& text, std::size_t width, bool right) {
-  const std::size_t used = display_width(text);
-  const std::string space(width > used ? width - used : 0, ' ');
-  return right ? space + text : text + space;
-}
-
-std::string trimmed(std::string text) {
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
 }
 
 /// What a reader of the table would otherwise ask: why no verdict, why a large change is "same".
@@ -116,17 +105,17 @@ std::string remark(const RowComparison& row, double threshold) {
 std::string judged_table(const gate::Comparison& comparison, const TextOptions& options) {
   const Paint paint(options.colour);
   std::vector<const RowComparison*> rows;
-  std::vector<Cells> lines{titles(comparison)};
+  std::vector<CompareCells> lines{titles(comparison)};
   for (const RowComparison& row : comparison.rows) {
     if (row.verdict == Verdict::not_judged) continue;
     rows.push_back(&row);
-    lines.push_back(cells_of(row));
+    lines.push_back(comparison_cells(row));
   }
   if (rows.empty()) return "no row was measured on both sides\n";
-  std::array<std::size_t, kColumns> width{};
-  std::size_t total = (kColumns - 1) * kGap;
-  for (std::size_t c = 0; c < kColumns; ++c) {
-    for (const Cells& cells : lines)
+  std::array<std::size_t, kCompareColumns> width{};
+  std::size_t total = (kCompareColumns - 1) * kColumnGap;
+  for (std::size_t c = 0; c < kCompareColumns; ++c) {
+    for (const CompareCells& cells : lines)
       width[c] = std::max(width[c], display_width(cells[c]));
     total += width[c];
   }
@@ -137,16 +126,16 @@ std::string judged_table(const gate::Comparison& comparison, const TextOptions& 
   std::string out;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string line;
-    for (std::size_t c = 0; c + 1 < kColumns; ++c) {
-      line +=
-          padded(clip(lines[i][c], width[c]), width[c], kRightAligned[c]) + std::string(kGap, ' ');
+    for (std::size_t c = 0; c + 1 < kCompareColumns; ++c) {
+      line += padded(clip(lines[i][c], width[c]), width[c], kCompareRightAligned[c]) +
+              std::string(kColumnGap, ' ');
     }
     if (i == 0) {
       out += paint(kDim, line + lines[i].back()) + "\n";
       continue;
     }
     const RowComparison& row = *rows[i - 1];
-    out += trimmed(line + paint(colour_of(row.verdict), lines[i].back())) + "\n";
+    out += without_trailing_space(line + paint(colour_of(row.verdict), lines[i].back())) + "\n";
     const std::string why = remark(row, comparison.options.threshold);
     if (!why.empty()) out += paint(kDim, "    " + why) + "\n";
   }
@@ -166,8 +155,8 @@ std::string listing(const std::vector<const RowComparison*>& rows, bool ratio, c
   }
   std::string out;
   for (const RowComparison* row : rows) {
-    std::string line = "  " + padded(name(*row), name_width, false) + std::string(kGap, ' ');
-    if (ratio) line += padded(ratio_cell(*row), ratio_width, false) + std::string(kGap, ' ');
+    std::string line = "  " + padded(name(*row), name_width, false) + std::string(kColumnGap, ' ');
+    if (ratio) line += padded(ratio_cell(*row), ratio_width, false) + std::string(kColumnGap, ' ');
     out += line + (row->newly_failed ? paint(kRed, row->reason) : row->reason) + "\n";
   }
   return out;

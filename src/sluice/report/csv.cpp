@@ -30,7 +30,7 @@ std::string number_cell(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : std::string();
 }
 
-class Cells {
+class CsvCells {
  public:
   void text(const std::string& value) { add(text_cell(value)); }
   void number(double value, bool known = true) { add(known ? number_cell(value) : ""); }
@@ -61,13 +61,13 @@ constexpr const char* kMatrixHeader =
     "lead_high";
 constexpr int kMatrixColumns = 17;
 
-Cells row_cells(const results::ResultFile& file, const measure::Row& row, bool best,
-                const char* kind, const std::string& command) {
+CsvCells row_cells(const results::ResultFile& file, const measure::Row& row, bool best,
+                   const char* kind, const std::string& command) {
   const measure::Summary s = row.summary.value_or(measure::Summary{});
   const bool known = has_summary(row);
   const bool interval = known && s.ci95.has_value();
   const measure::Interval ci = interval ? *s.ci95 : measure::Interval{};
-  Cells cells;
+  CsvCells cells;
   cells.text(file.session_id);
   cells.text(file.machine_profile);
   cells.text(kind);
@@ -101,7 +101,7 @@ Cells row_cells(const results::ResultFile& file, const measure::Row& row, bool b
 }
 
 /// Where the row stands in `table`, and what it does there.
-void add_matrix_cells(Cells& cells, const MatrixTable& table, const results::ResultFile& file,
+void add_matrix_cells(CsvCells& cells, const MatrixTable& table, const results::ResultFile& file,
                       const measure::Row& row, const MatrixLine& line, std::size_t column) {
   const Regime& regime = table.regime;
   const bool loader = regime.mode == "pipeline";
@@ -139,7 +139,7 @@ std::string matrix_lines(const MatrixTable& table) {
           if (row.case_name != line.case_name || column_of(row) != table.columns[c].library)
             continue;
           const bool best = line.cells[c].row == &row && line.cells[c].best;
-          Cells cells = row_cells(*file, row, best, "row", command);
+          CsvCells cells = row_cells(*file, row, best, "row", command);
           add_matrix_cells(cells, table, *file, row, line, c);
           out += cells.line();
         }
@@ -152,7 +152,7 @@ std::string matrix_lines(const MatrixTable& table) {
 /// Rows outside the matrix, padded to the width of the header.
 std::string plain_line(const Section& section, const Line& line, const char* kind,
                        const std::string& command, bool wide) {
-  Cells cells = row_cells(section.head(), *line.row, line.best, kind, command);
+  CsvCells cells = row_cells(section.head(), *line.row, line.best, kind, command);
   for (int i = 0; wide && i < kMatrixColumns; ++i)
     cells.text("");
   return cells.line();

@@ -15,7 +15,7 @@ namespace sluice::report {
 namespace {
 
 /// Of environments that another version wrote, any key may be missing or of another type.
-const Json* at(const Json& json, std::initializer_list<const char*> path) {
+const Json* known_at(const Json& json, std::initializer_list<const char*> path) {
   const Json* value = &json;
   for (const char* key : path) {
     if (!value->is_object()) return nullptr;
@@ -33,12 +33,12 @@ std::string scalar_text(const Json& value) {
 }
 
 std::string text(const Json& json, std::initializer_list<const char*> path) {
-  const Json* value = at(json, path);
+  const Json* value = known_at(json, path);
   return value == nullptr || value->is_structured() ? std::string() : scalar_text(*value);
 }
 
 std::string size_text(const Json& json, std::initializer_list<const char*> path) {
-  const Json* value = at(json, path);
+  const Json* value = known_at(json, path);
   return value != nullptr && value->is_number() ? bytes(value->get<double>()) : std::string();
 }
 
@@ -57,7 +57,7 @@ std::string with_label(const std::string& label, const std::string& value,
 }
 
 std::string gpu_text(const Json& environment) {
-  const Json* devices = at(environment, {"gpu", "devices"});
+  const Json* devices = known_at(environment, {"gpu", "devices"});
   if (devices == nullptr || !devices->is_array()) return {};
   std::vector<std::string> names;
   for (const auto& device : *devices) {
@@ -138,7 +138,7 @@ std::vector<Fact> machine_facts(const results::ResultFile& file) {
 
 std::vector<std::string> noise_warnings(const results::ResultFile& file) {
   std::vector<std::string> warnings;
-  const Json* findings = at(file.environment, {"noise", "findings"});
+  const Json* findings = known_at(file.environment, {"noise", "findings"});
   if (findings == nullptr || !findings->is_array()) return warnings;
   for (const auto& finding : *findings) {
     if (text(finding, {"severity"}) == "info") continue;

@@ -18,13 +18,6 @@ const char* mark_of(const Json& check) {
 
 }  // namespace
 
-const Json& at(const Json& json, const char* key) {
-  static const Json kNone;
-  if (!json.is_object()) return kNone;
-  const auto found = json.find(key);
-  return found != json.end() ? *found : kNone;
-}
-
 std::string text_at(const Json& json, const char* key) {
   const Json& value = at(json, key);
   return value.is_string() ? printable(value.get<std::string>()) : "";

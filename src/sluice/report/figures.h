@@ -8,8 +8,6 @@
 
 namespace sluice::report {
 
-/// Null where it is missing.
-const Json& at(const Json& json, const char* key);
 /// Printable; empty where it is missing or no text.
 std::string text_at(const Json& json, const char* key);
 /// NaN where it is missing or no number.

@@ -67,26 +67,26 @@ CodePoint code_point(std::string_view text) {
   return {value, length};
 }
 
-struct Range {
+struct CodeRange {
   std::uint32_t first, last;
 };
 
-bool inside(std::uint32_t value, const Range* ranges, std::size_t n) {
+bool inside(std::uint32_t value, const CodeRange* ranges, std::size_t n) {
   return std::any_of(ranges, ranges + n,
-                     [&](const Range& r) { return value >= r.first && value <= r.last; });
+                     [&](const CodeRange& r) { return value >= r.first && value <= r.last; });
 }
 
 /// The blocks that matter in practice; terminals disagree about the rest.
 std::size_t columns(std::uint32_t value) {
-  static constexpr Range kNoWidth[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},
-                                       {0x610, 0x61a},   {0x64b, 0x65f},   {0x1ab0, 0x1aff},
-                                       {0x1dc0, 0x1dff}, {0x200b, 0x200f}, {0x20d0, 0x20ff},
-                                       {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
-  static constexpr Range kWide[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0x33ff},
-                                    {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xa000, 0xa4cf},
-                                    {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe4f},
-                                    {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
-                                    {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+  static constexpr CodeRange kNoWidth[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},
+                                           {0x610, 0x61a},   {0x64b, 0x65f},   {0x1ab0, 0x1aff},
+                                           {0x1dc0, 0x1dff}, {0x200b, 0x200f}, {0x20d0, 0x20ff},
+                                           {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
+  static constexpr CodeRange kWide[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0x33ff},
+                                        {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xa000, 0xa4cf},
+                                        {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe4f},
+                                        {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
+                                        {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
   if (inside(value, kNoWidth, std::size(kNoWidth))) return 0;
   return inside(value, kWide, std::size(kWide)) ? 2 : 1;
 }

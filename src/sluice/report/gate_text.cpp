@@ -17,7 +17,7 @@ using gate::GateStatus;
 
 constexpr const char* kNoNumber = "--";
 
-std::string value_text(const std::optional<double>& value) {
+std::string short_value(const std::optional<double>& value) {
   if (!value || std::isnan(*value)) return kNoNumber;
   if (std::isinf(*value)) return *value > 0 ? "+inf" : "-inf";
   constexpr double kExact = 1e13;  // fits the column
@@ -49,8 +49,8 @@ std::string details(const gate::GateReport& report, GateStatus status) {
     if (text.empty()) text = fmt::format("\n{} details:\n", to_string(status));
     text += fmt::format("  {}: {}\n", printable(line.metric), printable(line.reason));
     if (!line.baseline && !line.current) continue;
-    text += fmt::format("    Baseline: {}  Current: {}  Delta: {}", value_text(line.baseline),
-                        value_text(line.current), delta_text(line));
+    text += fmt::format("    Baseline: {}  Current: {}  Delta: {}", short_value(line.baseline),
+                        short_value(line.current), delta_text(line));
     if (!line.threshold.empty()) text += fmt::format("  threshold: {}", line.threshold);
     text += '\n';
   }
@@ -82,7 +82,7 @@ std::string gate_text(const gate::GateReport& report) {
   text += row("Metric", "Baseline", "Current", "Delta", "Status") + std::string(84, '-') + "\n";
   for (const GateLine& line : report.lines) {
     if (line.status == GateStatus::skip) continue;
-    text += row(printable(line.metric), value_text(line.baseline), value_text(line.current),
+    text += row(printable(line.metric), short_value(line.baseline), short_value(line.current),
                 delta_text(line), to_string(line.status));
   }
   text += fmt::format("\nOverall: {}\n", printable(report.summary));

@@ -16,7 +16,7 @@ using gate::GateLine;
 using gate::GateReport;
 using gate::GateStatus;
 
-constexpr std::size_t kLongestName = 120, kLongestReason = 400;  // columns
+constexpr std::size_t kLongestMetric = 120, kLongestReason = 400;  // columns
 
 /// Literal in Markdown; a name after @ is nobody's.
 std::string literal(std::string_view text, std::size_t width) {
@@ -34,10 +34,11 @@ bool good(GateStatus status) {
 
 std::string table_row(const GateLine& line) {
   const char* status = gate::to_string(line.status);
-  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", literal(line.metric, kLongestName),
-                     literal(gate_value(line.baseline, line.unit), kLongestName),
-                     literal(gate_value(line.current, line.unit), kLongestName),
-                     literal(gate_delta(line), kLongestName), literal(line.threshold, kLongestName),
+  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", literal(line.metric, kLongestMetric),
+                     literal(gate_value(line.baseline, line.unit), kLongestMetric),
+                     literal(gate_value(line.current, line.unit), kLongestMetric),
+                     literal(gate_delta(line), kLongestMetric),
+                     literal(line.threshold, kLongestMetric),
                      good(line.status) ? std::string(status) : fmt::format("**{}**", status));
 }
 
@@ -70,11 +71,11 @@ class Budget {
 };
 
 std::string head(const GateReport& report) {
-  return fmt::format("## Performance gate: {}\n\n{} against {}, {} on {}\n\n",
-                     literal(report.summary, kLongestName),
-                     literal(report.candidate_name, kLongestName),
-                     literal(report.base_name, kLongestName), literal(report.rule, kLongestName),
-                     literal(report.machine_profile, kLongestName));
+  return fmt::format(
+      "## Performance gate: {}\n\n{} against {}, {} on {}\n\n",
+      literal(report.summary, kLongestMetric), literal(report.candidate_name, kLongestMetric),
+      literal(report.base_name, kLongestMetric), literal(report.rule, kLongestMetric),
+      literal(report.machine_profile, kLongestMetric));
 }
 
 void add_table(std::string& out, Budget& budget, const std::vector<const GateLine*>& lines) {
@@ -88,7 +89,7 @@ void add_reasons(std::string& out, Budget& budget, const std::vector<const GateL
   if (!lines.empty()) out += "\n";
   for (const GateLine* line : lines) {
     budget.add(out, [line] {
-      return fmt::format("- **{}**: {}\n", literal(line->metric, kLongestName),
+      return fmt::format("- **{}**: {}\n", literal(line->metric, kLongestMetric),
                          literal(line_sentence(*line), kLongestReason));
     });
   }
@@ -179,7 +180,7 @@ namespace {
 
 std::string command(const char* kind, const std::string& title, const std::string& message) {
   return fmt::format("::{} title={}::{}\n", kind,
-                     escape_command_property(clip(printable(title), kLongestName)),
+                     escape_command_property(clip(printable(title), kLongestMetric)),
                      escape_command_data(clip(printable(message), kLongestReason)));
 }
 

@@ -14,7 +14,8 @@ namespace sluice::report {
 namespace {
 
 constexpr std::size_t kSparkVisits = 60;
-constexpr double kWidth = 900, kHeight = 320, kLeft = 90, kRight = 20, kTop = 40, kBottom = 40;
+constexpr double kTrendWidth = 900, kTrendHeight = 320, kTrendLeft = 90, kTrendRight = 20,
+                 kTrendTop = 40, kTrendBottom = 40;
 
 std::string commit_text(const std::string& commit) {
   return printable(commit).substr(0, 12);
@@ -24,11 +25,11 @@ double value_of(const gate::Trend& trend, std::size_t i) {
   return trend.visits[i].figures.at(trend.figure);
 }
 
-struct Range {
+struct ValueRange {
   double low = 0, high = 0;
 };
-Range range_of(const gate::Trend& trend, std::size_t first) {
-  Range range{value_of(trend, first), value_of(trend, first)};
+ValueRange range_of(const gate::Trend& trend, std::size_t first) {
+  ValueRange range{value_of(trend, first), value_of(trend, first)};
   for (std::size_t i = first; i < trend.visits.size(); ++i) {
     range.low = std::min(range.low, value_of(trend, i));
     range.high = std::max(range.high, value_of(trend, i));
@@ -40,7 +41,7 @@ std::string spark(const gate::Trend& trend) {
   static constexpr std::array kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const std::size_t n = trend.visits.size();
   const std::size_t first = n > kSparkVisits ? n - kSparkVisits : 0;
-  const Range range = range_of(trend, first);
+  const ValueRange range = range_of(trend, first);
   std::string line;
   for (std::size_t i = first; i < n; ++i) {
     const double share =
@@ -81,7 +82,7 @@ std::string history_text(const gate::Trend& trend, const std::string& machine_pr
       fmt::format("{} on {}: {} visit{}\n", printable(trend.figure), printable(machine_profile),
                   trend.visits.size(), trend.visits.size() == 1 ? "" : "s");
   if (trend.visits.empty()) return text;
-  const Range range = range_of(trend, 0);
+  const ValueRange range = range_of(trend, 0);
   text += fmt::format("{}\nlowest {}, highest {}, newest {}\n", spark(trend),
                       significant(range.low, 4), significant(range.high, 4),
                       significant(value_of(trend, trend.visits.size() - 1), 4));
@@ -97,25 +98,26 @@ std::string history_svg(const gate::Trend& trend, const std::string& machine_pro
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
       "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"white\"/>\n<text x=\"{2}\" y=\"22\" font-size=\"14\">{3} on {4}</text>\n",
-      kWidth, kHeight, kLeft, escaped(trend.figure), escaped(machine_profile));
+      kTrendWidth, kTrendHeight, kTrendLeft, escaped(trend.figure), escaped(machine_profile));
   if (trend.visits.empty()) return svg + "</svg>\n";
   const std::size_t n = trend.visits.size();
-  const Range range = range_of(trend, 0);
+  const ValueRange range = range_of(trend, 0);
   const double pad = range.high > range.low ? (range.high - range.low) * 0.08 : range.high * 0.05;
   const double low = range.low - pad;
   const double high = range.high + pad;
   const auto x_of = [&](double i) {
-    return kLeft + (kWidth - kLeft - kRight) * (n > 1 ? i / static_cast<double>(n - 1) : 0.5);
+    return kTrendLeft + (kTrendWidth - kTrendLeft - kTrendRight) *
+                            (n > 1 ? i / static_cast<double>(n - 1) : 0.5);
   };
   const auto y_of = [&](double value) {
-    return kTop + (kHeight - kTop - kBottom) * (high - value) / (high - low);
+    return kTrendTop + (kTrendHeight - kTrendTop - kTrendBottom) * (high - value) / (high - low);
   };
   for (const double value : {range.low, (range.low + range.high) / 2, range.high})
     svg += fmt::format(
         "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>"
         "<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-        kLeft, kWidth - kRight, y_of(value), y_of(value), kLeft - 6, y_of(value) + 4,
-        significant(value, 4));
+        kTrendLeft, kTrendWidth - kTrendRight, y_of(value), y_of(value), kTrendLeft - 6,
+        y_of(value) + 4, significant(value, 4));
   std::size_t begin = 0;
   for (std::size_t k = 0; k <= trend.changes.size() && !trend.changes.empty(); ++k) {
     const bool last = k == trend.changes.size();
@@ -138,7 +140,7 @@ std::string history_svg(const gate::Trend& trend, const std::string& machine_pro
     svg += fmt::format(
         "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\" fill=\"#c60\">{:+.1f} "
         "%</text>\n",
-        x_of(static_cast<double>(change.index)), kHeight - 14, change.change_pct);
+        x_of(static_cast<double>(change.index)), kTrendHeight - 14, change.change_pct);
   return svg + "</svg>\n";
 }
 

@@ -30,7 +30,7 @@ std::string warnings_html(const std::vector<std::string>& warnings) {
   return out + "</ul></div>\n";
 }
 
-std::string head_html(const Section& section, const std::string& suffix) {
+std::string section_head_html(const Section& section, const std::string& suffix) {
   std::string out =
       fmt::format("<header><h1>{}</h1><p class=\"profile\">{}</p>", escape_html(title(section)),
                   escape_html(printable(section.head().machine_profile)));
@@ -75,7 +75,7 @@ std::string results_caption(const Section& section) {
 }
 
 /// Canary, machine, method and command: what every section ends with.
-std::string section_end(const Section& section, const std::string& suffix, Method method) {
+std::string section_end_html(const Section& section, const std::string& suffix, Method method) {
   std::string out;
   if (!section.canary.empty()) {
     out += fmt::format("<h2 id=\"Canary{}\">Canary</h2>\n", suffix);
@@ -124,13 +124,13 @@ std::string matrix_section(const std::vector<const results::ResultFile*>& files,
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts.size() > 1)
       out += "<h1>Session " + escape_html(printable(parts[i].head().session_id)) + "</h1>\n";
-    out += section_end(parts[i], suffix_of(i), Method::without_config);
+    out += section_end_html(parts[i], suffix_of(i), Method::without_config);
   }
   return out + "</section>\n";
 }
 
 std::string section_html(const Section& section, const std::string& suffix) {
-  std::string out = "<section class=\"session\">\n" + head_html(section, suffix);
+  std::string out = "<section class=\"session\">\n" + section_head_html(section, suffix);
   out += warnings_html(noise_warnings(section.head()));
   out += summary_cards(section);
   out += fmt::format("<h2 id=\"Results{}\">Results</h2>\n", suffix);
@@ -152,7 +152,7 @@ std::string section_html(const Section& section, const std::string& suffix) {
       out += fmt::format("<h2 id=\"Diagnosis{}\">What limits a training step</h2>\n<pre>{}</pre>\n",
                          suffix, escape_html(text));
   out += distributions_html(section, suffix);
-  return out + section_end(section, suffix, Method::whole) + "</section>\n";
+  return out + section_end_html(section, suffix, Method::whole) + "</section>\n";
 }
 
 }  // namespace

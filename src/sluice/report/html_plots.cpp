@@ -17,7 +17,7 @@ namespace {
 using measure::Row;
 
 /// A position in per cent of the width, kept off the edges so that dots are not cut.
-std::string at(double fraction) {
+std::string place_of(double fraction) {
   return fmt::format("{:.2f}%", 2 + 96 * std::clamp(fraction, 0.0, 1.0));
 }
 std::string wide(double fraction) {
@@ -112,7 +112,7 @@ std::string dots(const Lane& lane, const Domain& domain, double y) {
   std::string out;
   for (const double value : lane.values) {
     out += fmt::format("<circle class=\"dot{}\" cx=\"{}\" cy=\"{:.1f}\" r=\"3\"/>",
-                       lane.throttled ? " throttled" : "", at(domain.place(value)), y);
+                       lane.throttled ? " throttled" : "", place_of(domain.place(value)), y);
   }
   return out;
 }
@@ -132,7 +132,7 @@ std::string histogram(const Lane& lane, const Domain& domain, double bottom, dou
                                  1.0);  // a lone outlier stays visible
     out +=
         fmt::format("<rect class=\"bin{}\" x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"/>",
-                    lane.throttled ? " throttled" : "", at(static_cast<double>(i) / kBins),
+                    lane.throttled ? " throttled" : "", place_of(static_cast<double>(i) / kBins),
                     bottom - tall, wide(0.92 / kBins), tall);
   }
   return out;
@@ -145,8 +145,8 @@ std::string axis(const Row& row, const Domain& domain, double y) {
   constexpr std::pair<double, const char*> kLabels[] = {{0, "start"}, {0.5, "middle"}, {1, "end"}};
   for (const auto& [fraction, anchor] : kLabels) {
     const double value = domain.low + fraction * (domain.high - domain.low);
-    out += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", at(fraction),
-                       y + 13, anchor, escape_html(scale.number(value)));
+    out += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>",
+                       place_of(fraction), y + 13, anchor, escape_html(scale.number(value)));
   }
   return out;
 }
@@ -158,7 +158,7 @@ std::string band(const Row& row, const Domain& domain, double height) {
   const double high = std::clamp(domain.place(row.summary->ci95->high), 0.0, 1.0);
   if (!(high > low)) return {};
   return fmt::format("<rect class=\"band\" x=\"{}\" y=\"0\" width=\"{}\" height=\"{:.1f}\"/>",
-                     at(low), wide(high - low), height);
+                     place_of(low), wide(high - low), height);
 }
 
 }  // namespace
@@ -194,14 +194,14 @@ std::string interval_bar(const Row& row, double range) {
   if (left < right) {
     out +=
         fmt::format("<rect class=\"band\" x=\"{}\" y=\"3\" width=\"{}\" height=\"12\" rx=\"2\"/>",
-                    at(left), wide(right - left));
+                    place_of(left), wide(right - left));
   }
   out += "<line class=\"tick\" x1=\"50%\" x2=\"50%\" y1=\"1\" y2=\"17\"/>";
   std::size_t shown = 0;
   for (const double value : run_values(row)) {
     const double x = place(value);
     if (x < 0 || x > 1 || ++shown > 60) continue;
-    out += fmt::format("<circle class=\"dot\" cx=\"{}\" cy=\"9\" r=\"2.5\"/>", at(x));
+    out += fmt::format("<circle class=\"dot\" cx=\"{}\" cy=\"9\" r=\"2.5\"/>", place_of(x));
   }
   if (place(low) < 0) out += "<text x=\"0\" y=\"13\" text-anchor=\"start\">‹</text>";
   if (place(high) > 1) out += "<text x=\"100%\" y=\"13\" text-anchor=\"end\">›</text>";
@@ -285,7 +285,7 @@ std::string distribution(const Row& row) {
     if (std::isfinite(lane.mean)) {
       body +=
           fmt::format("<line class=\"tick\" x1=\"{0}\" x2=\"{0}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>",
-                      at(domain.place(lane.mean)), bottom - lane_height + 2, bottom - 2);
+                      place_of(domain.place(lane.mean)), bottom - lane_height + 2, bottom - 2);
     }
   }
   body += axis(row, domain, height + 2);

@@ -19,7 +19,7 @@ std::string chip_class(const std::string& status) {
   return status == "early stopped" ? "early" : status;
 }
 
-std::string cell(const char* label, const std::string& content, const char* kind = "") {
+std::string labelled_cell(const char* label, const std::string& content, const char* kind = "") {
   const bool none = content == kNone;
   return fmt::format("<td role=\"cell\" data-label=\"{}\" class=\"{}{}\"><span>{}</span></td>",
                      label, kind, none ? " empty" : "", content);
@@ -38,21 +38,21 @@ std::string row_html(const Line& line, bool again, bool inside, bool libraries, 
       library = fmt::format("<span title=\"version {}\">{}</span>",
                             escape_html(printable(row.library_version)), library);
     }
-    out += cell("Library", library, "library");
+    out += labelled_cell("Library", library, "library");
   }
-  out += cell("Median ± sd", escape_html(median_cell(row)), "number median");
+  out += labelled_cell("Median ± sd", escape_html(median_cell(row)), "number median");
   std::string interval(kNone);
   if (has_summary(row) && row.summary->ci95) {
     interval = fmt::format("{}<span class=\"range\">{}</span>", interval_bar(row, range),
                            escape_html(interval_cell(row)));
   }
-  out += cell("95 % interval", interval, "bar");
-  out += cell("CV", cv_cell(row), "number");
-  out += cell("Runs × samples", runs_cell(row), "number");
+  out += labelled_cell("95 % interval", interval, "bar");
+  out += labelled_cell("CV", cv_cell(row), "number");
+  out += labelled_cell("Runs × samples", runs_cell(row), "number");
   std::string state = fmt::format("<span class=\"chip {}\">{}</span>", chip_class(status), status);
   if (!row.reason.empty())
     state += fmt::format("<span class=\"reason\">{}</span>", escape_html(reason_cell(row)));
-  return out + cell("Status", state) + "</tr>\n";
+  return out + labelled_cell("Status", state) + "</tr>\n";
 }
 
 /// "decode/jpeg" of "decode/jpeg/threads=1": what is measured, without the axis values.

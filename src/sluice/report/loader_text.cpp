@@ -15,7 +15,7 @@
 namespace sluice::report {
 namespace {
 
-std::string block(const Json& metrics) {
+std::string loader_block(const Json& metrics) {
   std::string out = "DataLoader Benchmark Results:\n=============================\n";
   out += "Throughput: " + shown(metrics, "throughput_samples_per_sec", "{:.0f} samples/sec") + "\n";
   out += "GPU Utilization: " + shown(metrics, "gpu_utilization_percent", "{:.0f}%") + "\n";
@@ -27,13 +27,13 @@ std::string block(const Json& metrics) {
   return out;
 }
 
-struct Line {
+struct MetricLine {
   const char* key;
   const char* title;
   const char* format;
   double scale;
 };
-constexpr Line kFurther[] = {
+constexpr MetricLine kFurtherMetrics[] = {
     {"load_time_per_batch_ms", "load time per batch", "{:.2f} ms", 1},
     {"first_epoch_samples_per_sec", "first epoch", "{:.0f} samples/s", 1},
     {"batch_time_cv", "spread of batch times", "{:.1f} %", 100},
@@ -51,9 +51,9 @@ constexpr Line kFurther[] = {
     {"shutdown_ms", "shutdown in", "{:.0f} ms", 1},
 };
 
-std::string further(const Json& metrics, const Json& summary) {
+std::string loader_figures(const Json& metrics, const Json& summary) {
   std::string out;
-  for (const Line& line : kFurther) {
+  for (const MetricLine& line : kFurtherMetrics) {
     std::string value = shown(metrics, line.key, line.format, line.scale);
     if (std::string_view(line.key) == "first_epoch_samples_per_sec") {
       const std::string state = text_at(at(summary, "first_epoch"), "page_cache");
@@ -67,7 +67,7 @@ std::string further(const Json& metrics, const Json& summary) {
   return out;
 }
 
-std::string sweep(const Json& list) {
+std::string loader_sweep(const Json& list) {
   if (!list.is_array() || list.empty()) return "";
   std::string out = fmt::format("\n{:>8} {:>9} {:>12}\n", "workers", "prefetch", "samples/s");
   for (const Json& line : list) {
@@ -80,7 +80,7 @@ std::string sweep(const Json& list) {
   return out;
 }
 
-std::string libraries(const results::ResultFile& file, const Json& summary) {
+std::string loader_libraries(const results::ResultFile& file, const Json& summary) {
   std::string out;
   for (const measure::Row& row : file.rows) {
     if (row.library == "sluice" && row.case_name.find('=') != std::string::npos) continue;
@@ -133,14 +133,14 @@ bool is_loader_file(const results::ResultFile& file) {
 std::string loader_text(const results::ResultFile& file) {
   const Json& metrics = at(file.extra, "metrics");
   const Json& summary = at(file.extra, "summary");
-  std::string out = block(metrics) + "\n" + further(metrics, summary);
-  out += libraries(file, summary);
+  std::string out = loader_block(metrics) + "\n" + loader_figures(metrics, summary);
+  out += loader_libraries(file, summary);
   out += stages_text(at(summary, "stages"));
   out += checks(at(summary, "targets"), "Targets");
   out += checks(at(summary, "indicators"), "Indicators");
   out += findings_text(at(summary, "diagnosis"));
   out += bundling(at(summary, "bundling"));
-  out += sweep(at(summary, "sweep"));
+  out += loader_sweep(at(summary, "sweep"));
   const Json& recommended = at(summary, "recommended");
   out += fmt::format("\nRecommended: {}\n  ({})\n", text_at(recommended, "flags"),
                      text_at(recommended, "reason"));

@@ -20,7 +20,7 @@ bool is_word(char c) {
 
 constexpr std::size_t kLongestCase = 120;  // columns; longer names are clipped in the middle
 
-std::string table(const std::vector<Line>& lines) {
+std::string table_markdown(const std::vector<Line>& lines) {
   std::string out =
       "| case | library | median ± sd | 95 % interval | cv | runs × samples | status |\n"
       "|---|---|--:|--:|--:|--:|---|\n";
@@ -47,11 +47,11 @@ std::string list(const std::vector<Fact>& facts) {
 }
 
 /// Canary, machine, method and command: what every section ends with.
-std::string section_end(const Section& section, Method method) {
+std::string section_end_markdown(const Section& section, Method method) {
   std::string out;
   if (!section.canary.empty()) {
     out += "\n## Canary\n\nFixed work that never changes: if it moved, the machine did.\n\n" +
-           table(section.canary);
+           table_markdown(section.canary);
   }
   out += "\n## Machine\n\n" + list(machine_facts(section.head()));
   out += "\n## How it was measured\n\n" + list(method_facts(section, method));
@@ -61,7 +61,7 @@ std::string section_end(const Section& section, Method method) {
   return out + "```\n";
 }
 
-std::string section_text(const Section& section) {
+std::string section_markdown(const Section& section) {
   std::string out = fmt::format("# {}\n\n", escape_markdown(title(section)));
   out += fmt::format("{} on {}: {}.\n", escape_markdown(tool_text(section.head())),
                      escape_markdown(printable(section.head().machine_profile)),
@@ -70,18 +70,18 @@ std::string section_text(const Section& section) {
     out += "\n> **Noise:** " + escape_markdown(warning) + "\n";
   }
   out += "\n## Results\n\n";
-  out += section.rows.empty() ? "No row was measured.\n" : table(section.rows);
+  out += section.rows.empty() ? "No row was measured.\n" : table_markdown(section.rows);
   out += "\nMedian, sd and cv are over runs (fresh processes); the interval is of their mean.";
   if (section.several_libraries) {
     out +=
         " Bold: the best median of a case, and every library whose interval overlaps that one's.";
   }
   out += "\n";
-  return out + section_end(section, Method::whole);
+  return out + section_end_markdown(section, Method::whole);
 }
 
 /// All tables of the matrix, then what belongs to each session and machine they come from.
-std::string matrix_text(const std::vector<const results::ResultFile*>& files) {
+std::string matrix_markdown_of(const std::vector<const results::ResultFile*>& files) {
   const auto parts = sections(files);
   std::string out = fmt::format("# {}\n\n", escape_markdown(title(parts.front())));
   for (const auto& section : parts) {
@@ -98,7 +98,8 @@ std::string matrix_text(const std::vector<const results::ResultFile*>& files) {
     const bool several = parts.size() > 1;
     if (several)
       out += fmt::format("# Session {}\n", escape_markdown(printable(section.head().session_id)));
-    const std::string end = section_end(section, Method::without_config);  // opens with a new line
+    const std::string end =
+        section_end_markdown(section, Method::without_config);  // opens with a new line
     out += several ? end + "\n" : end.substr(1);
   }
   return out;
@@ -131,14 +132,14 @@ std::string escape_markdown(std::string_view text) {
 
 std::string markdown(const std::vector<results::ResultFile>& files) {
   const Split split = split_files(files);
-  std::string out = split.matrix.empty() ? std::string() : matrix_text(split.matrix);
+  std::string out = split.matrix.empty() ? std::string() : matrix_markdown_of(split.matrix);
   for (const auto& section : sections(split.plain)) {
     if (!out.empty()) out += "\n---\n\n";
     for (const results::ResultFile* file : section.files)
       out += is_loader_file(*file)     ? loader_markdown(*file)
              : is_training_file(*file) ? training_markdown(*file)
                                        : "";
-    out += section_text(section);
+    out += section_markdown(section);
     for (const results::ResultFile* file : section.files)
       if (const std::string text = diagnose_text(*file); !text.empty())
         out += "\n## What limits a training step\n\n```\n" + text + "```\n";

@@ -180,12 +180,6 @@ void place_rows(MatrixTable& table, const std::vector<const results::ResultFile*
       [&](const MatrixLine& a, const MatrixLine& b) { return rank_of(a) < rank_of(b); });
 }
 
-bool overlap(const Row& a, const Row& b) {
-  const auto& x = a.summary->ci95;
-  const auto& y = b.summary->ci95;
-  return x && y && x->low <= y->high && y->low <= x->high;
-}
-
 void number_notes(MatrixTable& table) {
   for (auto& line : table.lines) {
     for (auto& cell : line.cells) {
@@ -229,7 +223,7 @@ void compare_cells(MatrixTable& table, MatrixLine& line) {
   if (!ranked.empty() && contest) {
     const Row& first = *line.cells[ranked.front()].row;
     for (const std::size_t c : ranked)
-      line.cells[c].best = c == ranked.front() || overlap(*line.cells[c].row, first);
+      line.cells[c].best = c == ranked.front() || intervals_overlap(*line.cells[c].row, first);
   }
   if (ranked.size() > 1) set_lead(line, ranked[0], ranked[1]);
   double top = 0;

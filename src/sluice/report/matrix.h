@@ -74,6 +74,8 @@ struct MatrixTable {
 /// files) the second opens a further table.
 std::vector<MatrixTable> matrix_tables(const std::vector<const results::ResultFile*>& files);
 
+inline constexpr std::size_t kLongestName = 60;  // columns; longer names are clipped in the middle
+
 // Cells, plain text.
 inline constexpr const char* kUnsupported = "-";
 inline constexpr const char* kAbsent = "·";

@@ -14,9 +14,7 @@ namespace {
 
 using measure::RowStatus;
 
-constexpr std::size_t kLongestName = 60;  // columns; longer names are clipped in the middle
-
-std::string name(const std::string& text) {
+std::string name_html(const std::string& text) {
   return escape_html(clip(printable(text), kLongestName));
 }
 
@@ -69,24 +67,24 @@ std::string cell_html(const MatrixCell& cell) {
                      text);
 }
 
-std::string head_html(const MatrixTable& table) {
+std::string matrix_head_html(const MatrixTable& table) {
   std::string out = "<thead><tr><th scope=\"col\">Transform</th>";
   for (const auto& column : table.columns) {
-    out += fmt::format("<th scope=\"col\">{}<br><small>{}</small></th>", name(column.library),
-                       name(column.version));
+    out += fmt::format("<th scope=\"col\">{}<br><small>{}</small></th>", name_html(column.library),
+                       name_html(column.version));
   }
   out += "<th scope=\"col\" class=\"lead\">Fastest<br><small>over next</small></th>";
   for (std::size_t c = 0; table.gpu_memory && c < table.columns.size(); ++c) {
     out += fmt::format(
         "<th scope=\"col\" class=\"memory\">{}<br><small>peak MiB: allocated / reserved</small>"
         "</th>",
-        name(table.columns[c].library));
+        name_html(table.columns[c].library));
   }
   return out + "</tr></thead>\n";
 }
 
 std::string line_html(const MatrixTable& table, const MatrixLine& line) {
-  std::string out = fmt::format("<tr><th scope=\"row\">{}</th>", name(line.name));
+  std::string out = fmt::format("<tr><th scope=\"row\">{}</th>", name_html(line.name));
   for (const auto& cell : line.cells)
     out += cell_html(cell);
   if (line.lead) {
@@ -147,7 +145,7 @@ std::string matrix_html(const MatrixTable& table, const std::string& id) {
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{}\"><table "
       "class=\"matrix\">\n",
       id);
-  out += head_html(table) + "<tbody>\n";
+  out += matrix_head_html(table) + "<tbody>\n";
   for (const auto& line : table.lines)
     out += line_html(table, line);
   out += "</tbody>\n" + foot_html(table) + "</table></div>\n";
@@ -177,7 +175,7 @@ std::string matrix_cards(const std::vector<MatrixTable>& tables) {
     out += fmt::format(
         "<li class=\"card\"><div class=\"name\">{}</div><div class=\"value\">{}</div><div "
         "class=\"more\">fastest in {} of {} rows that compare libraries</div></li>\n",
-        escape_html(table.title()), name(winner.library), *most, compared);
+        escape_html(table.title()), name_html(winner.library), *most, compared);
   }
   return out.empty() ? out : "<ul class=\"cards wide\">\n" + out + "</ul>\n";
 }

@@ -9,13 +9,11 @@
 namespace sluice::report {
 namespace {
 
-constexpr std::size_t kLongestName = 60;  // columns; longer names are clipped in the middle
-
-std::string name(const std::string& text) {
+std::string name_markdown(const std::string& text) {
   return escape_markdown(clip(printable(text), kLongestName));
 }
 
-std::string cell(const MatrixCell& cell) {
+std::string cell_markdown(const MatrixCell& cell) {
   const std::string text = escape_markdown(cell_text(cell));
   return (cell.best ? "**" + text + "**" : text) + cell_marks(cell);
 }
@@ -28,19 +26,20 @@ std::string table_head(const MatrixTable& table) {
     rule += "--:|";
   };
   for (const auto& column : table.columns)
-    add(name(column.library) + (column.version.empty() ? "" : " " + name(column.version)));
+    add(name_markdown(column.library) +
+        (column.version.empty() ? "" : " " + name_markdown(column.version)));
   add("fastest over next");
   if (table.gpu_memory) {
     for (const auto& column : table.columns)
-      add(name(column.library) + " MiB peak: allocated / reserved");
+      add(name_markdown(column.library) + " MiB peak: allocated / reserved");
   }
   return titles + "\n" + rule + "\n";
 }
 
 std::string line_text(const MatrixTable& table, const MatrixLine& line) {
-  std::string out = "| " + name(line.name) + " |";
+  std::string out = "| " + name_markdown(line.name) + " |";
   for (const auto& one : line.cells)
-    out += " " + cell(one) + " |";
+    out += " " + cell_markdown(one) + " |";
   out += fmt::format(" {} |", line.lead ? lead_text(*line.lead) : std::string(kNone));
   if (table.gpu_memory) {
     for (const auto& one : line.cells)

@@ -13,8 +13,7 @@
 namespace sluice::report {
 namespace {
 
-constexpr std::size_t kGap = 2;
-constexpr std::size_t kLongestName = 24;
+constexpr std::size_t kLongestTextName = 24;
 constexpr std::size_t kLongestLibrary = 14;
 
 /// How much a cell says; the first that fits the width is taken.
@@ -34,7 +33,7 @@ std::string title_of(const std::string& library) {
   return clip(printable(library), kLongestLibrary);
 }
 
-std::string value_text(const MatrixCell& cell, Detail detail) {
+std::string grid_value(const MatrixCell& cell, Detail detail) {
   if (cell.row != nullptr && cell.row->status == measure::RowStatus::early_stopped) {
     const std::string marker = slow_marker(*cell.file, "");
     return marker.substr(0, marker.find(' '));
@@ -55,7 +54,7 @@ struct Grid {
 };
 
 std::size_t total(const Grid& grid) {
-  std::size_t sum = (grid.width.size() - 1) * kGap;
+  std::size_t sum = (grid.width.size() - 1) * kColumnGap;
   for (const std::size_t width : grid.width)
     sum += width;
   return sum;
@@ -69,9 +68,9 @@ Grid make_grid(const MatrixTable& table, Detail detail, bool colour) {
   grid.titles.emplace_back("lead");
   for (const auto& line : table.lines) {
     auto& cells = grid.lines.emplace_back();
-    cells.push_back(clip(printable(line.name), kLongestName));
+    cells.push_back(clip(printable(line.name), kLongestTextName));
     for (const auto& cell : line.cells)
-      cells.push_back(value_text(cell, detail) + (cell.best && !colour ? "*" : "") +
+      cells.push_back(grid_value(cell, detail) + (cell.best && !colour ? "*" : "") +
                       cell_marks(cell));
     cells.push_back(line.lead ? lead_text(Lead{0, 0, line.lead->ratio, {}, {}})
                               : std::string(kNone));
@@ -103,11 +102,11 @@ Grid fitting_grid(const MatrixTable& table, const TextOptions& options, std::siz
 }
 
 /// Columns `first` to before `end`, after the names.
-std::string block(const MatrixTable& table, const Grid& grid, std::size_t first, std::size_t end,
-                  const Paint& paint) {
+std::string grid_block(const MatrixTable& table, const Grid& grid, std::size_t first,
+                       std::size_t end, const Paint& paint) {
   std::string head = padded(grid.titles[0], grid.width[0], false);
   for (std::size_t c = first; c < end; ++c)
-    head += std::string(kGap, ' ') + padded(grid.titles[c], grid.width[c], true);
+    head += std::string(kColumnGap, ' ') + padded(grid.titles[c], grid.width[c], true);
   std::string out = paint(kDim, without_trailing_space(head)) + "\n";
   for (std::size_t i = 0; i < grid.lines.size(); ++i) {
     std::string line = padded(grid.lines[i][0], grid.width[0], false);
@@ -115,7 +114,7 @@ std::string block(const MatrixTable& table, const Grid& grid, std::size_t first,
       std::string text = padded(grid.lines[i][c], grid.width[c], true);
       const bool cell = i < grid.body && c <= table.columns.size();
       if (cell && table.lines[i].cells[c - 1].best) text = paint(kBold, text);
-      line += std::string(kGap, ' ') + text;
+      line += std::string(kColumnGap, ' ') + text;
     }
     line = without_trailing_space(line);
     out += (i < grid.body ? line : paint(kDim, line)) + "\n";
@@ -129,11 +128,12 @@ std::string blocks(const MatrixTable& table, const Grid& grid, std::size_t limit
   for (std::size_t first = 1; first < grid.titles.size();) {
     std::size_t end = first;
     std::size_t used = grid.width[0];
-    while (end < grid.titles.size() && (end == first || used + kGap + grid.width[end] <= limit)) {
-      used += kGap + grid.width[end];
+    while (end < grid.titles.size() &&
+           (end == first || used + kColumnGap + grid.width[end] <= limit)) {
+      used += kColumnGap + grid.width[end];
       ++end;
     }
-    out += (first > 1 ? "\n" : "") + block(table, grid, first, end, paint);
+    out += (first > 1 ? "\n" : "") + grid_block(table, grid, first, end, paint);
     first = end;
   }
   return out;

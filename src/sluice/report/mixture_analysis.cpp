@@ -62,8 +62,8 @@ void rates(MixtureAnalysis& out, const std::vector<const BatchTime*>& measured) 
   out.samples_per_s = out.batches_per_s * out.facts.batch_size;
 }
 
-void by_dominant(MixtureAnalysis& out, std::span<const BatchTime> batches,
-                 const std::vector<const BatchTime*>& measured) {
+void add_by_dominant(MixtureAnalysis& out, std::span<const BatchTime> batches,
+                     const std::vector<const BatchTime*>& measured) {
   std::map<std::string, std::uint64_t> first;
   for (const BatchTime& batch : batches)
     for (const auto& count : batch.dataset_counts)
@@ -180,7 +180,7 @@ void shares_of(MixtureAnalysis& out) {
     out.share_test_reason = test.error().message;
 }
 
-void memory(MixtureAnalysis& out, const std::vector<const BatchTime*>& measured) {
+void add_memory(MixtureAnalysis& out, const std::vector<const BatchTime*>& measured) {
   std::vector<double> x;
   std::vector<double> y;
   for (const BatchTime* batch : measured) {
@@ -217,13 +217,13 @@ Result<MixtureAnalysis> analyse_mixture(std::span<const BatchTime> batches, Mixt
       out.facts.batch_size = std::max(out.facts.batch_size, static_cast<int>(samples_of(*batch)));
   }
   rates(out, measured);
-  by_dominant(out, batches, measured);
+  add_by_dominant(out, batches, measured);
   const auto known = known_dominants(measured);
   switching(out, known);
   gap_analysis(out, known);
   find_slowest(out, batches, slowest);
   shares_of(out);
-  memory(out, measured);
+  add_memory(out, measured);
   return out;
 }
 

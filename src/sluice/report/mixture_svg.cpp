@@ -16,9 +16,9 @@
 namespace sluice::report {
 namespace {
 
-constexpr double kWidth = 1700;  // pixels, as all below
-constexpr double kHeight = 520;
-constexpr double kLeft = 70, kRight = 270, kTop = 40, kBottom = 55;
+constexpr double kMixtureWidth = 1700;  // pixels, as all below
+constexpr double kMixtureHeight = 520;
+constexpr double kMixtureLeft = 70, kMixtureRight = 270, kMixtureTop = 40, kMixtureBottom = 55;
 constexpr double kWindowsLeft = 110;  // "b19900-19904" fits
 constexpr double kWindowsTop = 50, kRowHeight = 90, kRowGap = 22;
 constexpr double kBarShare = 0.75;  // of the width a bar of a window could take
@@ -38,7 +38,7 @@ std::string words(double x, double y, const char* anchor, std::string_view text)
                      escape_html(text));
 }
 
-std::string line(double x1, double y1, double x2, double y2, const char* stroke) {
+std::string svg_line(double x1, double y1, double x2, double y2, const char* stroke) {
   return fmt::format(
       "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2,
       y2, stroke);
@@ -51,10 +51,10 @@ std::string open_svg(double height, const std::string& title) {
       "role=\"img\" aria-label=\"{2}\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
       "<text x=\"{3}\" y=\"25\" font-size=\"17\" font-weight=\"bold\">{2}</text>\n",
-      kWidth, height, escape_html(title), kLeft);
+      kMixtureWidth, height, escape_html(title), kMixtureLeft);
 }
 
-std::string legend(const MixtureShares& shares, double top, double bottom) {
+std::string svg_legend(const MixtureShares& shares, double top, double bottom) {
   const double step = std::min(
       20.0, (bottom - top) / static_cast<double>(std::max<std::size_t>(shares.names.size(), 1)));
   const double box = std::min(12.0, step - 2);
@@ -63,8 +63,8 @@ std::string legend(const MixtureShares& shares, double top, double bottom) {
     const double y = top + step * static_cast<double>(i);
     out += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"{:.1f}\" fill=\"{}\"/>\n",
-        kWidth - kRight + 18, y, box, colour(shares, i));
-    out += words(kWidth - kRight + 37, y + box / 2 + 4, "start",
+        kMixtureWidth - kMixtureRight + 18, y, box, colour(shares, i));
+    out += words(kMixtureWidth - kMixtureRight + 37, y + box / 2 + 4, "start",
                  fmt::format("{} {:.1f} %", clip(printable(shares.names[i]), kLegendColumns - 7),
                              100 * shares.mean[i]));
   }
@@ -124,13 +124,13 @@ Status check(const MixtureDrawing& drawing) {
 }
 
 std::string axes(std::size_t batches) {
-  const double right = kWidth - kRight;
-  const double bottom = kHeight - kBottom;
+  const double right = kMixtureWidth - kMixtureRight;
+  const double bottom = kMixtureHeight - kMixtureBottom;
   std::string out;
   for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
-    const double y = bottom - share * (bottom - kTop);
-    out += line(kLeft - 5, y, kLeft, y, "#555");
-    out += words(kLeft - 9, y + 4, "end", fmt::format("{:.2f}", share));
+    const double y = bottom - share * (bottom - kMixtureTop);
+    out += svg_line(kMixtureLeft - 5, y, kMixtureLeft, y, "#555");
+    out += words(kMixtureLeft - 9, y + 4, "end", fmt::format("{:.2f}", share));
   }
   std::size_t last = batches;  // none yet
   for (const double part : {0.0, 0.25, 0.5, 0.75, 1.0}) {
@@ -138,18 +138,18 @@ std::string axes(std::size_t batches) {
         static_cast<std::size_t>(std::lround(part * static_cast<double>(batches - 1)));
     if (index == last) continue;  // fewer than 5 batches
     last = index;
-    const double slot = (right - kLeft) / static_cast<double>(batches);
-    const double x = kLeft + slot * (static_cast<double>(index) + 0.5);
-    out += line(x, bottom, x, bottom + 5, "#555");
+    const double slot = (right - kMixtureLeft) / static_cast<double>(batches);
+    const double x = kMixtureLeft + slot * (static_cast<double>(index) + 0.5);
+    out += svg_line(x, bottom, x, bottom + 5, "#555");
     out += words(x, bottom + 19, "middle", fmt::format("{}", index));
   }
-  out += line(kLeft, bottom, right, bottom, "#555");
-  out += line(kLeft, kTop, kLeft, bottom, "#555");
-  out += words((kLeft + right) / 2, kHeight - 14, "middle", "measured batch");
+  out += svg_line(kMixtureLeft, bottom, right, bottom, "#555");
+  out += svg_line(kMixtureLeft, kMixtureTop, kMixtureLeft, bottom, "#555");
+  out += words((kMixtureLeft + right) / 2, kMixtureHeight - 14, "middle", "measured batch");
   return out + fmt::format(
                    "<text transform=\"translate(18 {:.1f}) rotate(-90)\" "
                    "text-anchor=\"middle\">share of samples</text>\n",
-                   (kTop + bottom) / 2);
+                   (kMixtureTop + bottom) / 2);
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ Result<std::string> mixture_over_time_svg(std::span<const results::BatchTime> ba
   SLUICE_CHECK(check(drawing));
   SLUICE_TRY(const MixtureShares shares,
              mixture_shares(batches, static_cast<std::size_t>(drawing.top_k)));
-  const double plot = kWidth - kLeft - kRight;
+  const double plot = kMixtureWidth - kMixtureLeft - kMixtureRight;
   std::vector<std::vector<double>> series;
   for (const auto& raw : shares.series)
     series.push_back(in_columns(rolling_mean(raw, static_cast<std::size_t>(drawing.rolling)),
@@ -168,13 +168,13 @@ Result<std::string> mixture_over_time_svg(std::span<const results::BatchTime> ba
   std::vector<std::string> groups(series.size());
   for (std::size_t i = 0; i < columns; ++i) {
     const auto edge = [&](std::size_t at) {
-      return kLeft + plot * static_cast<double>(at) / static_cast<double>(columns);
+      return kMixtureLeft + plot * static_cast<double>(at) / static_cast<double>(columns);
     };
-    stack(groups, series, i, edge(i), edge(i + 1) - edge(i), kHeight - kBottom,
-          kHeight - kBottom - kTop);
+    stack(groups, series, i, edge(i), edge(i + 1) - edge(i), kMixtureHeight - kMixtureBottom,
+          kMixtureHeight - kMixtureBottom - kMixtureTop);
   }
-  return open_svg(kHeight, "Dataset Mixture Over Time") + grouped(shares, groups) +
-         axes(shares.batches) + legend(shares, kTop, kHeight - 15) + "</svg>\n";
+  return open_svg(kMixtureHeight, "Dataset Mixture Over Time") + grouped(shares, groups) +
+         axes(shares.batches) + svg_legend(shares, kMixtureTop, kMixtureHeight - 15) + "</svg>\n";
 }
 
 Result<std::string> mixture_windows_svg(std::span<const results::BatchTime> batches,
@@ -193,7 +193,7 @@ Result<std::string> mixture_windows_svg(std::span<const results::BatchTime> batc
        at += static_cast<std::size_t>(drawing.stride))
     starts.push_back(at);
   const double height = 80 + kRowHeight * static_cast<double>(starts.size());
-  const double slot = (kWidth - kWindowsLeft - kRight) / static_cast<double>(window);
+  const double slot = (kMixtureWidth - kWindowsLeft - kMixtureRight) / static_cast<double>(window);
   std::vector<std::string> groups(shares.series.size());
   std::string labels;
   for (std::size_t row = 0; row < starts.size(); ++row) {
@@ -205,12 +205,12 @@ Result<std::string> mixture_windows_svg(std::span<const results::BatchTime> batc
     }
     labels += words(kWindowsLeft - 10, bottom - tall / 2 + 4, "end",
                     fmt::format("b{}-{}", starts[row], starts[row] + window - 1));
-    labels += line(kWindowsLeft, bottom, kWidth - kRight, bottom, "#555");
+    labels += svg_line(kWindowsLeft, bottom, kMixtureWidth - kMixtureRight, bottom, "#555");
   }
   const std::string title = fmt::format("{}-Batch Windows of the Dataset Mixture, Every {} Batches",
                                         window, drawing.stride);
   return open_svg(height, title) + grouped(shares, groups) + labels +
-         legend(shares, kTop, height - 10) + "</svg>\n";
+         svg_legend(shares, kMixtureTop, height - 10) + "</svg>\n";
 }
 
 }  // namespace sluice::report

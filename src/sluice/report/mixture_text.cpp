@@ -23,7 +23,7 @@ std::string name_cell(const std::string& name) {
   return padded(clip(printable(name), kName), kName, false);
 }
 
-std::string heading(const std::string& text) {
+std::string title_line(const std::string& text) {
   return "\n" + text + "\n" + std::string(display_width(text), '-') + "\n";
 }
 
@@ -41,11 +41,11 @@ std::string overall(const MixtureAnalysis& a) {
   if (a.facts.start_s && a.facts.stop_s)
     out += fmt::format(", ended {:.3f} s after the last", *a.facts.stop_s);
   if (a.facts.start_s) out += "\n";
-  return heading("Results") + out;
+  return title_line("Results") + out;
 }
 
-std::string by_dominant(const MixtureAnalysis& a) {
-  std::string out = heading("By dominant data set, slowest first");
+std::string dominant_section(const MixtureAnalysis& a) {
+  std::string out = title_line("By dominant data set, slowest first");
   if (a.dominants.empty()) return out + "  not known: measured without metadata\n";
   out += fmt::format("  {} {:>6} {:>9} {:>9} {:>9} {:>11}\n", padded("data set", kName, false), "n",
                      "mean s", "p50 s", "p90 s", "first seen");
@@ -65,11 +65,11 @@ std::string switches_and_gaps(const MixtureAnalysis& a) {
   if (a.dominants.empty()) return "";
   const std::string head =
       fmt::format("  {} {:>6} {:>9} {:>9}\n", std::string(22, ' '), "n", "mean s", "p90 s");
-  std::string out = heading("Switching of the dominant data set");
+  std::string out = title_line("Switching of the dominant data set");
   out += head + line_of("switched", a.switched) + line_of("stayed", a.stayed);
   out += fmt::format("  switch rate {:.4f}, {} data sets dominated\n", a.switch_rate,
                      a.dominants.size());
-  out += heading("Batches since the same data set dominated");
+  out += title_line("Batches since the same data set dominated");
   out += head + line_of("first time", a.first_time) + line_of("again", a.returned);
   for (const GapBucket& bucket : a.gaps)
     out += line_of(bucket.most == 0 ? fmt::format("  after {}+", bucket.least)
@@ -81,7 +81,7 @@ std::string switches_and_gaps(const MixtureAnalysis& a) {
 }
 
 std::string slowest(const MixtureAnalysis& a) {
-  std::string out = heading("Slowest batches");
+  std::string out = title_line("Slowest batches");
   for (const results::BatchTime& batch : a.slowest) {
     auto counts = batch.dataset_counts;
     std::stable_sort(counts.begin(), counts.end(),
@@ -123,7 +123,7 @@ std::string share_verdict(const MixtureAnalysis& a) {
 
 std::string shares(const MixtureAnalysis& a) {
   if (a.shares.empty()) return "";
-  std::string out = heading("Shares, furthest off first");
+  std::string out = title_line("Shares, furthest off first");
   out += fmt::format("  {} {:>10} {:>10} {:>9} {:>8} {:>6}\n", padded("data set", kName, false),
                      "requested", "realised", "samples", "starved", "bad");
   for (const ShareRow& row : a.shares)
@@ -137,7 +137,7 @@ std::string stages(const MixtureAnalysis& a) {
   for (const auto& stage : a.facts.stage_cpu_s)
     total += stage.second;
   if (!(total > 0)) return "";
-  std::string out = heading("CPU time by stage");
+  std::string out = title_line("CPU time by stage");
   for (const auto& stage : a.facts.stage_cpu_s)
     out += fmt::format("  {} {:>9.3f} s {:>6.1f} %\n", padded(printable(stage.first), 12, false),
                        stage.second, 100 * stage.second / total);
@@ -148,8 +148,8 @@ std::string stages(const MixtureAnalysis& a) {
   return out;
 }
 
-std::string memory(const MixtureAnalysis& a) {
-  std::string out = heading("Memory");
+std::string memory_section(const MixtureAnalysis& a) {
+  std::string out = title_line("Memory");
   if (!a.memory_growth) return out + "  growth not known: " + a.memory_reason + "\n";
   constexpr double kKilo = 1000;
   return out + fmt::format(
@@ -162,9 +162,9 @@ std::string memory(const MixtureAnalysis& a) {
 }  // namespace
 
 std::string mixture_text(const MixtureAnalysis& analysis) {
-  const std::string out = overall(analysis) + by_dominant(analysis) + switches_and_gaps(analysis) +
-                          slowest(analysis) + shares(analysis) + stages(analysis) +
-                          memory(analysis);
+  const std::string out = overall(analysis) + dominant_section(analysis) +
+                          switches_and_gaps(analysis) + slowest(analysis) + shares(analysis) +
+                          stages(analysis) + memory_section(analysis);
   return out.substr(1);  // the blank line above the first heading
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Labels = std::vector<std::pair<const char*, std::string>>;
 
-std::string number(double value) {
+std::string sample_value(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   return fmt::format("{}", value);  // shortest that reads back the same
@@ -41,7 +41,7 @@ class Family {
     for (const auto& [key, label] : labels)
       text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", key, label_text(label));
     if (!seen_.insert(text).second) return;
-    samples_ += fmt::format("{}{{{}}} {}\n", name_, text, number(value));
+    samples_ += fmt::format("{}{{{}}} {}\n", name_, text, sample_value(value));
   }
   [[nodiscard]] std::string text() const {
     if (samples_.empty()) return {};

@@ -38,7 +38,7 @@ constexpr const char* kMicroPolicy = "micro-single";
 constexpr double kSlowImageS = 0.05;
 constexpr double kSlowVideoS = 2.0;
 
-std::int64_t integer(const results::ResultFile& file, const char* key) {
+std::int64_t config_integer(const results::ResultFile& file, const char* key) {
   const Json* value = gate::config_value(file, "execution", key);
   return value != nullptr && value->is_number_integer() ? value->get<std::int64_t>() : 0;
 }
@@ -81,8 +81,8 @@ Regime regime_of(const results::ResultFile& file) {
   regime.device = gate::device_of(file);
   if (regime.mode == "pipeline") {
     regime.scope = gate::config_text(file, "execution", "pipeline_scope", kDecode);
-    regime.batch_size = integer(file, "batch_size");
-    regime.workers = integer(file, "workers");
+    regime.batch_size = config_integer(file, "batch_size");
+    regime.workers = config_integer(file, "workers");
   }
   regime.thread_policy = thread_policy(file, regime.mode);
   regime.machine_profile = file.machine_profile;

@@ -29,12 +29,6 @@ bool comparable(const Row& a, const Row& b) {
   return a.unit == b.unit && a.better == b.better;
 }
 
-bool overlap(const Row& a, const Row& b) {
-  const auto& x = a.summary->ci95;
-  const auto& y = b.summary->ci95;
-  return x && y && x->low <= y->high && y->low <= x->high;
-}
-
 /// Rows in the order of first appearance of their case.
 std::vector<Line> by_case(const std::vector<const Row*>& rows) {
   std::vector<std::string> order;
@@ -75,7 +69,7 @@ void mark_best(std::vector<Line>& lines) {
     for (std::size_t i = first; i < end && same_kind && libraries.size() > 1; ++i) {
       const Row& row = *lines[i].row;
       if (row.status != measure::RowStatus::ok || !has_summary(row)) continue;
-      lines[i].best = &row == best || overlap(row, *best);
+      lines[i].best = &row == best || intervals_overlap(row, *best);
     }
     first = end;
   }
@@ -126,6 +120,12 @@ std::vector<Section> sections(const std::vector<const results::ResultFile*>& fil
 
 bool has_summary(const Row& row) {
   return row.summary && std::isfinite(row.summary->median);
+}
+
+bool intervals_overlap(const Row& a, const Row& b) {
+  const auto& x = a.summary->ci95;
+  const auto& y = b.summary->ci95;
+  return x && y && x->low <= y->high && y->low <= x->high;
 }
 
 std::string case_cell(const Row& row) {

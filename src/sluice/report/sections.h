@@ -50,6 +50,8 @@ std::string reason_cell(const measure::Row& row);  // empty for ok
 
 /// A row worth a number: ok or stopped early, with a summary.
 bool has_summary(const measure::Row& row);
+/// The 95 % intervals of two rows with a summary; false where one has none.
+bool intervals_overlap(const measure::Row& a, const measure::Row& b);
 
 /// Of one sample in the unit of the row; scaled so that the median sample is the row's p50,
 /// whatever the unit. NaN where that cannot be said.

@@ -12,17 +12,17 @@
 namespace sluice::report {
 namespace {
 
-using Cells = std::vector<std::string>;
+using SelftestCells = std::vector<std::string>;
 
 /// Left the first column, right the others.
-std::string aligned(const std::vector<Cells>& rows) {
+std::string aligned(const std::vector<SelftestCells>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const Cells& row : rows) {
+  for (const SelftestCells& row : rows) {
     for (std::size_t c = 0; c < row.size(); ++c)
       widths[c] = std::max(widths[c], display_width(row[c]));
   }
   std::string text;
-  for (const Cells& row : rows) {
+  for (const SelftestCells& row : rows) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c)
       line += (c == 0 ? "" : "  ") + padded(row[c], widths[c], c > 0);
@@ -62,8 +62,8 @@ std::string gate_in_words(const gate::PairedOptions& options) {
 
 std::string selftest_text(const std::vector<gate::SelftestCondition>& conditions,
                           const gate::SelftestNoise& noise, const gate::PairedOptions& options) {
-  std::vector<Cells> rows = {{"slowdown", "trials", "FAIL, 95 % interval", "PASS", "IMPROVED",
-                              "INCONCLUSIVE", "alarms cleared", "pairs"}};
+  std::vector<SelftestCells> rows = {{"slowdown", "trials", "FAIL, 95 % interval", "PASS",
+                                      "IMPROVED", "INCONCLUSIVE", "alarms cleared", "pairs"}};
   for (const gate::SelftestCondition& one : conditions) {
     const std::string pairs =
         one.trials == 0 ? std::string(kNone)
@@ -90,12 +90,12 @@ std::string selftest_text(const std::vector<gate::SelftestCondition>& conditions
 
 std::string simulation_text(const std::vector<gate::SimulatedDesign>& table,
                             const gate::SimulationOptions& options) {
-  Cells titles = {"design", "runs", "false alarms"};
+  SelftestCells titles = {"design", "runs", "false alarms"};
   for (const double slowdown : options.slowdowns)
     titles.push_back(fmt::format("finds -{}", plain_percent(slowdown)));
-  std::vector<Cells> rows = {titles};
+  std::vector<SelftestCells> rows = {titles};
   for (const gate::SimulatedDesign& one : table) {
-    Cells row = {one.name, fmt::format("{:.1f}", one.runs), share_cell(one.false_alarms)};
+    SelftestCells row = {one.name, fmt::format("{:.1f}", one.runs), share_cell(one.false_alarms)};
     for (const gate::Share& share : one.found)
       row.push_back(share_cell(share));
     rows.push_back(std::move(row));

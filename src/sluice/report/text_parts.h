@@ -6,9 +6,12 @@
 #include "sluice/report/matrix.h"
 #include "sluice/report/report.h"
 
+#include <cstddef>
 #include <string>
 
 namespace sluice::report {
+
+inline constexpr std::size_t kColumnGap = 2;  // spaces between two columns
 
 std::string padded(const std::string& text, std::size_t width, bool right);
 /// Words of `text` in lines of at most `width` columns, each after `indent` spaces.

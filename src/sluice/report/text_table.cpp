@@ -17,8 +17,7 @@
 namespace sluice::report {
 namespace {
 
-constexpr std::size_t kColumns = 7;
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kTextColumns = 7;
 enum Column : std::size_t {
   case_column,
   library_column,
@@ -28,14 +27,15 @@ enum Column : std::size_t {
   runs_column,
   status_column
 };
-constexpr std::array<const char*, kColumns> kTitles = {
+constexpr std::array<const char*, kTextColumns> kTextTitles = {
     "case", "library", "median ± sd", "95 % interval", "cv", "runs", "status"};
-constexpr std::array<bool, kColumns> kRightAligned = {false, false, true, true, true, true, false};
+constexpr std::array<bool, kTextColumns> kTextRightAligned = {false, false, true, true,
+                                                              true,  true,  false};
 
-using Cells = std::array<std::string, kColumns>;
+using TextCells = std::array<std::string, kTextColumns>;
 
 struct Entry {
-  Cells cells;
+  TextCells cells;
   std::string status;  // without the mark
   std::string reason;
   bool best = false;
@@ -60,10 +60,10 @@ Entry entry(const Line& line, bool mark_best) {
 }
 
 /// Widest cell of each column, then the columns of names give way until the line fits.
-std::array<std::size_t, kColumns> widths(const std::vector<Entry>& entries, std::size_t limit) {
-  std::array<std::size_t, kColumns> width{};
-  for (std::size_t c = 0; c < kColumns; ++c) {
-    width[c] = display_width(kTitles[c]);
+std::array<std::size_t, kTextColumns> widths(const std::vector<Entry>& entries, std::size_t limit) {
+  std::array<std::size_t, kTextColumns> width{};
+  for (std::size_t c = 0; c < kTextColumns; ++c) {
+    width[c] = display_width(kTextTitles[c]);
     for (const auto& e : entries)
       width[c] = std::max(width[c], display_width(e.cells[c]));
   }
@@ -73,7 +73,8 @@ std::array<std::size_t, kColumns> widths(const std::vector<Entry>& entries, std:
                                                         {interval_column, 12},
                                                         {case_column, 8}};
   for (const auto& [column, floor] : kFloors) {
-    const std::size_t total = std::accumulate(width.begin(), width.end(), (kColumns - 1) * kGap);
+    const std::size_t total =
+        std::accumulate(width.begin(), width.end(), (kTextColumns - 1) * kColumnGap);
     if (total <= limit) break;
     const std::size_t excess = total - limit;
     if (width[column] > floor)
@@ -82,7 +83,7 @@ std::array<std::size_t, kColumns> widths(const std::vector<Entry>& entries, std:
   return width;
 }
 
-std::string table(const std::vector<Line>& lines, const TextOptions& options) {
+std::string text_table_of(const std::vector<Line>& lines, const TextOptions& options) {
   const Paint paint(options.colour);
   const std::size_t limit = std::max(options.width, 60U);
   std::vector<Entry> entries;
@@ -91,18 +92,18 @@ std::string table(const std::vector<Line>& lines, const TextOptions& options) {
   const auto width = widths(entries, limit);
 
   std::string head;
-  for (std::size_t c = 0; c < kColumns; ++c) {
-    head += (c > 0 ? std::string(kGap, ' ') : "") +
-            padded(clip(kTitles[c], width[c]), width[c], kRightAligned[c]);
+  for (std::size_t c = 0; c < kTextColumns; ++c) {
+    head += (c > 0 ? std::string(kColumnGap, ' ') : "") +
+            padded(clip(kTextTitles[c], width[c]), width[c], kTextRightAligned[c]);
   }
   std::string out = paint(kDim, without_trailing_space(head)) + "\n";
   for (const auto& e : entries) {
     std::string line;
-    for (std::size_t c = 0; c < kColumns; ++c) {
-      std::string cell = padded(clip(e.cells[c], width[c]), width[c], kRightAligned[c]);
+    for (std::size_t c = 0; c < kTextColumns; ++c) {
+      std::string cell = padded(clip(e.cells[c], width[c]), width[c], kTextRightAligned[c]);
       if (c == median_column && e.best) cell = paint(kBold, cell);
       if (c == status_column) cell = paint(status_colour(e.status), without_trailing_space(cell));
-      line += (c > 0 ? std::string(kGap, ' ') : "") + cell;
+      line += (c > 0 ? std::string(kColumnGap, ' ') : "") + cell;
     }
     out += without_trailing_space(line) + "\n";
     if (!e.reason.empty()) out += paint(kDim, wrapped(e.reason, limit, 4));
@@ -130,7 +131,7 @@ std::string end_text(const Section& section, const TextOptions& options) {
   std::string out;
   if (!section.canary.empty()) {
     out += "\n" + paint(kBold, "canary") + " (fixed work: if it moved, the machine did)\n" +
-           table(section.canary, options);
+           text_table_of(section.canary, options);
   }
   out += "\n";
   for (const auto& command : commands(section))
@@ -138,9 +139,9 @@ std::string end_text(const Section& section, const TextOptions& options) {
   return out;
 }
 
-std::string section_text(const Section& section, const TextOptions& options) {
+std::string text_section(const Section& section, const TextOptions& options) {
   std::string out = head_text(section, options);
-  out += section.rows.empty() ? "no row was measured\n" : table(section.rows, options);
+  out += section.rows.empty() ? "no row was measured\n" : text_table_of(section.rows, options);
   const bool any_best =
       std::any_of(section.rows.begin(), section.rows.end(), [](const Line& l) { return l.best; });
   if (any_best && !options.colour) {
@@ -202,7 +203,7 @@ std::string text_table(const std::vector<results::ResultFile>& files, const Text
   std::string out = split.matrix.empty() ? std::string() : all_matrix_text(split.matrix, options);
   for (const auto& section : sections(split.plain)) {
     if (!out.empty()) out += "\n";
-    out += section_text(section, options);
+    out += text_section(section, options);
   }
   return out.empty() ? "no result file was given\n" : out;
 }

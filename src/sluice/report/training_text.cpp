@@ -17,8 +17,8 @@ namespace {
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
 /// A number by `format`, or what else there is to say.
-std::string cell(const Json& json, const char* key, const char* format, double scale = 1,
-                 const char* otherwise = "-") {
+std::string figure_cell(const Json& json, const char* key, const char* format, double scale = 1,
+                        const char* otherwise = "-") {
   const double value = number_at(json, key);
   return std::isfinite(value) ? fmt::format(fmt::runtime(format), value * scale)
                               : std::string(otherwise);
@@ -29,65 +29,70 @@ bool on_gpu(const Json& metrics) {
 }
 
 /// The seed's block, in its own words and order.
-std::string block(const Json& metrics) {
+std::string training_block(const Json& metrics) {
   const Json& parts = at(at(metrics, "phases"), "per_step");
   const Json& timing = at(metrics, "timing");
   const Json& memory = at(metrics, "memory");
   std::string out = "Training Benchmark Results:\n===========================\n";
-  out += "Forward Pass: " + cell(parts, "forward_s", "{:.1f} ms/batch", 1e3, "n/a") + "\n";
-  out += "Backward Pass: " + cell(parts, "backward_s", "{:.1f} ms/batch", 1e3, "n/a") + "\n";
-  out += fmt::format("Total: {} ({})\n", cell(timing, "step_time_p50_s", "{:.1f} ms/batch", 1e3),
-                     cell(at(metrics, "throughput"), "samples_per_sec_p50", "{:.0f} samples/sec"));
+  out += "Forward Pass: " + figure_cell(parts, "forward_s", "{:.1f} ms/batch", 1e3, "n/a") + "\n";
+  out += "Backward Pass: " + figure_cell(parts, "backward_s", "{:.1f} ms/batch", 1e3, "n/a") + "\n";
+  out += fmt::format(
+      "Total: {} ({})\n", figure_cell(timing, "step_time_p50_s", "{:.1f} ms/batch", 1e3),
+      figure_cell(at(metrics, "throughput"), "samples_per_sec_p50", "{:.0f} samples/sec"));
   out += fmt::format("{}: {} / {}\n", on_gpu(metrics) ? "GPU Memory" : "Memory",
                      shown(memory, "peak_allocated_bytes", "{:.1f} GB", 1 / kGib),
-                     cell(memory, "total_gb", "{:.0f} GB"));
+                     figure_cell(memory, "total_gb", "{:.0f} GB"));
   out += fmt::format("Mixed Precision: {}\n",
                      at(at(metrics, "amp"), "enabled") == true ? "Enabled" : "Disabled");
   out += "Gradient Norm: " + shown(at(metrics, "gradient_norm"), "final", "{:.3g}") + "\n";
   return out;
 }
 
-std::string line(const char* title, const std::string& value) {
+std::string titled_line(const char* title, const std::string& value) {
   return fmt::format("  {} {}\n", padded(title, 30, false), value);
 }
 
-std::string further(const Json& metrics) {
+std::string training_figures(const Json& metrics) {
   const Json& timing = at(metrics, "timing");
   const Json& rate = at(metrics, "throughput");
   const Json& loss = at(metrics, "loss");
   const Json& config = at(metrics, "run_config");
-  std::string out =
-      line("model, batch, type",
-           fmt::format("{}, {} x {}, {}", text_at(config, "model"),
-                       cell(config, "per_device_batch_size", "{:.0f}"),
-                       cell(config, "grad_accum_steps", "{:.0f}"), text_at(config, "dtype")));
+  std::string out = titled_line(
+      "model, batch, type",
+      fmt::format("{}, {} x {}, {}", text_at(config, "model"),
+                  figure_cell(config, "per_device_batch_size", "{:.0f}"),
+                  figure_cell(config, "grad_accum_steps", "{:.0f}"), text_at(config, "dtype")));
   const Json& engine = at(metrics, "engine");
-  out += line("engine", fmt::format("{}, {}, {} threads", text_at(engine, "device"),
-                                    text_at(engine, "library"), cell(engine, "threads", "{:.0f}")));
-  if (const std::string note = text_at(engine, "note"); !note.empty()) out += line("", note);
-  out += line("step mean / p50 / p90",
-              fmt::format("{} / {} / {} ms", cell(timing, "step_time_mean_s", "{:.2f}", 1e3),
-                          cell(timing, "step_time_p50_s", "{:.2f}", 1e3),
-                          cell(timing, "step_time_p90_s", "{:.2f}", 1e3)));
+  out += titled_line(
+      "engine", fmt::format("{}, {}, {} threads", text_at(engine, "device"),
+                            text_at(engine, "library"), figure_cell(engine, "threads", "{:.0f}")));
+  if (const std::string note = text_at(engine, "note"); !note.empty()) out += titled_line("", note);
+  out += titled_line(
+      "step mean / p50 / p90",
+      fmt::format("{} / {} / {} ms", figure_cell(timing, "step_time_mean_s", "{:.2f}", 1e3),
+                  figure_cell(timing, "step_time_p50_s", "{:.2f}", 1e3),
+                  figure_cell(timing, "step_time_p90_s", "{:.2f}", 1e3)));
   const Json& medians = at(timing, "run_p50_s");
   if (medians.is_array() && medians.size() > 1)
-    out += line("", fmt::format("of run {:.0f} of {}, the one with the best median",
-                                number_at(timing, "kept_run") + 1, medians.size()));
-  out += line("tokens mean / p50 / p10",
-              fmt::format("{} / {} / {} per s", cell(rate, "tokens_per_sec_mean", "{:.0f}"),
-                          cell(rate, "tokens_per_sec_p50", "{:.0f}"),
-                          cell(rate, "tokens_per_sec_p10", "{:.0f}")));
+    out += titled_line("", fmt::format("of run {:.0f} of {}, the one with the best median",
+                                       number_at(timing, "kept_run") + 1, medians.size()));
+  out += titled_line(
+      "tokens mean / p50 / p10",
+      fmt::format("{} / {} / {} per s", figure_cell(rate, "tokens_per_sec_mean", "{:.0f}"),
+                  figure_cell(rate, "tokens_per_sec_p50", "{:.0f}"),
+                  figure_cell(rate, "tokens_per_sec_p10", "{:.0f}")));
   const Json& mfu = at(metrics, "mfu");
-  out += line("MFU p50", shown(mfu, "mfu_p50", "{:.1f} %", 100) + " (" + text_at(mfu, "estimator") +
-                             ", " + cell(mfu, "achieved_tflops_p50", "{:.3f} TFLOP/s)"));
-  out += line("loss, slope per step",
-              shown(loss, "final_loss", "{:.4f}") + ", " + shown(loss, "loss_slope", "{:+.2g}"));
-  out += line("spread of step times",
-              shown(at(metrics, "stability"), "step_time_cv", "{:.1f} %", 100));
+  out += titled_line("MFU p50", shown(mfu, "mfu_p50", "{:.1f} %", 100) + " (" +
+                                    text_at(mfu, "estimator") + ", " +
+                                    figure_cell(mfu, "achieved_tflops_p50", "{:.3f} TFLOP/s)"));
+  out += titled_line("loss, slope per step", shown(loss, "final_loss", "{:.4f}") + ", " +
+                                                 shown(loss, "loss_slope", "{:+.2g}"));
+  out += titled_line("spread of step times",
+                     shown(at(metrics, "stability"), "step_time_cv", "{:.1f} %", 100));
   const Json& use = at(metrics, "utilization");
-  out += line("compute utilization", shown(use, "compute", "{:.0f} %", 100));
-  out += line("memory bandwidth", shown(use, "memory_bandwidth", "{:.0f} %", 100));
-  out += line("first step after", shown(at(metrics, "start"), "first_step_s", "{:.2f} s"));
+  out += titled_line("compute utilization", shown(use, "compute", "{:.0f} %", 100));
+  out += titled_line("memory bandwidth", shown(use, "memory_bandwidth", "{:.0f} %", 100));
+  out += titled_line("first step after", shown(at(metrics, "start"), "first_step_s", "{:.2f} s"));
   return out;
 }
 
@@ -110,13 +115,13 @@ std::string phases(const Json& json) {
   return out;
 }
 
-std::string libraries(const Json& summary) {
+std::string training_libraries(const Json& summary) {
   const Json& list = at(summary, "libraries");
   if (!list.is_array() || list.empty()) return "";
   if (list.size() == 1 && text_at(list[0], "library") == "sluice") return "";
   std::string out = "\n";
   for (const Json& one : list) {
-    std::string found = cell(one, "samples_per_sec", "{:.1f} samples/s", 1, "");
+    std::string found = figure_cell(one, "samples_per_sec", "{:.1f} samples/s", 1, "");
     const bool good = text_at(one, "status") == "ok";
     if (found.empty() || !good) found = text_at(one, "status") + ": " + text_at(one, "reason");
     std::string ratio;
@@ -140,7 +145,7 @@ bool has_ours(const Json& summary) {
   return false;
 }
 
-std::string sweep(const Json& summary) {
+std::string training_sweep(const Json& summary) {
   const Json& list = at(summary, "sweep");
   if (!list.is_array() || list.empty()) return "";
   std::string out =
@@ -148,7 +153,7 @@ std::string sweep(const Json& summary) {
                   "samples/s", "step ms", "data ms", "fwd ms", "bwd ms", "MiB", "loss");
   for (const Json& one : list) {
     const std::string head =
-        fmt::format("{:>6} {:<20} ", cell(one, "batch_size", "{:.0f}"),
+        fmt::format("{:>6} {:<20} ", figure_cell(one, "batch_size", "{:.0f}"),
                     text_at(one, "dtype") + (at(one, "compile").is_string() ? " " : "") +
                         text_at(one, "compile"));
     if (!at(one, "samples_per_sec").is_number()) {
@@ -156,23 +161,25 @@ std::string sweep(const Json& summary) {
       continue;
     }
     out += head + fmt::format("{:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8}\n",
-                              cell(one, "samples_per_sec", "{:.1f}"),
-                              cell(one, "step_ms", "{:.2f}"), cell(one, "data_ms", "{:.2f}"),
-                              cell(one, "forward_ms", "{:.2f}"), cell(one, "backward_ms", "{:.2f}"),
-                              cell(one, "peak_bytes", "{:.0f}", 1.0 / (1024 * 1024)),
-                              cell(one, "loss", "{:.4f}"));
+                              figure_cell(one, "samples_per_sec", "{:.1f}"),
+                              figure_cell(one, "step_ms", "{:.2f}"),
+                              figure_cell(one, "data_ms", "{:.2f}"),
+                              figure_cell(one, "forward_ms", "{:.2f}"),
+                              figure_cell(one, "backward_ms", "{:.2f}"),
+                              figure_cell(one, "peak_bytes", "{:.0f}", 1.0 / (1024 * 1024)),
+                              figure_cell(one, "loss", "{:.4f}"));
   }
   if (const Json& most = at(summary, "max_batch"); most.is_object())
     out +=
         fmt::format("largest batch that should fit: {}{} ({:.1f} MiB and {:.2f} MiB per sample)\n",
-                    cell(most, "batch_size", "{:.0f}"),
+                    figure_cell(most, "batch_size", "{:.0f}"),
                     at(most, "capped") == true ? ", four times the largest tried" : "",
                     number_at(most, "fixed_bytes") / (1024 * 1024),
                     number_at(most, "bytes_per_sample") / (1024 * 1024));
   if (const Json& critical = at(summary, "critical_batch"); critical.is_object())
-    out +=
-        fmt::format("larger batches pay up to about {}{}\n", cell(critical, "batch_size", "{:.0f}"),
-                    at(critical, "cbs_exceeds_tested") == true ? ", the largest tried" : "");
+    out += fmt::format("larger batches pay up to about {}{}\n",
+                       figure_cell(critical, "batch_size", "{:.0f}"),
+                       at(critical, "cbs_exceeds_tested") == true ? ", the largest tried" : "");
   return out;
 }
 
@@ -210,12 +217,13 @@ std::string training_text(const results::ResultFile& file) {
   const Json& summary = at(file.extra, "summary");
   std::string out;
   if (is_training_file(file))
-    out = block(metrics) + "\n" + further(metrics) + phases(at(metrics, "phases"));
+    out =
+        training_block(metrics) + "\n" + training_figures(metrics) + phases(at(metrics, "phases"));
   else
     out = fmt::format("Training Benchmark Results:\n===========================\n{}\n",
                       has_ours(summary) ? "nothing was measured" : "our engine was not asked for");
-  out += libraries(summary);
-  out += sweep(summary);
+  out += training_libraries(summary);
+  out += training_sweep(summary);
   out += amp(at(metrics, "amp"));
   out += checks(at(summary, "targets"), "Targets");
   out += checks(at(summary, "indicators"), "Indicators");
@@ -235,17 +243,17 @@ std::string training_markdown(const results::ResultFile& file) {
   std::string out = "# Performance Benchmark Report\n\n## Configuration\n\n";
   out += entry("GPU", on_gpu(metrics) ? text_at(at(metrics, "engine"), "device") : "none");
   out += entry("Model", text_at(config, "model"));
-  out += entry("Batch Size", cell(config, "per_device_batch_size", "{:.0f}"));
+  out += entry("Batch Size", figure_cell(config, "per_device_batch_size", "{:.0f}"));
   out += entry("Data", text_at(at(metrics, "data"), "source"));
   out += "\n## Results\n\n";
   out += entry("Training",
-               cell(at(metrics, "throughput"), "samples_per_sec_p50", "{:.0f} samples/sec"));
+               figure_cell(at(metrics, "throughput"), "samples_per_sec_p50", "{:.0f} samples/sec"));
   out += entry("GPU Utilization", shown(at(metrics, "utilization"), "compute", "{:.0f}%", 100));
   out +=
       entry("Memory",
             fmt::format("{} / {}",
                         shown(at(metrics, "memory"), "peak_allocated_bytes", "{:.1f} GB", 1 / kGib),
-                        cell(at(metrics, "memory"), "total_gb", "{:.0f} GB")));
+                        figure_cell(at(metrics, "memory"), "total_gb", "{:.0f} GB")));
   out += "\n## Optimizations Applied\n\n";
   if (at(at(metrics, "amp"), "enabled") == true) out += "- Mixed precision (AMP)\n";
   if (at(config, "checkpoint_activations") == true) out += "- Activation checkpointing\n";

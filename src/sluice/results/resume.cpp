@@ -19,7 +19,7 @@ struct Difference {
   std::string planned;
 };
 
-std::string shown(const Json& json) {
+std::string one_line(const Json& json) {
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   constexpr std::size_t kMost = 60;
   if (text.size() > kMost) text = text.substr(0, kMost) + "...";
@@ -31,14 +31,14 @@ std::optional<Difference> first_difference(const Json& existing, const Json& pla
                                            const std::string& key) {
   if (existing == planned) return std::nullopt;
   if (!existing.is_object() || !planned.is_object())
-    return Difference{key, shown(existing), shown(planned)};
+    return Difference{key, one_line(existing), one_line(planned)};
   for (const auto& [name, value] : existing.items()) {
     const std::string inner = key + "." + name;
-    if (!planned.contains(name)) return Difference{inner, shown(value), "absent"};
+    if (!planned.contains(name)) return Difference{inner, one_line(value), "absent"};
     if (auto difference = first_difference(value, planned[name], inner)) return difference;
   }
   for (const auto& [name, value] : planned.items()) {
-    if (!existing.contains(name)) return Difference{key + "." + name, "absent", shown(value)};
+    if (!existing.contains(name)) return Difference{key + "." + name, "absent", one_line(value)};
   }
   return std::nullopt;  // the same keys in another order
 }

@@ -21,10 +21,6 @@ namespace {
 
 constexpr const char* kLockName = ".lock";
 
-std::string shown(const fs::path& path) {
-  return printable(path.string());
-}
-
 std::string reason(int error) {
   return std::error_code(error, std::generic_category()).message();
 }

@@ -1,4 +1,5 @@
-// sluice/scenario/batch.h - a batch of normalised f32 CHW images in one aligned buffer.
+// sluice/scenario/batch.h - a batch of normalised f32 CHW images in one aligned buffer, and how a
+// batch is checked and looked at.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -29,5 +30,17 @@ class Batch {
 /// tolerance.
 Status check_normalised(std::span<const float> got, image::ImageView<std::uint8_t> pixels,
                         std::size_t index, float tolerance);
+/// That of pixels which were resized: the resize may differ from its reference by one level of 255,
+/// which the smallest std (0.224) stretches.
+inline constexpr float kResizedTolerance = 1.0F / 255 / 0.224F + 1e-5F;
+
+/// One number of every page: what is handed out is there.
+inline void look_at(std::span<const std::byte> bytes) {
+  constexpr std::size_t kPageBytes = 4096;
+  unsigned seen = 0;
+  for (std::size_t i = 0; i < bytes.size(); i += kPageBytes)
+    seen += static_cast<unsigned>(bytes[i]);
+  asm volatile("" : : "r"(seen));  // looked at, for the compiler too
+}
 
 }  // namespace sluice::scenario

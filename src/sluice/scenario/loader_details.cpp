@@ -14,7 +14,6 @@ namespace sluice::scenario {
 namespace {
 
 using loader::LoaderStats;
-using loader::Stage;
 using loader::StageTotals;
 
 struct WorkerSums {
@@ -37,7 +36,7 @@ Json stages_between(const StageTotals& before, const StageTotals& after) {
     const std::int64_t busy = after.busy_ns[i] - before.busy_ns[i];
     const std::uint64_t bytes = after.bytes[i] - before.bytes[i];
     if (busy == 0 && bytes == 0) continue;
-    json[to_string(static_cast<Stage>(i))] = Json{{"busy_ns", busy}, {"bytes", bytes}};
+    json[to_string(static_cast<loader::Stage>(i))] = Json{{"busy_ns", busy}, {"bytes", bytes}};
   }
   return json;
 }

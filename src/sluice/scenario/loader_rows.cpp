@@ -4,6 +4,7 @@
 #include "sluice/core/text.h"
 #include "sluice/image/dataset.h"
 #include "sluice/measure/clock.h"
+#include "sluice/scenario/batch.h"
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/loader_details.h"
 #include "sluice/scenario/loader_spec.h"
@@ -21,7 +22,6 @@
 namespace sluice::scenario {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
 constexpr std::uint64_t kCheckedSamples = 8;
 constexpr std::size_t kTraceSpans = 1 << 16;
 constexpr std::size_t kMaxEpochsKept = 1000;
@@ -180,11 +180,7 @@ class LoaderSubject final : public measure::Subject {
     if (!*next) throw std::runtime_error("the loader gave no batch at the start of an epoch");
     const loader::Batch& batch = **next;
     if (first_batch_ns_ == 0) first_batch_ns_ = clock_.now_ns() - start_ns_;
-    const std::span<const std::byte> bytes = batch.data();
-    unsigned seen = 0;
-    for (std::size_t i = 0; i < bytes.size(); i += kPageBytes)
-      seen += static_cast<unsigned>(bytes[i]);
-    asm volatile("" : : "r"(seen));  // looked at, for the compiler too
+    look_at(batch.data());
     if (spec_.step_ms > 0) {
       // A device computes meanwhile: the core is free for the workers.
       std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(spec_.step_ms));

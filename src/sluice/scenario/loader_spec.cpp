@@ -16,7 +16,6 @@
 namespace sluice::scenario {
 namespace {
 
-constexpr std::int64_t kMaxBatch = 65'536;
 constexpr double kMaxStepMs = 600'000;
 
 Result<std::shared_ptr<storage::ObjectStore>> open_place(const LoaderSpec& spec) {

@@ -14,6 +14,8 @@
 
 namespace sluice::scenario {
 
+inline constexpr std::int64_t kMaxBatch = 65'536;  // samples, of a loader and of a trainer
+
 /// Every field of the spec, docs/dataloader.md. Credentials are none of them: they come from the
 /// environment.
 struct LoaderSpec {

@@ -16,7 +16,6 @@ constexpr int kStageSamples = 256;  // that CPU time by stage is found with, bef
 
 }  // namespace
 
-using loader::mixture::Batch;
 using loader::mixture::Metadata;
 using loader::mixture::Mixture;
 using loader::mixture::MixtureOptions;
@@ -66,7 +65,7 @@ Result<measure::OutputSamples> first_pairs(const MixtureSpec& spec, std::int64_t
     if (source.weight <= 0) continue;
     if (static_cast<std::int64_t>(samples.shapes.size()) >= items) break;
     SLUICE_TRY(const auto mixture, Mixture::open({std::move(source)}, options));
-    SLUICE_TRY(const Batch* batch, mixture->next());
+    SLUICE_TRY(const loader::mixture::Batch* batch, mixture->next());
     const auto pixels = batch->images;  // [3, 2, size, size]
     for (std::size_t i = 0; i < 2 * size * size; ++i)
       for (std::size_t c = 0; c < 3; ++c)

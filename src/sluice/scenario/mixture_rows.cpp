@@ -13,13 +13,12 @@
 namespace sluice::scenario {
 namespace {
 
-using loader::mixture::Batch;
 using loader::mixture::Metadata;
 using loader::mixture::Mixture;
 using loader::mixture::MixtureOptions;
 using loader::mixture::SourceSpec;
 
-std::string digest_of(const Batch& batch) {
+std::string digest_of_batch(const loader::mixture::Batch& batch) {
   Sha256 sha;
   sha.update(batch.images);
   sha.update(std::as_bytes(batch.source));
@@ -54,8 +53,8 @@ MixtureOptions check_options(const MixtureSpec& spec, std::size_t sources) {
 
 Result<std::string> first_digest(std::vector<SourceSpec> sources, const MixtureOptions& options) {
   SLUICE_TRY(const auto mixture, Mixture::open(std::move(sources), options));
-  SLUICE_TRY(const Batch* batch, mixture->next());
-  return digest_of(*batch);
+  SLUICE_TRY(const loader::mixture::Batch* batch, mixture->next());
+  return digest_of_batch(*batch);
 }
 
 class MixtureSubject final : public measure::Subject {

@@ -4,6 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/measure/usage.h"
+#include "sluice/scenario/batch.h"
 #include "sluice/stats/summary.h"
 
 #include <fmt/format.h>
@@ -17,22 +18,11 @@
 namespace sluice::scenario {
 namespace {
 
-using loader::mixture::Batch;
 using loader::mixture::Mixture;
 using loader::mixture::MixtureOptions;
 
-constexpr std::size_t kPageBytes = 4096;
-
 double seconds(std::int64_t ns) {
   return static_cast<double>(ns) * 1e-9;
-}
-
-/// One number of every page: what is handed out is there.
-void look_at(std::span<const std::uint8_t> bytes) {
-  unsigned seen = 0;
-  for (std::size_t i = 0; i < bytes.size(); i += kPageBytes)
-    seen += bytes[i];
-  asm volatile("" : : "r"(seen));  // looked at, for the compiler too
 }
 
 std::size_t most_blocks(const MixtureOptions& options) {
@@ -119,14 +109,14 @@ Status MixtureLoop::use() {
 Status MixtureLoop::take() {
   SLUICE_CHECK(use());
   const std::int64_t asked_ns = clock_.now_ns();
-  SLUICE_TRY(const Batch* batch, mixture_->next());
+  SLUICE_TRY(const loader::mixture::Batch* batch, mixture_->next());
   if (batch == nullptr)
     return Error{Errc::invalid_input,
                  fmt::format("{}: its episodes end after {} batches; {} were asked for",
                              printable(spec_.root), log_->size(), spec_.warmup + spec_.steps)};
   batch_ = batch;
   const std::int64_t got_ns = clock_.now_ns();
-  look_at(batch->images);
+  look_at(std::as_bytes(batch->images));
   last_ns_ = clock_.now_ns();
   if (first_ns_ == 0) first_ns_ = last_ns_;
   log_->add(got_ns - asked_ns, last_ns_ - got_ns, meter_.bytes(), batch->source);

@@ -11,7 +11,6 @@ namespace {
 using loader::mixture::kStages;
 using loader::mixture::MixtureStats;
 using loader::mixture::SourceStats;
-using loader::mixture::Stage;
 using measure::Reply;
 
 struct NumberField {
@@ -38,7 +37,7 @@ Status read_stages(const Json& json, std::array<double, kStages>& cpu_s) {
   const Json none = Json::object();
   const Reply fields("cpu_s", json.is_object() ? json : none);
   for (std::size_t i = 0; i < kStages; ++i) {
-    SLUICE_TRY(cpu_s[i], fields.number(to_string(static_cast<Stage>(i)), 0));
+    SLUICE_TRY(cpu_s[i], fields.number(to_string(static_cast<loader::mixture::Stage>(i)), 0));
   }
   return ok;
 }
@@ -46,7 +45,7 @@ Status read_stages(const Json& json, std::array<double, kStages>& cpu_s) {
 Json stages_json(const std::array<double, kStages>& cpu_s) {
   Json json = Json::object();
   for (std::size_t i = 0; i < kStages; ++i)
-    json[to_string(static_cast<Stage>(i))] = cpu_s[i];
+    json[to_string(static_cast<loader::mixture::Stage>(i))] = cpu_s[i];
   return json;
 }
 

@@ -9,8 +9,8 @@
 namespace sluice::scenario {
 namespace {
 
-constexpr int kSide = 256;
-constexpr float kTolerance = 1e-5F;  // image/normalize.h: fused or not, well under this
+constexpr int kNormaliseSide = 256;
+constexpr float kNormaliseTolerance = 1e-5F;  // image/normalize.h: fused or not, well under this
 
 class NormaliseSubject final : public ItemSubject {
  public:
@@ -22,13 +22,13 @@ class NormaliseSubject final : public ItemSubject {
   Result<std::string> check() override {
     run_pass();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      SLUICE_CHECK(
-          check_normalised(output_.item(i), inputs_[i].view<std::uint8_t>(), i, kTolerance));
+      SLUICE_CHECK(check_normalised(output_.item(i), inputs_[i].view<std::uint8_t>(), i,
+                                    kNormaliseTolerance));
     }
     return digest_of(output_.all());
   }
   [[nodiscard]] double bytes_per_item() const override {
-    return sizeof(float) * 3.0 * kSide * kSide;
+    return sizeof(float) * 3.0 * kNormaliseSide * kNormaliseSide;
   }
 
  protected:
@@ -51,8 +51,8 @@ Scenario normalise() {
   scenario.doc = "256 x 256 RGB u8 to f32 planes, (x / 255 - mean) / std.";
   scenario.make =
       [](const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
-    SLUICE_TRY(auto inputs, square_images(context.data_dir, kSide));
-    SLUICE_TRY(auto output, Batch::make(inputs.size(), kSide));
+    SLUICE_TRY(auto inputs, square_images(context.data_dir, kNormaliseSide));
+    SLUICE_TRY(auto output, Batch::make(inputs.size(), kNormaliseSide));
     return std::unique_ptr<measure::Subject>(
         std::make_unique<NormaliseSubject>(std::move(inputs), std::move(output), context.threads));
   };

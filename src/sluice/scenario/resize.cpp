@@ -14,8 +14,8 @@
 namespace sluice::scenario {
 namespace {
 
-constexpr int kSide = 256;
-constexpr int kTolerance = 1;  // image/resize.h: fast and reference differ by at most 1
+constexpr int kResizeSide = 256;
+constexpr int kResizeTolerance = 1;  // image/resize.h: fast and reference differ by at most 1
 
 class ResizeSubject final : public ItemSubject {
  public:
@@ -27,7 +27,7 @@ class ResizeSubject final : public ItemSubject {
 
   Result<std::string> check() override {
     run_pass();
-    SLUICE_TRY(image::Image reference, image::Image::make(kSide, kSide, 3));
+    SLUICE_TRY(image::Image reference, image::Image::make(kResizeSide, kResizeSide, 3));
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       image::resize_bilinear_reference(reference.span<std::uint8_t>(),
                                        inputs_[i].view<std::uint8_t>());
@@ -36,14 +36,14 @@ class ResizeSubject final : public ItemSubject {
       int worst = 0;
       for (std::size_t k = 0; k < want.samples(); ++k)
         worst = std::max(worst, std::abs(want.data()[k] - got.data()[k]));
-      if (worst > kTolerance) {
+      if (worst > kResizeTolerance) {
         return Error{Errc::measurement, fmt::format("image {}: {} from the reference, {} allowed",
-                                                    i, worst, kTolerance)};
+                                                    i, worst, kResizeTolerance)};
       }
     }
     return digest_of(outputs_);
   }
-  [[nodiscard]] double bytes_per_item() const override { return 3.0 * kSide * kSide; }
+  [[nodiscard]] double bytes_per_item() const override { return 3.0 * kResizeSide * kResizeSide; }
 
  protected:
   void run_item(std::size_t index, unsigned worker) override {
@@ -68,7 +68,7 @@ Scenario resize() {
     SLUICE_TRY(auto inputs, decode_files(context.data_dir));
     std::vector<image::Image> outputs(inputs.size());
     for (image::Image& output : outputs)
-      SLUICE_CHECK(output.resize_for(kSide, kSide, 3));
+      SLUICE_CHECK(output.resize_for(kResizeSide, kResizeSide, 3));
     return std::unique_ptr<measure::Subject>(
         std::make_unique<ResizeSubject>(std::move(inputs), std::move(outputs), context.threads));
   };

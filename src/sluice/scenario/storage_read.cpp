@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kChecked = 16;                      // reads that are compared before timing
+constexpr std::size_t kCheckedReads = 16;                 // reads that are compared before timing
 constexpr std::uint64_t kPiece = std::uint64_t{8} << 20;  // of an object in one call
 constexpr std::uint64_t kCheckedBytes = std::uint64_t{1} << 20;  // of each of them, at most
 
@@ -56,7 +56,7 @@ class StorageReadSubject final : public measure::Subject {
   Result<std::string> check() override {
     const Open opened(*this);
     Sha256 hash;
-    for (std::size_t i = 0; i < std::min(kChecked, reads_.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kCheckedReads, reads_.size()); ++i) {
       const ReadOperation& read = reads_[i];
       const auto size = static_cast<std::size_t>(std::min(read.size, kCheckedBytes));
       SLUICE_TRY(const auto bytes,

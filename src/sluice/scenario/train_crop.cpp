@@ -5,6 +5,7 @@
 #include "sluice/image/normalize.h"
 #include "sluice/image/resize.h"
 #include "sluice/loader/recipe_train_crop.h"
+#include "sluice/scenario/batch.h"
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/item_subject.h"
 #include "sluice/scenario/scenario.h"
@@ -19,12 +20,10 @@
 namespace sluice::scenario {
 namespace {
 
-constexpr int kSide = 224;
-constexpr std::size_t kFloats = std::size_t{3} * kSide * kSide;
-constexpr std::size_t kSlots = 8;  // outputs per thread, as in the micro rows
-constexpr std::size_t kChecked = 8;
-// One level of 255 by which the resize may differ, stretched by the smallest std (0.224).
-constexpr float kTolerance = 1.0F / 255 / 0.224F + 1e-5F;
+constexpr int kCropSide = 224;
+constexpr std::size_t kCropFloats = std::size_t{3} * kCropSide * kCropSide;
+constexpr std::size_t kCropSlots = 8;  // outputs per thread, as in the micro rows
+constexpr std::size_t kCheckedCrops = 8;
 // Of the scaled mode, which computes something else: mean over an image, in units of the output.
 constexpr double kScaledTolerance = 0.25;
 
@@ -34,14 +33,14 @@ loader::SampleKey key_of(std::size_t item) {
   return key;
 }
 
-struct Lane {
-  explicit Lane(const loader::Recipe& recipe) : scratch(recipe.make_scratch()) {}
+struct CropLane {
+  explicit CropLane(const loader::Recipe& recipe) : scratch(recipe.make_scratch()) {}
 
   std::unique_ptr<loader::RecipeScratch> scratch;
   measure::SystemClock system_clock;
   loader::WorkerCounters counters;
   loader::StageClock clock{system_clock, counters};
-  std::vector<float> outputs = std::vector<float>(kSlots * kFloats);
+  std::vector<float> outputs = std::vector<float>(kCropSlots * kCropFloats);
   std::size_t next = 0;
 };
 
@@ -56,22 +55,22 @@ class TrainCropSubject final : public ItemSubject {
         options_(options),
         scaled_(options.dct_scaled) {
     for (unsigned i = 0; i < workers(); ++i)
-      lanes_.push_back(std::make_unique<Lane>(*recipe_));
+      lanes_.push_back(std::make_unique<CropLane>(*recipe_));
   }
 
   /// The first images against decoding the whole file and the plain steps.
   Result<std::string> check() override {
-    for (std::size_t i = 0; i < std::min(kChecked, files_.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kCheckedCrops, files_.size()); ++i) {
       const std::span<const float> got = run_one(i, *lanes_[0]);
       SLUICE_TRY(const std::vector<float> want, reference(i));
       double worst = 0, sum = 0;
-      for (std::size_t k = 0; k < kFloats; ++k) {
+      for (std::size_t k = 0; k < kCropFloats; ++k) {
         const double off = std::abs(static_cast<double>(got[k]) - want[k]);
         worst = std::max(worst, off >= 0 ? off : 1e9);
         sum += off;
       }
-      const double mean = sum / static_cast<double>(kFloats);
-      if (scaled_ ? !(mean <= kScaledTolerance) : worst > kTolerance)
+      const double mean = sum / static_cast<double>(kCropFloats);
+      if (scaled_ ? !(mean <= kScaledTolerance) : worst > kResizedTolerance)
         return Error{Errc::measurement, fmt::format("{}: {:g} from the reference at most, {:g} in "
                                                     "the mean",
                                                     files_[i].name, worst, mean)};
@@ -79,9 +78,9 @@ class TrainCropSubject final : public ItemSubject {
     return std::string(scaled_ ? "near the reference in the mean"
                                : "within 1 level of the reference");
   }
-  [[nodiscard]] double bytes_per_item() const override { return sizeof(float) * kFloats; }
+  [[nodiscard]] double bytes_per_item() const override { return sizeof(float) * kCropFloats; }
   [[nodiscard]] Json output_info() const override {
-    Json info{{"shape", {3, kSide, kSide}}, {"dtype", "float32"}};
+    Json info{{"shape", {3, kCropSide, kCropSide}}, {"dtype", "float32"}};
     info["decode"] = !scaled_       ? "exact"
                      : any_scaled() ? "DCT-scaled"
                                     : "exact: no image is large enough to be scaled";
@@ -92,8 +91,9 @@ class TrainCropSubject final : public ItemSubject {
   void run_item(std::size_t index, unsigned worker) override { run_one(index, *lanes_[worker]); }
 
  private:
-  std::span<const float> run_one(std::size_t index, Lane& lane) {
-    const std::span<float> output(lane.outputs.data() + lane.next % kSlots * kFloats, kFloats);
+  std::span<const float> run_one(std::size_t index, CropLane& lane) {
+    const std::span<float> output(lane.outputs.data() + lane.next % kCropSlots * kCropFloats,
+                                  kCropFloats);
     ++lane.next;
     loader::RecipeContext context{*lane.scratch, lane.clock};
     require(named(files_[index].name, recipe_->run(std::as_writable_bytes(output),
@@ -109,7 +109,8 @@ class TrainCropSubject final : public ItemSubject {
       const auto item = static_cast<std::size_t>(&file - files_.data());
       const image::Rect part =
           loader::draw_train_crop(options_, key_of(item), info->width, info->height).part;
-      return image::smallest_scale(part.width, part.height, kSide, kSide) != image::DctScale::full;
+      return image::smallest_scale(part.width, part.height, kCropSide, kCropSide) !=
+             image::DctScale::full;
     });
   }
 
@@ -118,12 +119,12 @@ class TrainCropSubject final : public ItemSubject {
     SLUICE_CHECK(image::decode(whole, files_[index].bytes));
     const loader::TrainCropDraw draw =
         loader::draw_train_crop(options_, key_of(index), whole.width(), whole.height());
-    SLUICE_TRY(image::Image resized, image::Image::make(kSide, kSide, 3));
+    SLUICE_TRY(image::Image resized, image::Image::make(kCropSide, kCropSide, 3));
     image::resize_bilinear_reference(
         resized.span<std::uint8_t>(),
         whole.view<std::uint8_t>().crop(draw.part.x, draw.part.y, draw.part.width,
                                         draw.part.height));
-    std::vector<float> plain(kFloats);
+    std::vector<float> plain(kCropFloats);
     SLUICE_CHECK(image::normalize_chw_reference(plain, resized.view<std::uint8_t>(),
                                                 options_.normalization, draw.mirrored));
     return plain;
@@ -132,7 +133,7 @@ class TrainCropSubject final : public ItemSubject {
   std::vector<EncodedFile> files_;
   std::shared_ptr<const loader::Recipe> recipe_;
   loader::TrainCropOptions options_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<CropLane>> lanes_;
   bool scaled_;
 };
 
@@ -147,7 +148,7 @@ Scenario train_crop_of(const char* name, const char* doc, bool scaled) {
           const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
     SLUICE_TRY(auto files, read_files(context.data_dir));
     loader::TrainCropOptions options;
-    options.side = kSide;
+    options.side = kCropSide;
     options.dct_scaled = scaled;
     SLUICE_TRY(auto recipe, loader::make_train_crop(options));
     return std::unique_ptr<measure::Subject>(std::make_unique<TrainCropSubject>(

@@ -14,10 +14,6 @@
 namespace sluice::scenario {
 namespace {
 
-std::int64_t now_ns() {
-  return measure::SystemClock().now_ns();
-}
-
 /// The first folder of a sample's name, which is "a/7.jpg" or "x.bundle:a/7.jpg"; empty: none.
 std::string folder_of(const std::string& name) {
   const std::size_t slash = name.find('/');
@@ -145,7 +141,7 @@ std::uint64_t TrainingFeed::steps() const {
 }
 
 Result<std::optional<FeedBatch>> TrainingFeed::next() {
-  const std::int64_t start_ns = now_ns();
+  const std::int64_t start_ns = measure::SystemClock().now_ns();
   batch_.release();
   SLUICE_TRY(auto taken, loader_->next());
   if (!taken) return std::optional<FeedBatch>();
@@ -168,12 +164,12 @@ Result<std::optional<FeedBatch>> TrainingFeed::next() {
     batch.view.images = filled_;
   }
   batch.view.labels = labels_;
-  batch.wait_ns = now_ns() - start_ns;
+  batch.wait_ns = measure::SystemClock().now_ns() - start_ns;
   return std::optional<FeedBatch>(batch);
 }
 
 Result<FeedBatch> TrainingFeed::next_of_any_epoch() {
-  const std::int64_t start_ns = now_ns();
+  const std::int64_t start_ns = measure::SystemClock().now_ns();
   std::optional<FeedBatch> batch;
   if (epoch_) {
     SLUICE_TRY(batch, next());
@@ -185,7 +181,7 @@ Result<FeedBatch> TrainingFeed::next_of_any_epoch() {
   }
   if (!batch)
     return Error{Errc::invalid_input, "the loader gave no batch at the start of an epoch"};
-  batch->wait_ns = now_ns() - start_ns;
+  batch->wait_ns = measure::SystemClock().now_ns() - start_ns;
   return *batch;
 }
 

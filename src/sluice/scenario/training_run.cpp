@@ -17,10 +17,6 @@ namespace {
 constexpr const char* kLast = "last.safetensors";
 constexpr const char* kBest = "best.safetensors";
 
-std::int64_t now_ns() {
-  return measure::SystemClock().now_ns();
-}
-
 /// Predictions of the micro-step that has just run. Its logits are gone: the loss leaves the
 /// gradient in their place, (softmax − target) · factor, which gives the softmax back.
 Status judge(EpochSums& sums, const train::Engine& engine, std::span<const std::int32_t> labels) {
@@ -127,7 +123,7 @@ Status TrainingRun::resume() {
 
 Status TrainingRun::run_step() {
   const int micros = engine_.config().grad_accum;
-  const std::int64_t start_ns = now_ns();
+  const std::int64_t start_ns = measure::SystemClock().now_ns();
   StepRecord record;
   record.step = engine_.steps();
   record.epoch = state_.epoch;
@@ -144,7 +140,7 @@ Status TrainingRun::run_step() {
     state_.sums.samples += batch->samples;
   }
   SLUICE_TRY(const train::StepResult result, engine_.update());
-  record.busy_ns = now_ns() - start_ns;
+  record.busy_ns = measure::SystemClock().now_ns() - start_ns;
   record.loss = static_cast<double>(result.loss);
   record.learning_rate = result.learning_rate;
   record.gradient_norm = result.gradient_norm;

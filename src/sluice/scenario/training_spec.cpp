@@ -13,7 +13,6 @@
 namespace sluice::scenario {
 namespace {
 
-constexpr std::int64_t kMaxBatch = 65'536;
 constexpr std::int64_t kMaxSteps = 1'000'000;
 constexpr std::int64_t kMaxSize = 1 << 20;  // of one dimension of a model
 constexpr std::uint32_t kImageStage = 1, kLabelStage = 2;

@@ -39,12 +39,12 @@ class VideoDecodeSubject final : public ItemSubject {
 
   /// Skipping what the chosen frames do not need must give the pixels of decoding everything.
   Result<std::string> check() override {
-    constexpr std::size_t kChecked = 16;
+    constexpr std::size_t kCheckedVideos = 16;
     Sha256 sha;
     image::VideoClip fast, whole;
     image::VideoOptions sequential;
     sequential.sequential = true;
-    for (std::size_t i = 0; i < std::min(kChecked, files_.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kCheckedVideos, files_.size()); ++i) {
       SLUICE_CHECK(decode(fast, i, {}));
       SLUICE_CHECK(decode(whole, i, sequential));
       if (!std::ranges::equal(fast.pixels(), whole.pixels()))
@@ -105,7 +105,7 @@ class VideoDecodeSubject final : public ItemSubject {
   std::vector<std::int64_t> shape_;
 };
 
-Result<std::vector<ClipFile>> files_of(const measure::SubjectContext& context) {
+Result<std::vector<ClipFile>> clip_files_of(const measure::SubjectContext& context) {
   if (context.data_dir.empty())
     return Error{Errc::usage, "no data is loaded: `load` with `data_dir` comes first"};
   SLUICE_TRY(const auto names, image::list_clips(context.data_dir));
@@ -176,7 +176,7 @@ Scenario decode_video() {
     SLUICE_TRY(const auto clips, image::list_files(context.data_dir, image::has_clip_suffix));
     SLUICE_TRY(auto files, context.synthetic ? synthetic_file()
                            : clips.empty()   ? generated_files()
-                                             : files_of(context));
+                                             : clip_files_of(context));
     return make_subject(std::move(files), 16, context.threads);
   };
   return scenario;
@@ -189,7 +189,7 @@ Result<std::unique_ptr<measure::Subject>> make_video_decode(
   if (frames < 1 || frames > image::kMaxClipFrames)
     return Error{Errc::usage, fmt::format("spec has clip_length {}; 1 to {} is accepted", frames,
                                           image::kMaxClipFrames)};
-  SLUICE_TRY(auto files, context.synthetic ? synthetic_file() : files_of(context));
+  SLUICE_TRY(auto files, context.synthetic ? synthetic_file() : clip_files_of(context));
   return make_subject(std::move(files), frames, context.threads);
 }
 

@@ -15,7 +15,7 @@
 namespace sluice::stats {
 namespace {
 
-constexpr std::uint32_t kRngStage =
+constexpr std::uint32_t kBootstrapStage =
     0x424f4f54;  // keeps these draws apart from all others of the same seed
 
 Result<Estimate> resample(Sample values, const Statistic& statistic,
@@ -40,7 +40,7 @@ Result<Estimate> resample(Sample values, const Statistic& statistic,
   statistics.reserve(static_cast<std::size_t>(options.draws));
   for (int draw = 0; draw < options.draws; ++draw) {
     Rng rng(RngKey{
-        .seed = options.seed, .index = static_cast<std::uint64_t>(draw), .stage = kRngStage});
+        .seed = options.seed, .index = static_cast<std::uint64_t>(draw), .stage = kBootstrapStage});
     drawn.clear();
     while (drawn.size() < n) {
       const std::size_t start = rng.below(n - block_length + 1);

@@ -12,7 +12,7 @@ namespace sluice::stats {
 namespace {
 
 constexpr double kPrecision = 1e-15;
-constexpr double kTiny = 1e-300;
+constexpr double kNearZero = 1e-300;
 
 /// P(a, x) by its series; converges fast for x < a + 1.
 double lower_series(double a, double x) {
@@ -28,15 +28,15 @@ double lower_series(double a, double x) {
 /// Q(a, x) by its continued fraction (Lentz); converges fast for x > a + 1.
 double upper_fraction(double a, double x) {
   double b = x + 1 - a;
-  double c = 1 / kTiny;
+  double c = 1 / kNearZero;
   double d = 1 / b;
   double product = d;
   for (double i = 1; i < 1e6; ++i) {
     const double numerator = i * (a - i);
     b += 2;
-    d = 1 / std::copysign(std::max(std::fabs(numerator * d + b), kTiny), numerator * d + b);
+    d = 1 / std::copysign(std::max(std::fabs(numerator * d + b), kNearZero), numerator * d + b);
     c = b + numerator / c;
-    if (std::fabs(c) < kTiny) c = kTiny;
+    if (std::fabs(c) < kNearZero) c = kNearZero;
     product *= c * d;
     if (std::fabs(c * d - 1) < kPrecision) break;
   }

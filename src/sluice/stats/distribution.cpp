@@ -44,9 +44,9 @@ double log_beta(double a, double b) {
 // The continued fraction of I_x(a, b) by the modified Lentz algorithm; converges fast for x <
 // (a+1)/(a+b+2).
 double beta_fraction(double a, double b, double x) {
-  constexpr double kTiny = 1e-300;
+  constexpr double kTiniest = 1e-300;
   constexpr int kMaxTerms = 200'000;
-  const auto away_from_zero = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
+  const auto away_from_zero = [](double v) { return std::abs(v) < kTiniest ? kTiniest : v; };
   double c = 1;
   double d = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
   double h = d;

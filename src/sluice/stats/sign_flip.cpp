@@ -11,7 +11,7 @@
 namespace sluice::stats {
 namespace {
 
-constexpr std::uint32_t kRngStage = 0x464c4950;
+constexpr std::uint32_t kSignFlipStage = 0x464c4950;
 
 // Sums that differ by rounding alone are equal: the observed pattern must count itself in whatever
 // order it is summed.
@@ -68,7 +68,7 @@ Result<SignFlip> sign_flip(Sample differences, const SignFlipOptions& options) {
   int hits = 0;
   for (int draw = 0; draw < options.draws; ++draw) {
     Rng rng(RngKey{
-        .seed = options.seed, .index = static_cast<std::uint64_t>(draw), .stage = kRngStage});
+        .seed = options.seed, .index = static_cast<std::uint64_t>(draw), .stage = kSignFlipStage});
     double sum = 0;
     std::uint32_t bits = 0;
     for (std::size_t i = 0; i < differences.size(); ++i) {

@@ -20,9 +20,9 @@
 namespace sluice::storage {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 20;
+constexpr std::size_t kReadBlock = std::size_t{1} << 20;
 
-Result<const SluiceArchiveTable*> load_table() {
+Result<const SluiceArchiveTable*> load_archive_table() {
   SLUICE_TRY(void* symbol, load_module("archive", kSluiceArchiveSymbol));
   const auto* table = reinterpret_cast<SluiceArchiveTableFunction*>(symbol)();
   if (table == nullptr || table->abi != kSluiceArchiveAbi)
@@ -34,7 +34,7 @@ Result<const SluiceArchiveTable*> load_table() {
 
 /// Loaded once; a failure is remembered as well.
 Result<const SluiceArchiveTable*> table() {
-  static const Result<const SluiceArchiveTable*> loaded = load_table();
+  static const Result<const SluiceArchiveTable*> loaded = load_archive_table();
   return loaded;
 }
 
@@ -134,7 +134,7 @@ ArchiveReader& ArchiveReader::operator=(ArchiveReader&&) noexcept = default;
 Result<ArchiveReader> ArchiveReader::open(const std::filesystem::path& path, Stop stop) {
   auto state = std::make_unique<State>();
   state->stop = std::move(stop);
-  state->block.resize(kBlock);
+  state->block.resize(kReadBlock);
   state->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO must not hang us
   struct stat info {};
   if (state->file < 0 || ::fstat(state->file, &info) != 0)

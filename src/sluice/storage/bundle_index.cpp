@@ -13,7 +13,7 @@
 namespace sluice::storage {
 namespace {
 
-constexpr std::string_view kMagic = "SLBUNDLE";
+constexpr std::string_view kIndexMagic = "SLBUNDLE";
 constexpr std::size_t kHead = 8 + 4 + 4 + 8 + 8;
 constexpr std::size_t kBundleRow = 24;
 constexpr std::size_t kSampleRow = 32;
@@ -36,10 +36,6 @@ struct Cursor {
     return value;
   }
 };
-
-std::string_view text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 /// How many of each there are fits the length of the file, which is bounded.
 bool counts_fit(std::size_t file, std::uint64_t bundles, std::uint64_t samples,
@@ -75,7 +71,7 @@ std::string bundle_name(std::size_t bundle) {
 }
 
 std::string BundleIndex::serialize() const {
-  std::string out(kMagic);
+  std::string out(kIndexMagic);
   put(out, kVersion, 4);
   put(out, bundles.size(), 4);
   put(out, samples.size(), 8);
@@ -97,9 +93,9 @@ Result<BundleIndex> BundleIndex::parse(std::span<const std::byte> bytes, std::st
     return Error{Errc::invalid_input,
                  fmt::format("{}: {}; 'sluice data bundle' writes it anew", printable(name), what)};
   };
-  if (bytes.size() < kHead + kTail || text(bytes.first(kMagic.size())) != kMagic)
+  if (bytes.size() < kHead + kTail || as_text(bytes.first(kIndexMagic.size())) != kIndexMagic)
     return wrong("not an index of bundles");
-  Cursor cursor{bytes.subspan(kMagic.size())};
+  Cursor cursor{bytes.subspan(kIndexMagic.size())};
   const std::uint64_t version = cursor.take(4);
   if (version != kVersion)
     return wrong(
@@ -130,7 +126,7 @@ Result<BundleIndex> BundleIndex::parse(std::span<const std::byte> bytes, std::st
       return wrong("the index is damaged: names over its end");
     names_end += sample.name_size;
   }
-  index.names = text(cursor.rest.first(static_cast<std::size_t>(name_bytes)));
+  index.names = as_text(cursor.rest.first(static_cast<std::size_t>(name_bytes)));
   if (names_end != name_bytes) return wrong("the index is damaged: names of no sample");
   if (const char* fault = fault_of(index))
     return wrong(fmt::format("the index is damaged: {}", fault));

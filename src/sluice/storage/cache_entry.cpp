@@ -15,7 +15,7 @@
 namespace sluice::storage {
 namespace {
 
-constexpr std::string_view kMagic = "SLUICEB1";
+constexpr std::string_view kTrailerMagic = "SLUICEB1";
 
 void put_u64(std::byte* at, std::uint64_t value) {
   for (unsigned i = 0; i < 8; ++i)
@@ -71,7 +71,7 @@ EntryId entry_id(std::string_view store, const Object& object, std::uint64_t blo
 
 Trailer make_trailer(const EntryId& id, std::uint64_t payload_bytes, std::uint64_t payload_sum) {
   Trailer trailer{};
-  std::memcpy(trailer.data(), kMagic.data(), kMagic.size());
+  std::memcpy(trailer.data(), kTrailerMagic.data(), kTrailerMagic.size());
   put_u64(trailer.data() + 8, payload_bytes);
   put_u64(trailer.data() + 16, payload_sum);
   std::memcpy(trailer.data() + 24, id.digest.data(), id.digest.size());

@@ -30,7 +30,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::string_view kFirstLine = "sluice cache ";
-constexpr int kVersion = 1;
+constexpr int kFolderVersion = 1;
 constexpr std::size_t kHeaderBytes = 64;
 constexpr milliseconds kLockToFill{250};
 
@@ -69,7 +69,7 @@ std::string header_text(int fd) {
 }
 
 /// A power cut may leave a file without its content, or with zeros for it.
-bool is_blank(std::string_view text) {
+bool is_zeros(std::string_view text) {
   return text.find_first_not_of('\0') == std::string_view::npos;
 }
 
@@ -137,7 +137,7 @@ Result<std::unique_ptr<CacheFolder>> CacheFolder::open(const fs::path& path,
 
 Status CacheFolder::claim(milliseconds wait) {
   const Lock lock(*this, wait);
-  const bool blank = is_blank(header_text(header_.get()));
+  const bool blank = is_zeros(header_text(header_.get()));
   if (!blank) SLUICE_CHECK(read_header());
   if (!lock) {  // its holder may be stopped; entries can be read all the same
     if (blank)
@@ -162,17 +162,17 @@ Status CacheFolder::read_header() {
                  fmt::format("cache folder {}: its file {} is not of a cache; give another folder",
                              printable(path_.string()), kCacheHeader)};
   }
-  if (version != kVersion) {
+  if (version != kFolderVersion) {
     return Error{Errc::invalid_input,
                  fmt::format("cache folder {}: is of version {}, this program reads version {}; "
                              "delete it or give another folder",
-                             printable(path_.string()), version, kVersion)};
+                             printable(path_.string()), version, kFolderVersion)};
   }
   return ok;
 }
 
 Status CacheFolder::write_header(std::uint64_t bytes) {
-  std::string text = fmt::format("{}{}\nbytes {:020}\n", kFirstLine, kVersion, bytes);
+  std::string text = fmt::format("{}{}\nbytes {:020}\n", kFirstLine, kFolderVersion, bytes);
   text.resize(kHeaderBytes, '\n');
   const int number = write_at(header_.get(), 0, std::as_bytes(std::span(text)));
   if (number != 0) return failure("write", number);

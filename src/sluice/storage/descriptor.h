@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cerrno>
 #include <string>
 #include <system_error>
 #include <unistd.h>
@@ -26,6 +27,8 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   [[nodiscard]] int get() const { return fd_; }
+  /// 0, or errno: network file systems report a full disk only now.
+  int close() { return ::close(std::exchange(fd_, -1)) == 0 ? 0 : errno; }
   void reset() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   }

@@ -4,6 +4,7 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
+#include "sluice/storage/descriptor.h"
 #include "sluice/storage/stage.h"
 
 #include <fmt/format.h>
@@ -26,27 +27,7 @@ namespace fs = std::filesystem;
 constexpr const char* kJournal = ".sluice-staging.json";
 constexpr const char* kLock = ".sluice-stage.lock";
 constexpr const char* kPart = ".sluice-stage.part";
-constexpr std::size_t kBlock = std::size_t{1} << 20;
-
-std::string why(int number) {
-  return std::generic_category().message(number);
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  /// 0, or errno: network file systems report a full disk only now.
-  int close() { return ::close(std::exchange(fd_, -1)) == 0 ? 0 : errno; }
-
- private:
-  int fd_;
-};
+constexpr std::size_t kWriteBlock = std::size_t{1} << 20;
 
 Result<std::optional<Json>> read_json(const fs::path& path) {
   auto text = read_text_file(path, 1 << 20);
@@ -199,7 +180,7 @@ Status Destination::write_part(const StageFile& file, const ReadBlock& read) con
   Descriptor part(
       ::openat(root_, kPart, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (part.get() < 0) return failure(kPart, "create", errno);
-  std::vector<std::byte> block(std::min<std::size_t>(kBlock, file.size + 1));
+  std::vector<std::byte> block(std::min<std::size_t>(kWriteBlock, file.size + 1));
   std::uint64_t written = 0;
   for (;;) {
     SLUICE_TRY(const std::size_t n, read(block));

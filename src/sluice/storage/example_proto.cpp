@@ -21,10 +21,6 @@ Error malformed(std::string_view what) {
   return {Errc::invalid_input, fmt::format("no sound tf.train.Example: {}", what)};
 }
 
-std::string_view text(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 struct Field {
   std::uint32_t number = 0;
   std::uint8_t wire = 0;
@@ -109,7 +105,7 @@ Status parse_entry(std::vector<ExampleFeature>& features, Bytes message) {
   while (!fields.done()) {
     SLUICE_TRY(const Field field, fields.next());
     if (field.wire != kLength) continue;
-    if (field.number == 1) entry.name = text(field.bytes);
+    if (field.number == 1) entry.name = as_text(field.bytes);
     if (field.number == 2) value = field.bytes;
   }
   SLUICE_CHECK(parse_feature(entry, value));
@@ -203,7 +199,7 @@ Status read_bytes_list(std::vector<std::string_view>& out, const ExampleFeature&
   while (!list.done()) {
     const auto field = list.next();
     if (!field) return in_list(feature, field.error());
-    if (field->number == 1 && field->wire == kLength) out.push_back(text(field->bytes));
+    if (field->number == 1 && field->wire == kLength) out.push_back(as_text(field->bytes));
   }
   return ok;
 }

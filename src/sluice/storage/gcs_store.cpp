@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kGoogle = "https://storage.googleapis.com";
 
-bool is_bucket_name(std::string_view name) {
+bool is_gcs_bucket_name(std::string_view name) {
   return name.size() >= 3 && name.size() <= 222 &&
          std::all_of(name.begin(), name.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
@@ -63,7 +63,7 @@ Result<std::unique_ptr<ObjectStore>> open_by_hmac(const GcsOptions& options, std
 }  // namespace
 
 Result<std::unique_ptr<ObjectStore>> open_gcs(const GcsOptions& options) {
-  if (!is_bucket_name(options.bucket))
+  if (!is_gcs_bucket_name(options.bucket))
     return Error{Errc::usage, fmt::format("`{}` is not the name of a bucket: 3 to 222 small "
                                           "letters, digits, `-`, `_` and `.`",
                                           printable(options.bucket))};

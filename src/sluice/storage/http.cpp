@@ -20,8 +20,6 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// How long a cancel may go unseen.
-constexpr double kCancelCheck_s = 0.05;
 /// A field longer than this is nothing that we read.
 constexpr std::size_t kMaxField = 8192;
 /// Less than this within stall_s counts as nothing: a trickle must not hold a reader for ever.
@@ -43,7 +41,7 @@ constexpr std::array<std::string_view, kHttpFields> kFieldNames = {
     "x-goog-stored-content-length",
 };
 
-Result<const SluiceNetTable*> load_table() {
+Result<const SluiceNetTable*> load_net_table() {
   SLUICE_TRY(void* symbol, load_module("net", kSluiceNetSymbol));
   const auto* table = reinterpret_cast<SluiceNetTableFunction*>(symbol)();
   if (table == nullptr || table->abi != kSluiceNetAbi)
@@ -55,7 +53,7 @@ Result<const SluiceNetTable*> load_table() {
 
 /// Loaded once; a failure is remembered as well.
 Result<const SluiceNetTable*> net_table() {
-  static const Result<const SluiceNetTable*> loaded = load_table();
+  static const Result<const SluiceNetTable*> loaded = load_net_table();
   return loaded;
 }
 
@@ -67,14 +65,6 @@ bool same_name(std::string_view a, std::string_view lower) {
   return std::ranges::equal(a, lower, [](char x, char y) {
     return (x >= 'A' && x <= 'Z' ? static_cast<char>(x - 'A' + 'a') : x) == y;
   });
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::strchr(" \t\r\n", text.back()) != nullptr)
-    text.remove_suffix(1);
-  while (!text.empty() && std::strchr(" \t", text.front()) != nullptr)
-    text.remove_prefix(1);
-  return text;
 }
 
 HttpFault fault_of(std::int32_t code) {

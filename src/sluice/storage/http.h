@@ -147,6 +147,9 @@ struct HttpOptions {
   std::string ca_file{};  // of AWS_CA_BUNDLE; empty: the certificates of the system
 };
 
+/// How long a cancel may go unseen.
+inline constexpr double kCancelCheck_s = 0.05;
+
 /// Thread-safe. Lanes are made when first needed: nothing of it exists before, so a process may
 /// fork until then.
 class HttpClient {

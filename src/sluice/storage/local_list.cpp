@@ -22,7 +22,7 @@ namespace sluice::storage {
 namespace {
 
 constexpr std::size_t kPageObjects = 1024;
-constexpr std::size_t kMaxDepth = 128;
+constexpr std::size_t kMaxFolderDepth = 128;
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -94,9 +94,9 @@ class Listing {
   /// Reads the folder whole; one that is not there is as good as empty.
   Status enter(std::string key) {
     if (stop_()) return Error{Errc::interrupted, fmt::format("{}: stopped", printable(name_))};
-    if (folders_.size() == kMaxDepth)
+    if (folders_.size() == kMaxFolderDepth)
       return Error{Errc::invalid_input, fmt::format("{}/{}: folders in folders more than {} deep",
-                                                    printable(name_), printable(key), kMaxDepth)};
+                                                    printable(name_), printable(key), kMaxFolderDepth)};
     const int fd =
         ::openat(root_, key.empty() ? "." : key.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {

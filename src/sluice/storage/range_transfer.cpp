@@ -15,7 +15,6 @@ namespace sluice::storage {
 namespace {
 
 constexpr std::size_t kMaxErrorBody = std::size_t{64} << 10;
-constexpr double kCancelCheck_s = 0.05;
 
 std::optional<std::uint64_t> parse_u64(std::string_view text) {
   std::uint64_t value = 0;

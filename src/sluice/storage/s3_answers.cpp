@@ -23,13 +23,6 @@ struct RawEntry {
   std::string etag;
 };
 
-std::string unquoted(std::string_view text) {
-  if (text.starts_with("W/")) text.remove_prefix(2);
-  std::string out(text);
-  std::erase(out, '"');
-  return out;
-}
-
 /// One entry as an object; its key is empty for the marker of the root itself.
 Result<Object> to_object(RawEntry raw, bool encoded, std::string_view root) {
   Object object;
@@ -44,7 +37,7 @@ Result<Object> to_object(RawEntry raw, bool encoded, std::string_view root) {
   const auto parsed = std::from_chars(raw.size.data(), end, object.size);
   if (raw.size.empty() || parsed.ec != std::errc() || parsed.ptr != end)
     return invalid("an object without a size");
-  object.version = unquoted(raw.etag);
+  object.version = s3_version(raw.etag);
   return object;
 }
 
@@ -53,6 +46,13 @@ bool key_less(const Object& a, const Object& b) {
 }
 
 }  // namespace
+
+std::string s3_version(std::string_view etag) {
+  if (etag.starts_with("W/")) etag.remove_prefix(2);
+  std::string out(etag);
+  std::erase(out, '"');
+  return out;
+}
 
 Result<ListPage> parse_s3_listing(std::string_view xml, std::string_view root) {
   XmlReader reader(xml);

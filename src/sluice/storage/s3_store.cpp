@@ -66,7 +66,7 @@ bool is_host_label(std::string_view bucket) {
          });
 }
 
-bool is_bucket_name(std::string_view bucket) {
+bool is_s3_bucket_name(std::string_view bucket) {
   return bucket.size() >= 3 && bucket.size() <= 255 && std::ranges::all_of(bucket, [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   c == '-' || c == '.' || c == '_';
@@ -85,13 +85,6 @@ bool is_trusted(std::string_view host, std::string_view ours) {
   host = plain(host);
   return host == plain(ours) || host.ends_with(".amazonaws.com") ||
          host.ends_with(".amazonaws.com.cn");
-}
-
-std::string unquoted(std::string_view text) {
-  if (text.starts_with("W/")) text.remove_prefix(2);
-  std::string out(text);
-  std::erase(out, '"');
-  return out;
 }
 
 class S3Dialect final : public Dialect {
@@ -117,7 +110,7 @@ class S3Dialect final : public Dialect {
   }
   Result<HttpRequest> list(std::string_view prefix, std::string_view token) override;
   [[nodiscard]] std::string version_of(const HttpHead& head) const override {
-    return unquoted(head[HttpField::etag]);
+    return s3_version(head[HttpField::etag]);
   }
   Result<Object> parse_stat(std::string_view key, const HttpReply& reply) override;
   Result<ListPage> parse_list(const HttpReply& reply) override {
@@ -209,7 +202,7 @@ Result<HttpRequest> S3Dialect::list(std::string_view prefix, std::string_view to
 }
 
 Result<Object> S3Dialect::parse_stat(std::string_view key, const HttpReply& reply) {
-  Object object{std::string(key), 0, unquoted(reply.head[HttpField::etag])};
+  Object object{std::string(key), 0, s3_version(reply.head[HttpField::etag])};
   const std::string& length = reply.head[HttpField::content_length];
   const char* end = length.data() + length.size();
   const auto parsed = std::from_chars(length.data(), end, object.size);
@@ -348,7 +341,7 @@ Refusal S3Dialect::refuse(const HttpHead& head, std::string_view body) {
 }  // namespace
 
 Result<std::unique_ptr<Dialect>> make_s3_dialect(const S3Options& options) {
-  if (!is_bucket_name(options.bucket))
+  if (!is_s3_bucket_name(options.bucket))
     return Error{Errc::usage, fmt::format("`{}` is not the name of a bucket: 3 to 63 letters, "
                                           "digits, `-` and `.`",
                                           printable(options.bucket))};

@@ -34,6 +34,9 @@ Result<std::unique_ptr<ObjectStore>> open_s3(const S3Options& options);
 /// The requests and answers alone, for tests.
 Result<std::unique_ptr<Dialect>> make_s3_dialect(const S3Options& options);
 
+/// An ETag without its quotes and the mark of a weak one.
+std::string s3_version(std::string_view etag);
+
 /// Keys, sizes and ETags of a ListObjectsV2 answer; `root` is taken off the keys.
 Result<ListPage> parse_s3_listing(std::string_view xml, std::string_view root);
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kVersion = 1;
+constexpr int kStageVersion = 1;
 
 Json options_json(const StageOptions& options) {
   return {{"suffixes", options.filter.suffixes}, {"limit", options.filter.limit}};
@@ -33,7 +33,7 @@ std::string source_name(const fs::path& from) {
 Json identity(const StageOptions& options, std::uint64_t size) {
   const Json chosen = options_json(options);
   return {{"made_by", "sluice data stage"},
-          {"version", kVersion},
+          {"version", kStageVersion},
           {"source",
            {{"name", source_name(options.from)},
             {"size", size},
@@ -98,7 +98,7 @@ Status check(const StageOptions& options) {
 /// `size` is not compared when the source is gone.
 std::string difference(const Json& there, const Json& mine, bool source_is_here) {
   const Json source = there.value("source", Json::object());
-  if (there.value("version", 0) != kVersion || !source.is_object()) return "by another version";
+  if (there.value("version", 0) != kStageVersion || !source.is_object()) return "by another version";
   if (source.value("name", "") != mine["source"]["name"].get<std::string>())
     return fmt::format("from '{}'", printable(source.value("name", "")));
   if (there.value("options_hash", "") != mine["options_hash"].get<std::string>())

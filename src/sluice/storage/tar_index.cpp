@@ -15,15 +15,15 @@
 namespace sluice::storage {
 namespace {
 
-constexpr std::uint64_t kBlock = 512;
+constexpr std::uint64_t kTarBlock = 512;
 constexpr std::size_t kWindow = 4096;  // where any size of read is fine
-constexpr std::uint64_t kMaxName = 4096;
+constexpr std::uint64_t kMaxMemberName = 4096;
 constexpr std::uint64_t kMaxExtended = std::uint64_t{1} << 20;  // of a pax header
 constexpr std::uint64_t kMaxContent = std::uint64_t{64} << 10;
 
-using Header = std::span<const std::byte, kBlock>;
+using Header = std::span<const std::byte, kTarBlock>;
 
-std::string_view text(Header header, std::size_t at, std::size_t size) {
+std::string_view header_text(Header header, std::size_t at, std::size_t size) {
   const std::string_view field(reinterpret_cast<const char*>(header.data()) + at, size);
   return field.substr(0, std::min(field.find('\0'), size));
 }
@@ -38,7 +38,7 @@ std::optional<std::uint64_t> number(Header header, std::size_t at, std::size_t s
     }
     return value;
   }
-  std::string_view digits = text(header, at, size);
+  std::string_view digits = header_text(header, at, size);
   while (!digits.empty() && digits.front() == ' ')
     digits.remove_prefix(1);
   while (!digits.empty() && digits.back() == ' ')
@@ -53,7 +53,7 @@ std::optional<std::uint64_t> number(Header header, std::size_t at, std::size_t s
 bool checksum_fits(Header header) {
   const auto stated = number(header, 148, 8);
   std::int64_t plain = 0, with_sign = 0;
-  for (std::size_t i = 0; i < kBlock; ++i) {
+  for (std::size_t i = 0; i < kTarBlock; ++i) {
     const int byte = i >= 148 && i < 156 ? ' ' : std::to_integer<int>(header[i]);
     plain += byte;
     with_sign += byte < 128 ? byte : byte - 256;
@@ -68,9 +68,9 @@ bool is_zero(Header header) {
 }
 
 std::string name_of(Header header) {
-  const std::string name(text(header, 0, 100));
-  if (text(header, 257, 6) != "ustar") return name;  // v7; GNU's "ustar  " has no prefix either
-  const std::string_view prefix = text(header, 345, 155);
+  const std::string name(header_text(header, 0, 100));
+  if (header_text(header, 257, 6) != "ustar") return name;  // v7; GNU's "ustar  " has no prefix either
+  const std::string_view prefix = header_text(header, 345, 155);
   return prefix.empty() ? name : fmt::format("{}/{}", prefix, name);
 }
 
@@ -145,7 +145,7 @@ struct TarScan::State {
 
   /// Only zeros may follow the first block of them.
   Status check_end(std::uint64_t at) {
-    const std::uint64_t end = std::min(archive.size, at + 2 * kBlock);
+    const std::uint64_t end = std::min(archive.size, at + 2 * kTarBlock);
     SLUICE_TRY(const auto rest, bytes(at, static_cast<std::size_t>(end - at)));
     if (std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; }))
       return wrong(at, "something follows the end mark");
@@ -155,9 +155,9 @@ struct TarScan::State {
   /// The header at `position`; nothing at the end.
   Result<std::optional<Header>> header() {
     if (position == archive.size) return std::optional<Header>();
-    if (archive.size - position < kBlock) return wrong(position, "it ends inside a header");
-    SLUICE_TRY(const auto block, bytes(position, kBlock));
-    const Header found(block.data(), kBlock);
+    if (archive.size - position < kTarBlock) return wrong(position, "it ends inside a header");
+    SLUICE_TRY(const auto block, bytes(position, kTarBlock));
+    const Header found(block.data(), kTarBlock);
     if (is_zero(found)) {
       SLUICE_CHECK(check_end(position));
       return std::optional<Header>();
@@ -168,12 +168,12 @@ struct TarScan::State {
 
   /// Moves behind content of `size` bytes after the header at `position`.
   Status skip(std::uint64_t size) {
-    const std::uint64_t begin = position + kBlock;
+    const std::uint64_t begin = position + kTarBlock;
     if (size > archive.size - begin)
       return wrong(position, fmt::format("a member of {} bytes, but {} are left", size,
                                          archive.size - begin));
     // The last member may lack its padding.
-    position = std::min(archive.size, begin + (size + kBlock - 1) / kBlock * kBlock);
+    position = std::min(archive.size, begin + (size + kTarBlock - 1) / kTarBlock * kTarBlock);
     return ok;
   }
 
@@ -181,7 +181,7 @@ struct TarScan::State {
     if (size > limit)
       return wrong(position,
                    fmt::format("an extended header of {} bytes; {} are accepted", size, limit));
-    const std::uint64_t begin = position + kBlock;
+    const std::uint64_t begin = position + kTarBlock;
     SLUICE_CHECK(skip(size));
     SLUICE_TRY(const auto found, bytes(begin, static_cast<std::size_t>(size)));
     return std::string(reinterpret_cast<const char*>(found.data()), found.size());
@@ -190,7 +190,7 @@ struct TarScan::State {
   Status extend(Extended& extended, char type, std::uint64_t size) {
     const std::uint64_t at = position;
     if (type == 'L' || type == 'K') {
-      SLUICE_TRY(std::string name, extension(size, kMaxName + 1));
+      SLUICE_TRY(std::string name, extension(size, kMaxMemberName + 1));
       if (type == 'L') extended.name = name.substr(0, name.find('\0'));
       return ok;
     }
@@ -228,10 +228,10 @@ Result<std::optional<TarMember>> TarScan::State::next() {
     while (name.substr(0, 2) == "./")
       name.erase(0, 2);
     if (!regular || name.empty() || name.back() == '/') continue;
-    if (name.size() > kMaxName || name.find('\0') != name.npos)
+    if (name.size() > kMaxMemberName || name.find('\0') != name.npos)
       return wrong(at, fmt::format("a name of {} bytes; {} without NUL are accepted", name.size(),
-                                   kMaxName));
-    return std::optional(TarMember{.name = std::move(name), .offset = at + kBlock, .size = size});
+                                   kMaxMemberName));
+    return std::optional(TarMember{.name = std::move(name), .offset = at + kTarBlock, .size = size});
   }
 }
 

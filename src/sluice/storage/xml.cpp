@@ -10,7 +10,7 @@ namespace sluice::storage {
 
 namespace {
 
-constexpr std::size_t kMaxDepth = 32;
+constexpr std::size_t kMaxXmlDepth = 32;
 
 Error invalid(const char* what) {
   return Error{Errc::invalid_input, what};
@@ -97,7 +97,7 @@ Result<XmlReader::Event> XmlReader::take_tag(std::string_view tag) {
   name_ = local_name(tag);
   if (name_.empty() || name_.starts_with('!')) return invalid("XML with a tag without a name");
   if (open_.empty() && seen_root_) return invalid("XML with a second document");
-  if (open_.size() >= kMaxDepth) return invalid("XML with too many levels");
+  if (open_.size() >= kMaxXmlDepth) return invalid("XML with too many levels");
   seen_root_ = true;
   open_.push_back(name_);
   if (empty) to_close_ = name_;

@@ -12,7 +12,7 @@
 namespace sluice::train {
 namespace {
 
-struct Sum {
+struct KernelSum {
   std::int64_t count = 0;
   std::int64_t ns = 0;
   void add(const DeviceRecord& record) {
@@ -22,7 +22,7 @@ struct Sum {
 };
 
 struct OpSum {
-  Sum kernels;
+  KernelSum kernels;
   OpCost cost;
 };
 
@@ -46,8 +46,8 @@ class Names {
 
 struct Sums {
   std::int64_t steps = 0, device_ns = 0, kernel_ns = 0, busy_ns = 0, launches = 0, in_graph = 0;
-  std::map<std::pair<std::string, std::string>, Sum> kernels;
-  std::map<std::string, Sum> categories;
+  std::map<std::pair<std::string, std::string>, KernelSum> kernels;
+  std::map<std::string, KernelSum> categories;
   std::map<std::string, OpSum> ops;
 };
 
@@ -141,7 +141,7 @@ DeviceSummary summarise(const std::vector<DeviceStep>& steps,
   const auto steps_done = static_cast<double>(sums.steps);
   const auto device_ns = static_cast<double>(sums.device_ns);
   const auto add = [&](std::vector<KernelTotal>& list, std::string name, std::string category,
-                       const Sum& sum) {
+                       const KernelSum& sum) {
     const auto ns = static_cast<double>(sum.ns);
     list.push_back(
         {std::move(name), std::move(category), sum.count, ns * 1e-6, ratio(ns, device_ns)});

@@ -16,7 +16,7 @@ double milliseconds(std::int64_t ns) {
   return static_cast<double>(ns) * 1e-6;
 }
 
-struct Sum {
+struct CallSum {
   std::int64_t calls = 0;
   std::int64_t ns = 0;
   OpCost cost;
@@ -47,9 +47,9 @@ std::string without_block(const std::string& name) {
 ProfileSummary summarise(const StepProfile& profile) {
   ProfileSummary summary;
   std::int64_t all_ns = 0, in_regions = 0, in_ops = 0;
-  std::array<Sum, kPhases.size()> phases{};
-  std::map<std::pair<std::string, std::string>, Sum> ops;  // by category and name
-  std::map<std::string, Sum> categories;
+  std::array<CallSum, kPhases.size()> phases{};
+  std::map<std::pair<std::string, std::string>, CallSum> ops;  // by category and name
+  std::map<std::string, CallSum> categories;
   for (const StepTrace& step : profile.steps) {
     all_ns += step.end_ns - step.start_ns;
     std::vector<Interval> regions, spans;
@@ -58,7 +58,7 @@ ProfileSummary summarise(const StepProfile& profile) {
       regions.emplace_back(region.start_ns, region.end_ns);
     }
     for (const TracedOp& op : step.ops) {
-      Sum& sum = ops[{op.category, without_block(op.name)}];
+      CallSum& sum = ops[{op.category, without_block(op.name)}];
       sum.add(op.end_ns - op.start_ns);
       if (const auto known = profile.costs.find(op.name); known != profile.costs.end()) {
         sum.cost.bytes += known->second.bytes;
@@ -77,7 +77,7 @@ ProfileSummary summarise(const StepProfile& profile) {
   if (summary.steps > 0)
     summary.step_ms = milliseconds(all_ns) / static_cast<double>(summary.steps);
   for (const Phase phase : kPhases) {
-    const Sum& sum = phases[static_cast<std::size_t>(phase)];
+    const CallSum& sum = phases[static_cast<std::size_t>(phase)];
     summary.phases.push_back(
         {std::string(to_string(phase)), sum.calls, milliseconds(sum.ns), share(sum.ns)});
   }

@@ -24,8 +24,8 @@ namespace sluice::aug::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::ScalableTag<std::uint8_t>;
-using V = hn::Vec<D>;
+using MapTag = hn::ScalableTag<std::uint8_t>;
+using MapVec = hn::Vec<MapTag>;
 
 /// t of every byte.
 #if HWY_TARGET == HWY_NEON
@@ -36,13 +36,13 @@ struct Scaled {
         bias(vdupq_n_u16(map.bias)),
         back(vdupq_n_s8(static_cast<std::int8_t>(8 - map.shift))) {}
 
-  HWY_INLINE V operator()(V x) const {
+  HWY_INLINE MapVec operator()(MapVec x) const {
     const uint16x8_t low = vmull_u8(vget_low_u8(x.raw), vget_low_u8(mul));
     const uint16x8_t high = vmull_high_u8(x.raw, mul);
     // The narrowing sum takes the high bytes: the shift by 8 is free.
     const uint8x16_t t = kMinus ? vsubhn_high_u16(vsubhn_u16(bias, low), bias, high)
                                 : vaddhn_high_u16(vaddhn_u16(bias, low), bias, high);
-    return V(vshlq_u8(t, back));
+    return MapVec(vshlq_u8(t, back));
   }
 
   uint8x16_t mul;
@@ -52,16 +52,16 @@ struct Scaled {
 #else
 template <bool kMinus>
 struct Scaled {
-  using Wide = hn::Repartition<std::uint16_t, D>;
+  using Wide = hn::Repartition<std::uint16_t, MapTag>;
 
   explicit Scaled(const ByteMap& map)
       : mul(hn::Set(Wide(), map.mul)), bias(hn::Set(Wide(), map.bias)), shift(map.shift) {}
 
-  HWY_INLINE V operator()(V x) const {
+  HWY_INLINE MapVec operator()(MapVec x) const {
     const auto pairs = hn::BitCast(Wide(), x);
     const auto even = scaled(hn::And(pairs, hn::Set(Wide(), 0xFF)));
     const auto odd = scaled(hn::ShiftRight<8>(pairs));
-    return hn::BitCast(D(), hn::Or(even, hn::ShiftLeft<8>(odd)));
+    return hn::BitCast(MapTag(), hn::Or(even, hn::ShiftLeft<8>(odd)));
   }
   template <class W>
   HWY_INLINE W scaled(W x) const {
@@ -78,7 +78,7 @@ struct Scaled {
 template <class Op>
 HWY_INLINE std::size_t each_vector(std::uint8_t* dst, const std::uint8_t* src, std::size_t count,
                                    Op op) {
-  const D d;
+  const MapTag d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t kAhead = 1024;  // bytes: the arithmetic hides no misses of its own
   std::size_t i = 0;
@@ -98,14 +98,14 @@ template <bool kMinus>
 std::size_t linear_vectors(std::uint8_t* dst, const std::uint8_t* src, std::size_t count,
                            const ByteMap& map) {
   const Scaled<kMinus> scaled(map);
-  const auto drop = hn::Set(D(), map.drop);
+  const auto drop = hn::Set(MapTag(), map.drop);
   if (!map.keep)
     return each_vector(dst, src, count,
-                       [&](V x) HWY_ATTR { return hn::SaturatedSub(scaled(x), drop); });
+                       [&](MapVec x) HWY_ATTR { return hn::SaturatedSub(scaled(x), drop); });
   if (map.drop == 0)
     return each_vector(dst, src, count,
-                       [&](V x) HWY_ATTR { return hn::SaturatedAdd(x, scaled(x)); });
-  return each_vector(dst, src, count, [&](V x) HWY_ATTR {
+                       [&](MapVec x) HWY_ATTR { return hn::SaturatedAdd(x, scaled(x)); });
+  return each_vector(dst, src, count, [&](MapVec x) HWY_ATTR {
     // One of the two differences is 0, so that only the end result saturates.
     const auto t = scaled(x);
     return hn::SaturatedSub(hn::SaturatedAdd(x, hn::SaturatedSub(t, drop)),

@@ -25,7 +25,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Bytes = hn::FixedTag<std::uint8_t, 16>;
 using Pairs = hn::FixedTag<std::uint16_t, 8>;
-constexpr std::size_t kLanes = 16;
+constexpr std::size_t kStatsLanes = 16;
 constexpr std::size_t kPeriods = 256;  // 256 * 255 fits 16 bits
 
 HWY_INLINE void add_bytes(hn::Vec<Pairs>& even, hn::Vec<Pairs>& odd, hn::Vec<Bytes> x) {
@@ -56,12 +56,12 @@ std::size_t sum_rgb(std::uint64_t* sums, const std::uint8_t* src, std::size_t pe
   for (std::size_t done = 0; done < periods;) {
     const std::size_t end = std::min(periods, done + kPeriods);
     auto a0 = hn::Zero(dp), a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0;
-    for (; done < end; ++done, src += 3 * kLanes) {
+    for (; done < end; ++done, src += 3 * kStatsLanes) {
       add_bytes(a0, a1, hn::LoadU(d, src));
-      add_bytes(b0, b1, hn::LoadU(d, src + kLanes));
-      add_bytes(c0, c1, hn::LoadU(d, src + 2 * kLanes));
+      add_bytes(b0, b1, hn::LoadU(d, src + kStatsLanes));
+      add_bytes(c0, c1, hn::LoadU(d, src + 2 * kStatsLanes));
     }
-    std::array<std::uint16_t, 3 * kLanes> lanes;
+    std::array<std::uint16_t, 3 * kStatsLanes> lanes;
     hn::StoreU(a0, dp, lanes.data());
     hn::StoreU(a1, dp, lanes.data() + 8);
     hn::StoreU(b0, dp, lanes.data() + 16);
@@ -69,7 +69,7 @@ std::size_t sum_rgb(std::uint64_t* sums, const std::uint8_t* src, std::size_t pe
     hn::StoreU(c0, dp, lanes.data() + 32);
     hn::StoreU(c1, dp, lanes.data() + 40);
     for (std::size_t i = 0; i < lanes.size(); ++i)
-      sums[(i / kLanes * kLanes + lane_of(i % kLanes)) % 3] += lanes[i];
+      sums[(i / kStatsLanes * kStatsLanes + lane_of(i % kStatsLanes)) % 3] += lanes[i];
   }
   return periods;
 }
@@ -80,9 +80,9 @@ std::size_t range_rgb(std::uint8_t* low, std::uint8_t* above, const std::uint8_t
   const auto one = hn::Set(d, 1);  // 255 wraps to 0 and so does not count
   auto la = hn::Set(d, 255), lb = la, lc = la;
   auto ha = hn::Zero(d), hb = ha, hc = ha;
-  for (std::size_t p = 0; p < periods; ++p, src += 3 * kLanes) {
-    const auto a = hn::LoadU(d, src), b = hn::LoadU(d, src + kLanes);
-    const auto c = hn::LoadU(d, src + 2 * kLanes);
+  for (std::size_t p = 0; p < periods; ++p, src += 3 * kStatsLanes) {
+    const auto a = hn::LoadU(d, src), b = hn::LoadU(d, src + kStatsLanes);
+    const auto c = hn::LoadU(d, src + 2 * kStatsLanes);
     la = hn::Min(la, a);
     lb = hn::Min(lb, b);
     lc = hn::Min(lc, c);
@@ -90,13 +90,13 @@ std::size_t range_rgb(std::uint8_t* low, std::uint8_t* above, const std::uint8_t
     hb = hn::Max(hb, hn::Add(b, one));
     hc = hn::Max(hc, hn::Add(c, one));
   }
-  std::array<std::uint8_t, 3 * kLanes> lows, aboves;
+  std::array<std::uint8_t, 3 * kStatsLanes> lows, aboves;
   hn::StoreU(la, d, lows.data());
-  hn::StoreU(lb, d, lows.data() + kLanes);
-  hn::StoreU(lc, d, lows.data() + 2 * kLanes);
+  hn::StoreU(lb, d, lows.data() + kStatsLanes);
+  hn::StoreU(lc, d, lows.data() + 2 * kStatsLanes);
   hn::StoreU(ha, d, aboves.data());
-  hn::StoreU(hb, d, aboves.data() + kLanes);
-  hn::StoreU(hc, d, aboves.data() + 2 * kLanes);
+  hn::StoreU(hb, d, aboves.data() + kStatsLanes);
+  hn::StoreU(hc, d, aboves.data() + 2 * kStatsLanes);
   for (std::size_t i = 0; i < lows.size(); ++i) {
     low[i % 3] = std::min(low[i % 3], lows[i]);
     above[i % 3] = std::max(above[i % 3], aboves[i]);
@@ -108,8 +108,8 @@ void sum_bytes(std::uint64_t* sums, const std::uint8_t* src, std::size_t pixels,
                std::size_t channels) {
   const Bytes d;
   const Pairs dp;
-  const std::size_t period = channels * kLanes;
-  std::size_t left = pixels / kLanes;  // periods
+  const std::size_t period = channels * kStatsLanes;
+  std::size_t left = pixels / kStatsLanes;  // periods
   if (channels == 3) {
     src += sum_rgb(sums, src, left) * period;
     left = 0;
@@ -117,7 +117,7 @@ void sum_bytes(std::uint64_t* sums, const std::uint8_t* src, std::size_t pixels,
   for (; left > 0; src += std::min(left, kPeriods) * period, left -= std::min(left, kPeriods)) {
     const std::size_t periods = std::min(left, kPeriods);
     for (std::size_t k = 0; k < channels; ++k) {
-      const std::uint8_t* from = src + k * kLanes;
+      const std::uint8_t* from = src + k * kStatsLanes;
       auto even0 = hn::Zero(dp), odd0 = hn::Zero(dp), even1 = hn::Zero(dp), odd1 = hn::Zero(dp);
       std::size_t p = 0;
       for (; p + 2 <= periods; p += 2) {
@@ -125,14 +125,14 @@ void sum_bytes(std::uint64_t* sums, const std::uint8_t* src, std::size_t pixels,
         add_bytes(even1, odd1, hn::LoadU(d, from + (p + 1) * period));
       }
       if (p < periods) add_bytes(even0, odd0, hn::LoadU(d, from + p * period));
-      std::array<std::uint16_t, kLanes> lanes;
+      std::array<std::uint16_t, kStatsLanes> lanes;
       hn::StoreU(hn::Add(even0, even1), dp, lanes.data());
       hn::StoreU(hn::Add(odd0, odd1), dp, lanes.data() + 8);
-      for (std::size_t i = 0; i < kLanes; ++i)
-        sums[(k * kLanes + lane_of(i)) % channels] += lanes[i];
+      for (std::size_t i = 0; i < kStatsLanes; ++i)
+        sums[(k * kStatsLanes + lane_of(i)) % channels] += lanes[i];
     }
   }
-  for (std::size_t i = 0; i < pixels % kLanes * channels; ++i)
+  for (std::size_t i = 0; i < pixels % kStatsLanes * channels; ++i)
     sums[i % channels] += src[i];
 }
 
@@ -159,8 +159,8 @@ void range_bytes(std::uint8_t* low, std::uint8_t* above, const std::uint8_t* src
                  std::size_t pixels, std::size_t channels) {
   const Bytes d;
   const auto one = hn::Set(d, 1);  // 255 wraps to 0 and so does not count
-  const std::size_t period = channels * kLanes;
-  std::size_t left = pixels / kLanes;
+  const std::size_t period = channels * kStatsLanes;
+  std::size_t left = pixels / kStatsLanes;
   if (channels == 3) {
     src += range_rgb(low, above, src, left) * period;
     left = 0;
@@ -168,7 +168,7 @@ void range_bytes(std::uint8_t* low, std::uint8_t* above, const std::uint8_t* src
   for (; left > 0; src += std::min(left, kPeriods) * period, left -= std::min(left, kPeriods)) {
     const std::size_t periods = std::min(left, kPeriods);
     for (std::size_t k = 0; k < channels; ++k) {
-      const std::uint8_t* from = src + k * kLanes;
+      const std::uint8_t* from = src + k * kStatsLanes;
       auto low0 = hn::Set(d, 255), low1 = low0, above0 = hn::Zero(d), above1 = above0;
       std::size_t p = 0;
       for (; p + 2 <= periods; p += 2) {
@@ -183,17 +183,17 @@ void range_bytes(std::uint8_t* low, std::uint8_t* above, const std::uint8_t* src
         low0 = hn::Min(low0, last);
         above0 = hn::Max(above0, hn::Add(last, one));
       }
-      std::array<std::uint8_t, kLanes> lows, aboves;
+      std::array<std::uint8_t, kStatsLanes> lows, aboves;
       hn::StoreU(hn::Min(low0, low1), d, lows.data());
       hn::StoreU(hn::Max(above0, above1), d, aboves.data());
-      for (std::size_t i = 0; i < kLanes; ++i) {
-        const std::size_t c = (k * kLanes + i) % channels;
+      for (std::size_t i = 0; i < kStatsLanes; ++i) {
+        const std::size_t c = (k * kStatsLanes + i) % channels;
         low[c] = std::min(low[c], lows[i]);
         above[c] = std::max(above[c], aboves[i]);
       }
     }
   }
-  for (std::size_t i = 0; i < pixels % kLanes * channels; ++i) {
+  for (std::size_t i = 0; i < pixels % kStatsLanes * channels; ++i) {
     low[i % channels] = std::min(low[i % channels], src[i]);
     above[i % channels] = std::max(above[i % channels], static_cast<std::uint8_t>(src[i] + 1));
   }

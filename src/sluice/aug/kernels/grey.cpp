@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Bytes = hn::FixedTag<std::uint8_t, 16>;
 using Pairs = hn::FixedTag<std::uint16_t, 8>;
 using V = hn::Vec<Bytes>;
-constexpr std::size_t kLanes = 16;
+constexpr std::size_t kGreyLanes = 16;
 
 // The 15-bit weights in two bytes each: sums of the high and of the low bytes both fit 16 bits, and
 // what the low ones carry is all that is needed of them: 2^14 is 64 * 2^8.
@@ -80,7 +80,7 @@ void grey_rgb_bytes(std::uint8_t* dst, const std::uint8_t* src, std::size_t pixe
                     int channels_out) {
   const Bytes d;
   std::size_t p = 0;
-  for (; p + kLanes <= pixels; p += kLanes) {
+  for (; p + kGreyLanes <= pixels; p += kGreyLanes) {
     V r, g, b;
     hn::LoadInterleaved3(d, src + 3 * p, r, g, b);
     const V grey = weighted(r, g, b);
@@ -142,7 +142,7 @@ HWY_INLINE void mean_of_nine(std::uint8_t* dst, const std::uint8_t* src) {
     hn::StoreU(hn::Add(hn::Add(wide_up(a), wide_up(b)), wide_up(c)), dp,
                triples.data() + 16 * k + 8);
   }
-  std::array<std::uint8_t, kLanes> grey;
+  std::array<std::uint8_t, kGreyLanes> grey;
   for (std::size_t k = 0; k < 2; ++k) {
     hn::Vec<Pairs> a, b, c;
     hn::LoadInterleaved3(dp, triples.data() + 24 * k, a, b, c);
@@ -151,17 +151,17 @@ HWY_INLINE void mean_of_nine(std::uint8_t* dst, const std::uint8_t* src) {
     const hn::RebindToSigned<Pairs> di;
     hn::StoreU(hn::DemoteTo(half, hn::BitCast(di, mean)), half, grey.data() + 8 * k);
   }
-  std::array<std::uint8_t, 3 * kLanes> thrice;
+  std::array<std::uint8_t, 3 * kGreyLanes> thrice;
   store_thrice(hn::LoadU(d, grey.data()), thrice.data());
   for (std::size_t k = 0; k < 3; ++k)
-    store_thrice(hn::LoadU(d, thrice.data() + kLanes * k), dst + 48 * k);
+    store_thrice(hn::LoadU(d, thrice.data() + kGreyLanes * k), dst + 48 * k);
 }
 
 void grey_mean_bytes(std::uint8_t* dst, const std::uint8_t* src, std::size_t pixels,
                      std::size_t channels) {
   std::size_t p = 0;
   if (channels == 9)
-    for (; p + kLanes <= pixels; p += kLanes)
+    for (; p + kGreyLanes <= pixels; p += kGreyLanes)
       mean_of_nine(dst + 9 * p, src + 9 * p);
   mean_plain<std::uint8_t, std::uint32_t>(dst + channels * p, src + channels * p, pixels - p,
                                           channels);

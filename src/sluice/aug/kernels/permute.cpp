@@ -31,7 +31,7 @@ HWY_INLINE void permute_plain(T* dst, const T* src, std::size_t pixels, std::siz
 
 using Bytes = hn::FixedTag<std::uint8_t, 16>;
 using V = hn::Vec<Bytes>;
-constexpr std::size_t kLanes = 16, kHalf = 8;
+constexpr std::size_t kPermuteLanes = 16, kHalf = 8;
 constexpr std::size_t kMostInReach = 9;  // channels
 
 /// Bytes 16 j to 16 j + 15 of the output come from 16 j - 8 to 16 j + 23 of the input where a byte
@@ -51,34 +51,34 @@ HWY_INLINE V look_up(V first, V second, const std::uint8_t* lower, const std::ui
 void permute_bytes(std::uint8_t* dst, const std::uint8_t* src, std::size_t pixels,
                    std::size_t channels, const std::uint8_t* order) {
   const Bytes d;
-  const std::size_t period = channels * kLanes;
+  const std::size_t period = channels * kPermuteLanes;
   // The last step of the last period reads 8 bytes further.
   const std::size_t periods = channels > kMostInReach || pixels * channels < period + kHalf
                                   ? 0
                                   : (pixels * channels - kHalf) / period;
   if (periods > 0) {
-    alignas(16) std::array<std::uint8_t, kMostInReach * kLanes> lower, upper;
+    alignas(16) std::array<std::uint8_t, kMostInReach * kPermuteLanes> lower, upper;
     for (std::size_t i = 0; i < period; ++i) {
       const std::size_t from = i - i % channels + order[i % channels];
-      const auto index = static_cast<std::uint8_t>(from + kHalf - i / kLanes * kLanes);
+      const auto index = static_cast<std::uint8_t>(from + kHalf - i / kPermuteLanes * kPermuteLanes);
 #if HWY_TARGET == HWY_NEON
       lower[i] = index;
 #else
-      lower[i] = index < kLanes ? index : 0x80;
-      upper[i] = index < kLanes ? 0x80 : static_cast<std::uint8_t>(index - kLanes);
+      lower[i] = index < kPermuteLanes ? index : 0x80;
+      upper[i] = index < kPermuteLanes ? 0x80 : static_cast<std::uint8_t>(index - kPermuteLanes);
 #endif
     }
-    std::array<std::uint8_t, kLanes> head{};
+    std::array<std::uint8_t, kPermuteLanes> head{};
     std::copy_n(src, kHalf, head.begin() + kHalf);
     V before = hn::LoadU(d, head.data());
     for (std::size_t p = 0; p < periods; ++p, src += period, dst += period)
-      for (std::size_t k = 0; k < period; k += kLanes) {
+      for (std::size_t k = 0; k < period; k += kPermuteLanes) {
         const V after = hn::LoadU(d, src + k + kHalf);
         hn::StoreU(look_up(before, after, lower.data() + k, upper.data() + k), d, dst + k);
         before = after;
       }
   }
-  permute_plain(dst, src, pixels - periods * kLanes, channels, order);
+  permute_plain(dst, src, pixels - periods * kPermuteLanes, channels, order);
 }
 
 void permute_floats(float* dst, const float* src, std::size_t pixels, std::size_t channels,

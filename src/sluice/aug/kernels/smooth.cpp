@@ -46,7 +46,7 @@ HWY_INLINE void sums(float* dst, int count, AddUp add_up) {
   }
 }
 
-void across(float* dst, const float* even, const float* odd, int count,
+void smooth_across(float* dst, const float* even, const float* odd, int count,
             std::span<const float> even_taps, std::span<const float> odd_taps) {
   sums(dst, count, [=](auto add) HWY_ATTR {
     for (std::size_t k = 0; k < even_taps.size(); ++k)
@@ -56,7 +56,7 @@ void across(float* dst, const float* even, const float* odd, int count,
   });
 }
 
-void down(float* dst, std::span<const float* const> rows, int count, std::span<const float> taps) {
+void smooth_down(float* dst, std::span<const float* const> rows, int count, std::span<const float> taps) {
   sums(dst, count, [=](auto add) HWY_ATTR {
     for (std::size_t k = 0; k < taps.size(); ++k)
       add(rows[k], taps[k]);
@@ -94,18 +94,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace sluice::aug::kernels {
 
-HWY_EXPORT(across);
-HWY_EXPORT(down);
+HWY_EXPORT(smooth_across);
+HWY_EXPORT(smooth_down);
 HWY_EXPORT(between);
 HWY_EXPORT(displaced);
 
 void blur_across(float* dst, const float* even, const float* odd, int count,
                  std::span<const float> even_taps, std::span<const float> odd_taps) {
-  HWY_DYNAMIC_DISPATCH(across)(dst, even, odd, count, even_taps, odd_taps);
+  HWY_DYNAMIC_DISPATCH(smooth_across)(dst, even, odd, count, even_taps, odd_taps);
 }
 void blur_down(float* dst, std::span<const float* const> rows, int count,
                std::span<const float> taps) {
-  HWY_DYNAMIC_DISPATCH(down)(dst, rows, count, taps);
+  HWY_DYNAMIC_DISPATCH(smooth_down)(dst, rows, count, taps);
 }
 void fill_between(float* dst, const float* src, int count, const std::array<float, 6>& w) {
   HWY_DYNAMIC_DISPATCH(between)(dst, src, count, w);

@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Bytes = hn::FixedTag<std::uint8_t, 16>;
 using Words = hn::FixedTag<std::uint32_t, 4>;
-using Pairs = hn::FixedTag<std::uint64_t, 2>;
+using LongPairs = hn::FixedTag<std::uint64_t, 2>;
 
 /// Source rows taken together: their lines stay in the first-level cache until every column of
 /// them has been used.
@@ -90,7 +90,7 @@ void copy_fours(const TransposeJob& job, std::size_t x0, std::size_t x1, std::si
                 std::size_t y1) {
   const Bytes d;
   const Words d32;
-  const Pairs d64;
+  const LongPairs d64;
   alignas(16) static constexpr std::uint8_t kSpread[16] = {0, 1, 2, 0, 3, 4,  5,  0,
                                                            6, 7, 8, 0, 9, 10, 11, 0};
   alignas(16) static constexpr std::uint8_t kPack[16] = {0,  1,  2,  4,  5, 6, 8, 9,

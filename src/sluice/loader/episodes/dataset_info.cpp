@@ -19,7 +19,7 @@ constexpr const char* kDefaultTemplate = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_
 constexpr std::size_t kMaxShards = 1'000'000;
 constexpr std::uint64_t kMaxEpisodes = std::uint64_t{1} << 40;
 
-std::optional<std::uint64_t> number(const Json& json) {
+std::optional<std::uint64_t> count_in(const Json& json) {
   if (json.is_number_unsigned()) return json.get<std::uint64_t>();
   if (!json.is_string()) return std::nullopt;
   const auto& text = json.get_ref<const std::string&>();
@@ -51,14 +51,14 @@ Result<SplitInfo> parse_split(const Json& json, std::string_view where) {
     return bad(fmt::format("split {}: shardLengths is no list of at most {} numbers",
                            printable(split.name), kMaxShards));
   for (const Json& length : *lengths) {
-    const auto value = number(length);
+    const auto value = count_in(length);
     if (!value || *value > kMaxEpisodes)
       return bad(fmt::format("split {}: a shard of {} episodes", printable(split.name),
                              printable(dump_json(length, -1))));
     split.shard_lengths.push_back(*value);
   }
   if (const auto bytes = json.find("numBytes"); bytes != json.end())
-    split.bytes = number(*bytes).value_or(0);
+    split.bytes = count_in(*bytes).value_or(0);
   return split;
 }
 

@@ -13,10 +13,6 @@ namespace {
 
 using storage::ListKind;
 
-Error bad(const FeatureSpec& spec, std::string_view what) {
-  return {Errc::invalid_input, fmt::format("feature {}: {}", printable(spec.name), what)};
-}
-
 /// By hand: views of a view would only be longer.
 std::size_t list_size(ListKind kind, std::size_t bytes, std::size_t floats, std::size_t ints) {
   return kind == ListKind::bytes ? bytes : kind == ListKind::floats ? floats : ints;
@@ -61,7 +57,7 @@ Status Episode::count_steps() {
   const std::size_t count =
       list_size(spec.list(), column->bytes.size(), column->floats.size(), column->ints.size());
   const auto values = static_cast<std::size_t>(spec.values().value_or(1));
-  if (count % values != 0) return bad(spec, fmt::format("{} values, {} per step", count, values));
+  if (count % values != 0) return bad_feature(spec, fmt::format("{} values, {} per step", count, values));
   steps_ = count / values;
   return ok;
 }
@@ -87,12 +83,12 @@ Status Episode::decode(Column& column, const FeatureSpec& spec) {
   column.floats.clear();
   column.ints.clear();
   if (spec.type == FeatureType::other || spec.list() == ListKind::none)
-    return bad(spec,
+    return bad_feature(spec,
                fmt::format("{} {} is not read", printable(spec.class_name), printable(spec.dtype)));
   const storage::ExampleFeature* values = list(spec, spec.ragged()       ? "/ragged_flat_values"
                                                      : spec.with_shape() ? "/value"
                                                                          : "");
-  if (values == nullptr) return bad(spec, "missing from the record");
+  if (values == nullptr) return bad_feature(spec, "missing from the record");
   switch (spec.list()) {
     case ListKind::bytes:
       SLUICE_CHECK(read_bytes_list(column.bytes, *values));
@@ -105,7 +101,7 @@ Status Episode::decode(Column& column, const FeatureSpec& spec) {
   }
   if (spec.with_shape() && !spec.ragged()) {
     const storage::ExampleFeature* shapes = list(spec, "/shape");
-    if (shapes == nullptr) return bad(spec, "its shapes are missing from the record");
+    if (shapes == nullptr) return bad_feature(spec, "its shapes are missing from the record");
     SLUICE_CHECK(read_int64_list(column.shapes, *shapes));
   }
   return spec.ragged() ? decode_lengths(column, spec) : Status(ok);
@@ -118,7 +114,7 @@ Status Episode::decode_lengths(Column& column, const FeatureSpec& spec) {
   for (std::size_t level = 0; level < levels; ++level) {
     const storage::ExampleFeature* lengths =
         list(spec, fmt::format("/ragged_row_lengths_{}", level));
-    if (lengths == nullptr) return bad(spec, "its row lengths are missing from the record");
+    if (lengths == nullptr) return bad_feature(spec, "its row lengths are missing from the record");
     SLUICE_CHECK(read_int64_list(column.lengths[level], *lengths));
   }
   const std::size_t flat =
@@ -131,23 +127,23 @@ Status Episode::decode_lengths(Column& column, const FeatureSpec& spec) {
     std::size_t sum = 0;
     for (const std::int64_t length : column.lengths[level]) {
       if (length < 0 || static_cast<std::uint64_t>(length) > next - sum)
-        return bad(spec, fmt::format("row lengths that do not fit {} elements", next));
+        return bad_feature(spec, fmt::format("row lengths that do not fit {} elements", next));
       sum += static_cast<std::size_t>(length);
     }
     if (values != 0 && sum != next)
-      return bad(spec, fmt::format("row lengths add up to {}, there are {} elements", sum, next));
+      return bad_feature(spec, fmt::format("row lengths add up to {}, there are {} elements", sum, next));
   }
   return ok;
 }
 
 Result<std::size_t> Episode::per_step(const FeatureSpec& spec, std::size_t count,
                                       std::size_t step) const {
-  if (spec.ragged()) return bad(spec, "it is ragged: its steps differ in length");
+  if (spec.ragged()) return bad_feature(spec, "it is ragged: its steps differ in length");
   const std::size_t steps = spec.in_steps ? steps_ : 1;
-  if (step >= steps) return bad(spec, fmt::format("step {} of {}", step, steps));
+  if (step >= steps) return bad_feature(spec, fmt::format("step {} of {}", step, steps));
   const auto stated = spec.values();
   if (count % steps != 0 || (stated && count / steps != *stated))
-    return bad(spec, stated ? fmt::format("{} values in {} steps of {}", count, steps, *stated)
+    return bad_feature(spec, stated ? fmt::format("{} values in {} steps of {}", count, steps, *stated)
                             : fmt::format("{} values in {} steps", count, steps));
   return count / steps;
 }
@@ -155,7 +151,7 @@ Result<std::size_t> Episode::per_step(const FeatureSpec& spec, std::size_t count
 Result<std::string_view> Episode::bytes(std::size_t feature, std::size_t step) {
   SLUICE_TRY(const auto all, all_bytes(feature));
   SLUICE_TRY(const std::size_t each, per_step(table_->specs[feature], all.size(), step));
-  if (each != 1) return bad(table_->specs[feature], fmt::format("{} strings per step", each));
+  if (each != 1) return bad_feature(table_->specs[feature], fmt::format("{} strings per step", each));
   return all[step];
 }
 
@@ -174,7 +170,7 @@ Result<std::span<const std::int64_t>> Episode::ints(std::size_t feature, std::si
 Status Episode::numbers(std::span<float> out, std::size_t feature, std::size_t step) {
   const FeatureSpec& spec = table_->specs[feature];
   const auto wrong = [&](std::size_t size) {
-    return bad(spec, fmt::format("{} values per step where {} are expected", size, out.size()));
+    return bad_feature(spec, fmt::format("{} values per step where {} are expected", size, out.size()));
   };
   if (spec.list() == ListKind::ints) {
     SLUICE_TRY(const auto values, ints(feature, step));
@@ -193,7 +189,7 @@ Result<std::span<const std::int64_t>> Episode::row_lengths(std::size_t feature, 
   const FeatureSpec& spec = table_->specs[feature];
   SLUICE_TRY(const Column* const column, this->column(feature));
   if (!spec.ragged() || level < 0 || level >= spec.sequences - 1)
-    return bad(spec, "it is not ragged at this level");
+    return bad_feature(spec, "it is not ragged at this level");
   return std::span<const std::int64_t>(column->lengths[static_cast<std::size_t>(level)]);
 }
 
@@ -201,7 +197,7 @@ Result<Episode::Range> Episode::ragged(std::size_t feature, std::size_t step) {
   const FeatureSpec& spec = table_->specs[feature];
   SLUICE_TRY(const auto rows, row_lengths(feature, 0));
   if (rows.size() != steps_ || step >= steps_)
-    return bad(spec, fmt::format("{} rows in {} steps, of which {} is asked for", rows.size(),
+    return bad_feature(spec, fmt::format("{} rows in {} steps, of which {} is asked for", rows.size(),
                                  steps_, step));
   Range range{.first = step, .last = step + 1};
   for (int level = 0; level < spec.sequences - 1; ++level) {
@@ -220,21 +216,21 @@ Result<Episode::Range> Episode::ragged(std::size_t feature, std::size_t step) {
 Result<std::span<const std::string_view>> Episode::all_bytes(std::size_t feature) {
   SLUICE_TRY(const Column* const column, this->column(feature));
   if (table_->specs[feature].list() != ListKind::bytes)
-    return bad(table_->specs[feature], "it holds numbers, no strings");
+    return bad_feature(table_->specs[feature], "it holds numbers, no strings");
   return std::span<const std::string_view>(column->bytes);
 }
 
 Result<std::span<const float>> Episode::all_floats(std::size_t feature) {
   SLUICE_TRY(const Column* const column, this->column(feature));
   if (table_->specs[feature].list() != ListKind::floats)
-    return bad(table_->specs[feature], "it holds no floating point numbers");
+    return bad_feature(table_->specs[feature], "it holds no floating point numbers");
   return std::span<const float>(column->floats);
 }
 
 Result<std::span<const std::int64_t>> Episode::all_ints(std::size_t feature) {
   SLUICE_TRY(const Column* const column, this->column(feature));
   if (table_->specs[feature].list() != ListKind::ints)
-    return bad(table_->specs[feature], "it holds no whole numbers");
+    return bad_feature(table_->specs[feature], "it holds no whole numbers");
   return std::span<const std::int64_t>(column->ints);
 }
 
@@ -244,7 +240,7 @@ Result<std::span<const std::int64_t>> Episode::shape(std::size_t feature, std::s
   const std::size_t rank = spec.shape.size();
   const std::size_t steps = spec.in_steps ? steps_ : 1;
   if (!spec.with_shape() || spec.ragged() || column->shapes.size() != steps * rank || step >= steps)
-    return bad(spec, fmt::format("{} numbers of shapes in {} steps of {}", column->shapes.size(),
+    return bad_feature(spec, fmt::format("{} numbers of shapes in {} steps of {}", column->shapes.size(),
                                  steps, rank));
   return std::span<const std::int64_t>(column->shapes).subspan(step * rank, rank);
 }

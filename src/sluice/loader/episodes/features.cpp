@@ -18,7 +18,7 @@ constexpr std::size_t kMaxFeatures = 10'000;
 constexpr std::int64_t kMaxDimension = std::int64_t{1} << 31;
 
 /// "-1" or -1: protobuf's JSON writes 64-bit numbers as text.
-std::optional<std::int64_t> number(const Json& json) {
+std::optional<std::int64_t> whole_number(const Json& json) {
   if (json.is_number_integer()) return json.get<std::int64_t>();
   if (!json.is_string()) return std::nullopt;
   const auto& text = json.get_ref<const std::string&>();
@@ -111,7 +111,7 @@ class Walk {
     if (!dimensions->is_array() || dimensions->size() > 16)
       return bad(spec.name, "its shape is no list of at most 16 numbers");
     for (const Json& dimension : *dimensions) {
-      const auto value = number(dimension);
+      const auto value = whole_number(dimension);
       if (!value || *value < -1 || *value > kMaxDimension)
         return bad(spec.name,
                    fmt::format("dimension {} of its shape", printable(dump_json(dimension, -1))));
@@ -125,6 +125,10 @@ class Walk {
 };
 
 }  // namespace
+
+Error bad_feature(const FeatureSpec& spec, std::string_view what) {
+  return {Errc::invalid_input, fmt::format("feature {}: {}", printable(spec.name), what)};
+}
 
 const char* to_string(FeatureType type) {
   constexpr std::array kNames = {"image", "tensor", "text", "label", "other"};

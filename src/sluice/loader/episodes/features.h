@@ -48,6 +48,9 @@ struct FeatureSpec {
   [[nodiscard]] std::optional<std::uint64_t> values() const;
 };
 
+/// "feature NAME: what": values that are not as its spec says.
+Error bad_feature(const FeatureSpec& spec, std::string_view what);
+
 /// Every leaf, in the order of the file.
 struct FeatureTable {
   std::vector<FeatureSpec> specs;

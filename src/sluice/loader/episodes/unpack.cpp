@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint64_t kMaxTensorBytes = std::uint64_t{1} << 30;
 
-Error bad(const FeatureSpec& spec, std::string_view what) {
-  return {Errc::invalid_input, fmt::format("feature {}: {}", printable(spec.name), what)};
-}
-
 /// Bytes of one value; 0: a type we do not know.
 std::uint64_t value_bytes(std::string_view dtype) {
   if (dtype == "bool" || dtype == "uint8" || dtype == "int8") return 1;
@@ -29,10 +25,10 @@ std::uint64_t value_bytes(std::string_view dtype) {
 Status inflate(std::vector<std::byte>& out, const FeatureSpec& spec, std::string_view encoded) {
   const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> reader(
       libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
-  if (!reader) return bad(spec, "no memory");
+  if (!reader) return bad_feature(spec, "no memory");
   if (libdeflate_zlib_decompress(reader.get(), encoded.data(), encoded.size(), out.data(),
                                  out.size(), nullptr) != LIBDEFLATE_SUCCESS)
-    return bad(spec, fmt::format("{} bytes that do not inflate to the {} of its shape",
+    return bad_feature(spec, fmt::format("{} bytes that do not inflate to the {} of its shape",
                                  encoded.size(), out.size()));
   return ok;
 }
@@ -62,23 +58,23 @@ Status unpack_tensor(std::vector<std::byte>& out, const FeatureSpec& spec, std::
                      std::span<const std::int64_t> shape) {
   if (shape.empty()) shape = spec.shape;
   std::uint64_t size = value_bytes(spec.dtype);
-  if (size == 0) return bad(spec, fmt::format("values of type {}", printable(spec.dtype)));
+  if (size == 0) return bad_feature(spec, fmt::format("values of type {}", printable(spec.dtype)));
   for (const std::int64_t dimension : shape) {
     if (dimension < 0) {  // one may be unknown: what the bytes leave for it
       if (spec.encoding != Encoding::bytes)
-        return bad(spec, "its shape is not known before it is inflated");
+        return bad_feature(spec, "its shape is not known before it is inflated");
       out.assign(reinterpret_cast<const std::byte*>(encoded.data()),
                  reinterpret_cast<const std::byte*>(encoded.data()) + encoded.size());
       return ok;
     }
     if (dimension > 0 && size > kMaxTensorBytes / static_cast<std::uint64_t>(dimension))
-      return bad(spec, fmt::format("more than {} bytes", kMaxTensorBytes));
+      return bad_feature(spec, fmt::format("more than {} bytes", kMaxTensorBytes));
     size *= static_cast<std::uint64_t>(dimension);
   }
   out.resize(size);
   if (spec.encoding == Encoding::zlib) return inflate(out, spec, encoded);
   if (encoded.size() != size)
-    return bad(spec, fmt::format("{} bytes where its shape needs {}", encoded.size(), size));
+    return bad_feature(spec, fmt::format("{} bytes where its shape needs {}", encoded.size(), size));
   std::copy_n(reinterpret_cast<const std::byte*>(encoded.data()), size, out.data());
   return ok;
 }

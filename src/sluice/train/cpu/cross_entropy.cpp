@@ -24,9 +24,9 @@ template <class Act>
 HWY_INLINE float largest(const Act* x, std::int64_t count) {
   const std::int64_t lane_count = lanes();
   if (count < lane_count) {
-    float most = to_float(x[0]);
+    float most = train::to_float(x[0]);
     for (std::int64_t i = 1; i < count; ++i)
-      most = std::max(most, to_float(x[i]));
+      most = std::max(most, train::to_float(x[i]));
     return most;
   }
   V a = load(x), b = a;
@@ -67,7 +67,7 @@ HWY_INLINE float loss_of(const Act* x, const Target& target, std::int64_t classe
              return hn::Add(total, hn::IfThenZeroElse(hn::Eq(given, hn::Zero(f)), term));
            });
   } else {
-    loss = target.weight * (log_sum - (to_float(x[target.label]) - most));
+    loss = target.weight * (log_sum - (train::to_float(x[target.label]) - most));
   }
   if (target.level != 0) {
     const float spread = sum_over(classes, [&](std::int64_t i, auto access, V total) HWY_ATTR {
@@ -94,7 +94,7 @@ HWY_INLINE void gradient_of(Act* dx, const Act* x, const Target& target, std::in
     return;
   }
   // Before the loop: dx may be x.
-  const float at_label = std::exp(to_float(x[target.label]) - most - log_sum);
+  const float at_label = std::exp(train::to_float(x[target.label]) - most - log_sum);
   each_vector(0, classes, [&](std::int64_t i, auto access) HWY_ATTR {
     const V p = exp_of(hn::Sub(access.get(x + i), top));
     access.put(hn::MulSub(p, share, level), dx + i);

@@ -16,7 +16,7 @@ void copy(To* to, const From* from, std::int64_t count) {
     std::copy_n(from, count, to);
   else
     for (std::int64_t i = 0; i < count; ++i)
-      to[i] = stored<To>(to_float(from[i]));
+      to[i] = stored<To>(train::to_float(from[i]));
 }
 
 /// visit(at, pixel, stride, count) for every piece of a row of a patch that is one run in the
@@ -62,7 +62,7 @@ void unpatchify(float* d_images, const Act* d_patches, const TokenShape& s, Rows
   }
   each_run(s, samples, [&](std::int64_t at, std::int64_t pixel) {
     for (std::int64_t i = 0; i < s.patch; ++i)
-      d_images[pixel + 3 * i] = to_float(d_patches[at + i]);
+      d_images[pixel + 3 * i] = train::to_float(d_patches[at + i]);
   });
 }
 
@@ -75,7 +75,7 @@ void assemble_tokens(Res* tokens, const Act* embedded, const float* position,
     Res* to = tokens + b * s.tokens * s.dim;
     const Act* from = embedded + b * count;
     for (std::int64_t i = 0; i < count; ++i)
-      to[i] = stored<Res>(to_float(from[i]) + position[i]);
+      to[i] = stored<Res>(train::to_float(from[i]) + position[i]);
     copy(to + count, class_token, s.dim);
     if (s.registers > 0) copy(to + count + s.dim, registers, s.registers * s.dim);
   }
@@ -105,7 +105,7 @@ void assemble_tokens_backward_parameters(float* d_position, float* d_class_token
       if (to == nullptr) continue;
       const Res* from = d_tokens + (b * s.tokens + t) * s.dim;
       for (std::int64_t i = columns.begin; i < columns.end; ++i)
-        to[i] += to_float(from[i]);
+        to[i] += train::to_float(from[i]);
     }
 }
 
@@ -123,7 +123,7 @@ void read_out(Res* y, const Res* tokens, const TokenShape& s, Rows samples) {
       float sums[kBlock] = {};
       for (std::int64_t t = 0; t < s.patches(); ++t)
         for (std::int64_t i = 0; i < count; ++i)
-          sums[i] += to_float(from[t * s.dim + first + i]);
+          sums[i] += train::to_float(from[t * s.dim + first + i]);
       for (std::int64_t i = 0; i < count; ++i)
         y[b * s.dim + first + i] = stored<Res>(sums[i] / static_cast<float>(s.patches()));
     }
@@ -142,7 +142,7 @@ void read_out_backward(Res* d_tokens, const Res* dy, const TokenShape& s, Rows s
       continue;
     }
     for (std::int64_t i = 0; i < s.dim; ++i)
-      to[i] = stored<Res>(to_float(from[i]) * share);
+      to[i] = stored<Res>(train::to_float(from[i]) * share);
     for (std::int64_t t = 1; t < s.patches(); ++t)
       copy(to + t * s.dim, to, s.dim);
   }
@@ -161,7 +161,7 @@ void embed_backward(float* d_table, const std::int32_t* ids, const Res* d_tokens
     float* to = d_table + ids[r] * dim;
     const Res* from = d_tokens + r * dim;
     for (std::int64_t i = columns.begin; i < columns.end; ++i)
-      to[i] += to_float(from[i]);
+      to[i] += train::to_float(from[i]);
   }
 }
 

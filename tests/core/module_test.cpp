@@ -4,7 +4,9 @@
 #include "sluice/core/module.h"
 
 #include "sluice/core/file.h"
+#include "sluice/core/version.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +33,18 @@ TEST(ModuleTest, OneThatIsMissingIsUnsupportedAndNamed) {
   const auto loaded = load_module("nothing", "table", {folder.path()});
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, Errc::unsupported);
-  EXPECT_THAT(loaded.error().message, HasSubstr("libsluice_nothing.so is not installed"));
+  EXPECT_EQ(loaded.error().message,
+            "libsluice_nothing.so is not installed; `make build` builds it");
+}
+
+TEST(ModuleTest, WhatTheBuildNeedsOrAnArchiveHoldsIsSaid) {
+  const testing_support::TemporaryFolder folder;
+  EXPECT_EQ(load_module("cuda", "table", {folder.path()}).error().message,
+            "libsluice_cuda.so is not installed; `make build` builds it where nvcc is found");
+  EXPECT_EQ(load_module("video", "table", {folder.path()}).error().message,
+            fmt::format("libsluice_video.so is not installed; `make build` builds it, the archive "
+                        "sluice-video-{} has it",
+                        version::kProgram));
 }
 
 TEST(ModuleTest, AFileThatIsNoLibraryIsUnsupported) {

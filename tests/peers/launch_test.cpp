@@ -166,6 +166,11 @@ TEST(Places, AdaptersAreFoundAboveTheProgramOrUnderItsPrefix) {
   fs::create_directories(root / "source" / "adapters" / "python");
   EXPECT_EQ(adapters_above(root / "source" / "build" / "dev" / "sluice"),
             root / "source" / "adapters");
+  // An archive unpacked inside a checkout has its own.
+  const fs::path unpacked = root / "source" / "build" / "unpacked";
+  fs::create_directories(unpacked / "share" / "sluice" / "adapters" / "python");
+  EXPECT_EQ(adapters_above(unpacked / "bin" / "sluice"),
+            unpacked / "share" / "sluice" / "adapters");
   fs::remove_all(root);
 }
 

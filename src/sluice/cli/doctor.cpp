@@ -147,7 +147,7 @@ void look_at_programs(Diagnoses& found, const peers::Places& places) {
   const auto video = image::video_versions();
   found.push_back(
       {"video module", video ? Mark::ok : Mark::missing, video ? *video : video.error().message,
-       video ? "" : "apt-get install libavformat-dev libswscale-dev, then build again"});
+       video ? "" : "make build, or unpack the archive of the video module over this program"});
 }
 
 Result<ExitCode> run_doctor(bool fail_on_warning, const Context& context) {

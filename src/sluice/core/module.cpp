@@ -3,6 +3,7 @@
 #include "sluice/core/module.h"
 
 #include "sluice/core/text.h"
+#include "sluice/core/version.h"
 
 #include <fmt/format.h>
 
@@ -20,6 +21,15 @@ namespace fs = std::filesystem;
 std::string loader_error() {
   const char* text = ::dlerror();
   return text != nullptr ? printable(text) : "unknown reason";
+}
+
+/// For who builds the program, and for who unpacked an archive of it (`make dist`).
+std::string what_brings(std::string_view name) {
+  if (name == "cuda") return "`make build` builds it where nvcc is found";
+  if (name == "video")
+    return fmt::format("`make build` builds it, the archive sluice-video-{} has it",
+                       version::kProgram);
+  return "`make build` builds it";
 }
 
 }  // namespace
@@ -49,10 +59,7 @@ Result<void*> load_module(std::string_view name, const std::string& symbol,
       return Error{Errc::unsupported, fmt::format("{} is not ours: {}", file, loader_error())};
     return address;
   }
-  return Error{Errc::unsupported,
-               fmt::format("{} is not installed; it lies beside the program, in ../lib/sluice from "
-                           "there, or in the folder that SLUICE_MODULE_DIR names",
-                           file)};
+  return Error{Errc::unsupported, fmt::format("{} is not installed; {}", file, what_brings(name))};
 }
 
 }  // namespace sluice

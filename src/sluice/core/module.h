@@ -17,8 +17,8 @@ namespace sluice {
 std::vector<std::filesystem::path> module_folders();
 
 /// Loads libsluice_<name>.so and returns the address of its `symbol`. The module stays loaded. One
-/// that is not there, or whose own libraries are not, is Errc::unsupported and the library is
-/// named.
+/// that is not there is Errc::unsupported with the make target that builds it; so is one whose own
+/// libraries are not there, and the library is named.
 Result<void*> load_module(std::string_view name, const std::string& symbol,
                           const std::vector<std::filesystem::path>& folders = module_folders());
 

@@ -14,8 +14,9 @@ namespace sluice {
 /// exists.
 std::string environment_variable(const char* name);
 
-/// SLUICE_CACHE_DIR, $XDG_CACHE_HOME/sluice, ~/.cache/sluice; it need not be there yet. Errc::usage
-/// where none of the variables is set.
+/// SLUICE_CACHE_DIR, $XDG_CACHE_HOME/sluice, $HOME/.cache/sluice, the same in the home that the
+/// user database names (an empty environment); it need not be there yet. Errc::usage where there is
+/// none of them.
 Result<std::filesystem::path> user_cache_folder();
 
 }  // namespace sluice

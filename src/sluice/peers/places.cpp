@@ -35,12 +35,11 @@ std::string python_variable(std::string_view group) {
 
 fs::path adapters_above(const fs::path& program) {
   for (fs::path folder = program.parent_path(); !folder.empty(); folder = folder.parent_path()) {
-    if (is_folder(folder / "adapters" / "python")) return folder / "adapters";
+    for (const fs::path& adapters : {folder / "adapters", folder / "share" / "sluice" / "adapters"})
+      if (is_folder(adapters / "python")) return adapters;
     if (folder == folder.parent_path()) break;
   }
-  const fs::path installed =
-      program.parent_path().parent_path() / "share" / "sluice" / "adapters";  // <prefix>/bin/sluice
-  return is_folder(installed / "python") ? installed : fs::path();
+  return {};
 }
 
 Result<Places> find_places() {

@@ -26,8 +26,8 @@ struct Places {
 
 /// From the variables of this process and the place of its program:
 /// cache: SLUICE_CACHE_DIR, $XDG_CACHE_HOME/sluice, ~/.cache/sluice.
-/// adapters: SLUICE_ADAPTERS, the nearest folder above the program that has adapters/python,
-/// <prefix>/share/sluice/adapters.
+/// adapters: SLUICE_ADAPTERS, or in the nearest folder above the program that has them: adapters
+/// (a checkout), share/sluice/adapters (installed, or unpacked from an archive).
 Result<Places> find_places();
 
 /// The variable that names an interpreter for a group: "SLUICE_PYTHON_TORCH".

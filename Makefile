@@ -3,61 +3,63 @@
 #
 # On a fresh Debian 12 machine `make run` and `make test` are all one needs. On another system install what
 # `tools/setup --list` names and pass SETUP=true, which skips the installation step. PEERS=true skips that of Python
-# packages; tests that need them are then skipped too.
+# packages; tests that need them are then skipped too. BUILD=DIR builds elsewhere: the checkout may be read-only.
 
 JOBS   ?= $(shell nproc)
+BUILD  ?= build
 PREFIX ?= /usr/local
 SETUP  ?= tools/setup
-PEERS  ?= build/dev/sluice peers install
+PEERS  ?= "$(program)" peers install
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test test-peers parity mutation bench format check fuzz install clean
+.PHONY: help setup program run build test test-peers parity mutation bench format check fuzz install dist clean
 
-# Configuring takes a second and finds rooms that were added since; only warnings and errors are shown.
-configure = @cmake --preset $(1) --log-level=WARNING >/dev/null
-compile   = @cmake --build --preset $(1) -j $(JOBS)
+# One build serves users and tests: what is tested is what runs.
+tree    := $(BUILD)/release
+program  = $(tree)/sluice
+compile  = @tools/build --dir "$(tree)" --jobs $(JOBS) release
 
 help:  ## this list
 	@echo "usage: make <target>"
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
-	@echo "variables: JOBS=$(JOBS) PREFIX=$(PREFIX) SETUP=$(SETUP) PEERS='$(PEERS)'"
+	@echo "variables: JOBS=$(JOBS) BUILD=$(BUILD) PREFIX=$(PREFIX) SETUP=$(SETUP) PEERS='$(PEERS)'"
 
 setup:
 	@$(SETUP)
 
-run: build  ## set up, build, then the tour: ./sluice quick
-	./sluice quick
+# The program and the one module that the tour needs, for training on the CPU.
+program: setup
+	$(compile) tour
+	@ln -sf "$(program)" sluice 2>/dev/null || true
 
-build: setup  ## set up, then the Release program as ./sluice
-	$(call configure,release)
-	$(call compile,release) --target sluice workers
-	@ln -sf build/release/sluice sluice
+run: program  ## set up, build what it needs, then the tour: sluice quick
+	@$(PEERS) light || echo "make run: Pillow and OpenCV are not installed; the tour goes on without them"
+	@"$(program)" quick
 
-test:  ## set up with what tests need, then all fast tests
+build: program  ## set up, then the program with every module and the workers of other libraries
+	$(compile) sluice sluice_modules workers
+
+test:  ## set up with what tests need, build, then all fast tests
 	@$(SETUP) --with test
-	$(call configure,dev)
-	$(call compile,dev)
+	$(compile)
 	@$(PEERS) light
-	@ctest --preset dev -j $(JOBS)
+	@ctest --preset release --test-dir "$(tree)" -j $(JOBS)
 
-test-peers:  ## set up with the libraries on torch, DALI and SPDL too, then the tests of real libraries
+test-peers:  ## set up with every library that we measure beside, then the tests of real libraries
 	@$(SETUP) --with test
-	$(call configure,dev)
-	$(call compile,dev)
-	@$(PEERS) light torch dali spdl servers tensorboard tensorflow
-	@ctest --test-dir build/dev --output-on-failure -L peers
+	$(compile)
+	@$(PEERS) light albumentationsx torch dali spdl servers tensorboard tensorflow
+	@ctest --test-dir "$(tree)" --output-on-failure -L peers
 
 parity:  ## set up, then every transform beside AlbumentationsX: the table of docs/parity.md
 	@$(SETUP) --with test
-	$(call configure,dev)
-	$(call compile,dev) --target sluice parity_apply
-	@$(PEERS) light
-	python3 -B tests/parity/parity.py build/dev/tests/parity/parity_apply --write
+	$(compile) sluice parity_apply
+	@$(PEERS) albumentationsx
+	python3 -B tests/parity/parity.py "$(tree)/tests/parity/parity_apply" --write
 
 bench: build  ## set up with what we compare against, then the decode comparison
 	@$(SETUP) --with bench
-	$(call configure,release)
-	$(call compile,release) --target workers
+	$(compile) workers
 	bench/run
 
 format:  ## rewrite the sources in the house format
@@ -76,8 +78,8 @@ fuzz:  ## every fuzz target for 20 seconds
 	@tools/fuzz
 
 install: build  ## headers, libraries, program, completion and documents into PREFIX
-	$(call compile,release)
-	@cmake --install build/release --prefix $(PREFIX)
+	$(compile) install_all
+	@cmake --install "$(tree)" --prefix $(PREFIX)
 
 clean:  ## remove everything that was built
-	rm -rf build sluice
+	rm -rf "$(BUILD)" sluice

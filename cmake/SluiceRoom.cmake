@@ -30,8 +30,9 @@ endif()
 set(SLUICE_FUZZED_OPTIONS $<$<BOOL:${SLUICE_FUZZ}>:-fsanitize=fuzzer-no-link>)
 set(SLUICE_UNFUZZED_OPTIONS $<$<BOOL:${SLUICE_FUZZ}>:-O0>)
 
-# Code that runs once is not worth the time that -O3 takes; rooms whose code is timed say HOT. Debug and sanitizer builds have
-# one level for all.
+# Code that runs once is not worth the time that the optimiser takes. HOT: kernels, codecs, engine. COLD: what parses, plans,
+# judges and prints. Debug and sanitizer builds have one level for all.
+set(SLUICE_HOT_OPTIONS $<$<CONFIG:Release>:-O3>)
 set(SLUICE_COLD_OPTIONS $<$<CONFIG:Release>:-O1>)
 
 # The headers that nearly every file reads, parsed once per kind of room and once for all tests. Files still include what they
@@ -52,10 +53,11 @@ function(sluice_reuse_precompiled target kind)
   endif()
 endfunction()
 if(SLUICE_PRECOMPILED_HEADERS)
-  sluice_precompile(hot OPTIONS ${SLUICE_FUZZED_OPTIONS})
+  sluice_precompile(hot OPTIONS ${SLUICE_HOT_OPTIONS} ${SLUICE_FUZZED_OPTIONS})
+  sluice_precompile(plain OPTIONS ${SLUICE_FUZZED_OPTIONS})
   sluice_precompile(cold OPTIONS ${SLUICE_COLD_OPTIONS} ${SLUICE_FUZZED_OPTIONS})
   sluice_precompile(cli LIBS CLI11::CLI11 OPTIONS ${SLUICE_COLD_OPTIONS} ${SLUICE_UNFUZZED_OPTIONS} HEADERS <CLI/CLI.hpp>)
-  foreach(kind hot cold cli)
+  foreach(kind hot plain cold cli)
     set_target_properties(sluice_precompiled_${kind} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endforeach()
 endif()
@@ -64,7 +66,7 @@ endif()
 # unit is written to the build tree; its files are named from the include root, so that clones share a compiler cache and
 # __FILE__ is short. SLUICE_UNITS=OFF compiles every file alone.
 option(SLUICE_UNITS "Compile several sources of a room together" ON)
-# sluice_units(target NAME plain FILES_PER_UNIT 12 FOLDER sluice/config FILES a.cpp b.cpp): all of about one size, in order
+# sluice_units(target NAME plain FILES_PER_UNIT 24 FOLDER sluice/config FILES a.cpp b.cpp): all of about one size, in order
 function(sluice_units target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;FILES_PER_UNIT;FOLDER" "FILES")
   list(LENGTH arg_FILES count)
@@ -89,12 +91,12 @@ endfunction()
 
 # sluice_room(config SOURCES reader.cpp HEADERS reader.h ROOMS core LIBS yaml-cpp)
 # One folder, one static library. ROOMS is the whole list of rooms it may include from; LIBS are private, PUBLIC_LIBS are
-# those whose types appear in the room's headers. HOT: optimised as far as the compiler can. FILES_PER_UNIT: how many sources
-# are compiled together. ALONE: sources that are not (they have options of their own).
+# those whose types appear in the room's headers. HOT, COLD: see above. FILES_PER_UNIT: how many sources are compiled together.
+# ALONE: sources that are not (they have options of their own).
 function(sluice_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT" "FILES_PER_UNIT" "SOURCES;ALONE;HEADERS;ROOMS;LIBS;PUBLIC_LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT;COLD" "FILES_PER_UNIT" "SOURCES;ALONE;HEADERS;ROOMS;LIBS;PUBLIC_LIBS")
   if(NOT arg_FILES_PER_UNIT)
-    set(arg_FILES_PER_UNIT 12)
+    set(arg_FILES_PER_UNIT 24)
   endif()
   add_library(sluice_${name} STATIC ${arg_ALONE})
   sluice_units(sluice_${name} NAME ${name} FILES_PER_UNIT ${arg_FILES_PER_UNIT} FOLDER sluice/${name} FILES ${arg_SOURCES})
@@ -107,13 +109,16 @@ function(sluice_room name)
     sluice_reuse_precompiled(sluice_cli cli)
     return()  # nothing may see cli, not even a program that embeds the rest
   endif()
+  set(kind plain)
   if(arg_HOT)
-    target_compile_options(sluice_${name} PRIVATE ${SLUICE_FUZZED_OPTIONS})
-    sluice_reuse_precompiled(sluice_${name} hot)
-  else()
-    target_compile_options(sluice_${name} PRIVATE ${SLUICE_COLD_OPTIONS} ${SLUICE_FUZZED_OPTIONS})
-    sluice_reuse_precompiled(sluice_${name} cold)
+    set(kind hot)
+    target_compile_options(sluice_${name} PRIVATE ${SLUICE_HOT_OPTIONS})
+  elseif(arg_COLD)
+    set(kind cold)
+    target_compile_options(sluice_${name} PRIVATE ${SLUICE_COLD_OPTIONS})
   endif()
+  target_compile_options(sluice_${name} PRIVATE ${SLUICE_FUZZED_OPTIONS})
+  sluice_reuse_precompiled(sluice_${name} ${kind})
   install(TARGETS sluice_${name} EXPORT SluiceTargets FILE_SET HEADERS)
 endfunction()
 
@@ -139,7 +144,7 @@ function(sluice_kernels room name)
     target_sources(${target} PRIVATE ${arg_FILES})
   endif()
   target_link_libraries(${target} PRIVATE sluice_flags hwy::hwy nlohmann_json::nlohmann_json fmt::fmt)
-  target_compile_options(${target} PRIVATE ${SLUICE_KERNEL_OPTIONS} ${SLUICE_FUZZED_OPTIONS})
+  target_compile_options(${target} PRIVATE ${SLUICE_HOT_OPTIONS} ${SLUICE_KERNEL_OPTIONS} ${SLUICE_FUZZED_OPTIONS})
   # No SVE: no machine of ours can test it, and g++ 12 fails on it with the address sanitizer.
   target_compile_definitions(${target} PRIVATE ${arg_DEFINITIONS}
     "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
@@ -162,4 +167,4 @@ function(sluice_module name)
   install(TARGETS sluice_${name} LIBRARY DESTINATION lib/sluice)
   add_dependencies(sluice_modules sluice_${name})
 endfunction()
-add_custom_target(sluice_modules)  # every module: what loads them is built after them
+add_custom_target(sluice_modules)  # every module

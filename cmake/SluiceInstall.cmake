@@ -27,6 +27,17 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs OPTIONAL FILES_
 install(DIRECTORY adapters/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sluice/adapters
   PATTERN "__pycache__" EXCLUDE PATTERN "cpp" EXCLUDE)
 
+# Program and modules run from wherever the folder lies: an archive (tools/dist) keeps libraries beside the modules. DT_RPATH,
+# not DT_RUNPATH: it counts for what those libraries load in turn, and no LD_LIBRARY_PATH of another program comes before.
+if(TARGET sluice)
+  target_link_options(sluice PRIVATE LINKER:--disable-new-dtags)
+  set_target_properties(sluice PROPERTIES INSTALL_RPATH "\$ORIGIN/../lib/sluice" BUILD_WITH_INSTALL_RPATH ON)
+endif()
+if(TARGET sluice_cuda)  # cuBLASLt is the host's: where toolkits usually lie, or where this one does
+  set_target_properties(sluice_cuda PROPERTIES BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH "/usr/local/cuda/lib64;$<TARGET_FILE_DIR:CUDA::cublasLt>")
+endif()
+
 if(TARGET sluice)
   set(completion_dir ${PROJECT_BINARY_DIR}/completion)
   add_custom_command(OUTPUT ${completion_dir}/bash/sluice ${completion_dir}/zsh/_sluice

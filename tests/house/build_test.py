@@ -97,6 +97,10 @@ class ProgramTest(unittest.TestCase):
         self.stub("ninja", 'echo "FAILED: a.o"; echo "g++: fatal error: Killed signal terminated program cc1plus"; exit 1')
         self.refused(1, "out of memory", "JOBS=1")
 
+    def test_a_ninja_that_is_killed_is_said(self):
+        self.stub("ninja", 'echo "[1/9] Linking a"; kill -KILL $$')
+        self.refused(137, "ninja was ended by SIGKILL after 1 of 9 steps")
+
     def test_an_interrupt_ends_ninja_and_is_one_line(self):
         ended = self.folder / "ended"
         (self.folder / "bin" / "ninja").write_text(f"""#!/usr/bin/env python3
@@ -155,21 +159,23 @@ class EstimateTest(unittest.TestCase):
             self.assertEqual(build.known_seconds(Path(folder) / "dev"), {"x.o": 9.0})
             self.assertIn(build.known_seconds(Path(folder) / "asan"), ({"x.o": 9.0}, {"x.o": 4.0}))
 
-    def test_a_unity_file_weighs_what_it_includes_and_vector_code_more(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            (folder / "plain.cpp").write_text("x" * 1000)
-            (folder / "vector.cpp").write_text('#include "hwy/foreach_target.h"' + "x" * 1000)
-            unity = folder / "room" / "CMakeFiles" / "room.dir" / "Unity" / "unity_0_cxx.cxx"
-            unity.parent.mkdir(parents=True)
+    def test_a_unit_weighs_what_it_includes_and_vector_code_more(self):
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(build, "ROOT", Path(name) / "source"):
+            room, units = Path(name) / "source" / "src" / "room", Path(name) / "tree" / "src" / "room" / "units"
+            room.mkdir(parents=True)
+            units.mkdir(parents=True)
+            (room / "plain.cpp").write_text("x" * 1000)
+            (room / "vector.cpp").write_text('#include "hwy/foreach_target.h"' + "x" * 1000)
 
-            def weight(source):
-                unity.write_text(f'#include "{folder / source}"\n')
-                return build.source_bytes(unity.relative_to(folder).as_posix() + ".o", folder)
+            def weight(*sources):
+                (units / "room_0.cpp").write_text("".join(f'#include "room/{source}"\n' for source in sources))
+                return build.source_bytes("src/room/CMakeFiles/sluice_room.dir/units/room_0.cpp.o", Path(name) / "tree")
 
             self.assertGreater(weight("plain.cpp"), 1000)
+            self.assertGreater(weight("plain.cpp", "plain.cpp"), 2000)
             self.assertGreater(weight("vector.cpp"), 3 * weight("plain.cpp"))
-            self.assertEqual(build.source_bytes("room/CMakeFiles/room.dir/absent.cpp.o", folder), 0)
+            self.assertEqual(build.source_bytes("src/room/CMakeFiles/sluice_room.dir/plain.cpp.o", Path(name) / "tree"), 1000)
+            self.assertEqual(build.source_bytes("src/room/CMakeFiles/sluice_room.dir/absent.cpp.o", Path(name) / "tree"), 0)
 
 
 if __name__ == "__main__":

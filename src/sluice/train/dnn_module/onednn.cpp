@@ -87,7 +87,11 @@ Product make_product(const Key& key) {
     sum.append_sum(1.0F);
     attributes.set_post_ops(sum);
   }
+#if DNNL_VERSION_MAJOR >= 3  // Ubuntu 24.04, Debian 13
+  const dnnl::matmul::primitive_desc described(engine(), a, b, c, attributes);
+#else
   const dnnl::matmul::primitive_desc described({a, b, c}, attributes, engine());
+#endif
   const dnnl::memory::desc scratch = described.scratchpad_desc();
   const auto unplaced = [](const dnnl::memory::desc& desc) {
     return dnnl::memory(desc, engine(), DNNL_MEMORY_NONE);

@@ -1,41 +1,58 @@
 # cmake/SluiceTests.cmake - sluice_test() and sluice_fuzz(): the two ways to add a test in C++.
 # SPDX-License-Identifier: Apache-2.0
+
+# The product is what must be optimised as users run it.
+set(SLUICE_TEST_OPTIONS ${SLUICE_UNFUZZED_OPTIONS} $<$<CONFIG:Release>:-O1>)
 if(SLUICE_PRECOMPILED_HEADERS AND SLUICE_TESTS)
-  sluice_precompile(tests LIBS GTest::gtest_main GTest::gmock OPTIONS ${SLUICE_UNFUZZED_OPTIONS} $<$<CONFIG:Release>:-O1>
-    HEADERS <gmock/gmock.h> <gtest/gtest.h>)
+  sluice_precompile(tests LIBS GTest::gtest GTest::gmock OPTIONS ${SLUICE_TEST_OPTIONS} HEADERS <gmock/gmock.h> <gtest/gtest.h>)
 endif()
+add_custom_target(test_programs)  # all of them
+file(WRITE ${PROJECT_BINARY_DIR}/test_programs.txt "")  # lines `test program file labels`, read by tools/gpu_check
 
 # sluice_test(rng_test ROOMS core LIBS ... LABELS slow)   [called from tests/<room>/CMakeLists.txt]
-# One file, one program, one ctest entry named <room>.<file>. Labels: gpu, slow (over a second), threads (worth tsan),
-# peers (needs an installed library; skipped without it), torch (one of the torch group).
+# One file of the room's one program, <room>_tests, and one ctest entry <room>.<file> that runs the tests of this file alone.
+# The program links what its files ask for together. It is compiled in units of several files each: a file keeps to a namespace
+# of its own, sluice::<room>::<file>. PROGRAM: another program, for what must not be linked with the rest. SOURCES: of the
+# program, not in a unit. MODULES: it loads modules, built first and found at run time. PROPERTIES: of the ctest entry.
+# Labels: gpu, slow (over a second), threads (worth tsan, and then alone in the program), peers (needs an installed
+# library; skipped without it), torch (one of the torch group).
 function(sluice_test file)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;LIBS;LABELS;SOURCES")
-  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
-  set(name ${folder}.${file})
-  add_executable(${name} ${file}.cpp ${arg_SOURCES})
-  list(TRANSFORM arg_ROOMS PREPEND sluice_)
-  target_link_libraries(${name} PRIVATE ${arg_ROOMS} ${arg_LIBS} GTest::gtest_main GTest::gmock)
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_options(${name} PRIVATE ${SLUICE_UNFUZZED_OPTIONS}
-    $<$<CONFIG:Release>:-O1>)  # the product is what must be optimised as users run it
-  sluice_reuse_precompiled(${name} tests)
-  # An absolute path in the command keeps clones from sharing a compiler cache: only who uses it, itself or by these headers.
-  file(STRINGS ${file}.cpp mentions REGEX "SLUICE_SOURCE_DIR|/(support|reference|fake_python)\\.h")
-  if(mentions)
-    target_compile_definitions(${name} PRIVATE SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MODULES" "PROGRAM" "ROOMS;LIBS;LABELS;SOURCES;PROPERTIES")
+  if(SLUICE_SANITIZE STREQUAL "thread" AND NOT threads IN_LIST arg_LABELS)
+    return()
   endif()
-  add_test(NAME ${name} COMMAND ${name})
-  if(arg_LABELS)
-    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
+  set(name ${room}.${file})
+  set(program ${room}_tests)
+  if(arg_PROGRAM)
+    set(program ${arg_PROGRAM})
+  endif()
+  if(NOT TARGET ${program})
+    add_executable(${program})
+    target_link_libraries(${program} PRIVATE sluice_test_main)
+    target_compile_options(${program} PRIVATE ${SLUICE_TEST_OPTIONS})
+    sluice_reuse_precompiled(${program} tests)
+    add_dependencies(test_programs ${program})
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL sluice_unite_tests ${program} tests/${room})")  # when all are known
+  endif()
+  set_property(TARGET ${program} APPEND PROPERTY SLUICE_TEST_FILES ${file}.cpp)
+  target_sources(${program} PRIVATE ${arg_SOURCES})
+  list(TRANSFORM arg_ROOMS PREPEND sluice_)
+  target_link_libraries(${program} PRIVATE ${arg_ROOMS} ${arg_LIBS})
+  add_test(NAME ${name} COMMAND ${program} --file=${file})
+  list(JOIN arg_LABELS "," labels)
+  file(APPEND ${PROJECT_BINARY_DIR}/test_programs.txt "${name} ${program} ${file} ${labels}\n")
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" ${arg_PROPERTIES})
+  if(arg_MODULES)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT SLUICE_MODULE_DIR=${PROJECT_BINARY_DIR})
+    add_dependencies(${program} sluice_modules)
   endif()
 endfunction()
 
-# sluice_needs_modules(image.video_test ...)   tests whose program loads modules: built first, found at run time
-function(sluice_needs_modules)
-  set_property(TEST ${ARGN} APPEND PROPERTY ENVIRONMENT SLUICE_MODULE_DIR=${PROJECT_BINARY_DIR})
-  foreach(test IN LISTS ARGN)
-    add_dependencies(${test} sluice_modules)
-  endforeach()
+set(SLUICE_TEST_UNIT 16)  # files at most: one changed file is compiled with its neighbours
+function(sluice_unite_tests program folder)
+  get_target_property(files ${program} SLUICE_TEST_FILES)
+  sluice_units(${program} NAME ${program} FILES_PER_UNIT ${SLUICE_TEST_UNIT} FOLDER ${folder} FILES ${files})
 endfunction()
 
 # sluice_fuzz(config_fuzz ROOMS config CORPUS tests/config/corpus)   a libFuzzer program under fuzz/ of the build tree

@@ -13,10 +13,11 @@
 
 #include "tests/core/temporary_folder.h"
 #include "tests/image/support.h"
+#include "tests/places.h"
 #include <algorithm>
 #include <sstream>
 
-namespace sluice {
+namespace sluice::opencv_worker_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -24,10 +25,14 @@ using ::testing::UnorderedElementsAreArray;
 
 constexpr double kTimeoutS = 60;
 
+/// Built with the tests where OpenCV is installed.
+std::string worker_program() {
+  return testing_support::build_dir() / "opencv_worker";
+}
+
 /// The first column of the table in adapters/opencv_recipes.md.
 std::vector<std::string> names_of_the_page() {
-  const auto text =
-      read_text_file(std::filesystem::path(SLUICE_SOURCE_DIR) / "adapters/opencv_recipes.md");
+  const auto text = read_text_file(testing_support::source_dir() / "adapters/opencv_recipes.md");
   EXPECT_TRUE(text);
   std::vector<std::string> names;
   std::istringstream lines(*text);
@@ -43,7 +48,7 @@ std::vector<std::string> names_of_the_page() {
 class OpencvWorkerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (std::string(SLUICE_OPENCV_WORKER).empty())
+    if (!std::filesystem::exists(worker_program()))
       GTEST_SKIP() << "OpenCV is not installed (tools/setup --with bench): no worker to test";
     // Around 224, so that crops pad, fit exactly and have a choice.
     const std::vector<std::pair<int, int>> sizes = {{260, 240}, {100, 300}, {224, 224}, {33, 21}};
@@ -70,7 +75,7 @@ class OpencvWorkerTest : public ::testing::Test {
   /// A worker that has been configured and has loaded the inputs.
   std::unique_ptr<measure::Worker> start() {
     measure::LaunchOptions options;
-    options.command = {SLUICE_OPENCV_WORKER};
+    options.command = {worker_program()};
     options.log_file = folder_ / "worker.log";
     options.environment = {{"ASAN_OPTIONS", "detect_leaks=0"}};
     auto worker = launcher_.launch(options);
@@ -184,4 +189,4 @@ TEST_F(OpencvWorkerTest, WrongParametersAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::opencv_worker_test

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <vector>
 
-namespace sluice::aug::kernels {
+namespace sluice::aug::kernels::byte_map_test {
 namespace {
 
 std::array<std::uint8_t, 256> table_of(double gain, double offset) {
@@ -56,4 +56,4 @@ TEST(ByteMap, AWrongGainOnlyCostsSpeed) {
 }
 
 }  // namespace
-}  // namespace sluice::aug::kernels
+}  // namespace sluice::aug::kernels::byte_map_test

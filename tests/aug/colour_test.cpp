@@ -9,7 +9,7 @@
 #include "tests/aug/support.h"
 #include <algorithm>
 
-namespace sluice::aug {
+namespace sluice::aug::colour_test {
 namespace {
 
 using image::Image;
@@ -120,4 +120,4 @@ TEST(Colour, AnOrderThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace sluice::aug
+}  // namespace sluice::aug::colour_test

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/aug/count_allocations.h"
+#include "tests/allocations.h"
 #include "tests/aug/support.h"
 
-namespace sluice::aug {
+namespace sluice::aug::compose_test {
 namespace {
 
 using image::Image;
@@ -196,16 +196,16 @@ TEST(Compose, DoesNotAllocateOnceWarm) {
   std::vector<Image> out;
   Workspace workspace;
   Drawn drawn;
-  long during = 0;
+  std::size_t during = 0;
   for (int round = 0; round < 2; ++round)
     for (std::uint64_t i = 0; i < 16; ++i) {
-      const long before = testing::allocations();
+      const std::size_t before = testing_support::allocations();
       compose.sample(drawn, {.seed = 1, .index = i}, {60, 40, 3});
       const bool done = compose.apply(out, {&src, 1}, drawn, workspace).has_value();
-      if (round == 1) during += testing::allocations() - before;
+      if (round == 1) during += testing_support::allocations() - before;
       ASSERT_TRUE(done);
     }
-  EXPECT_EQ(during, 0);
+  EXPECT_EQ(during, 0U);
 }
 
 TEST(Compose, MistakesHaveTheirLine) {
@@ -245,4 +245,4 @@ TEST(Compose, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sluice::aug
+}  // namespace sluice::aug::compose_test

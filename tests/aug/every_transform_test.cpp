@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/aug/count_allocations.h"
+#include "tests/allocations.h"
 #include "tests/aug/support.h"
 
-namespace sluice::aug {
+namespace sluice::aug::every_transform_test {
 namespace {
 
 using image::Image;
@@ -224,22 +224,22 @@ TEST_P(EveryTransform, DoesNotAllocateInSteadyState) {
     const Image src = testing::input_image<From>(shape, 9);
     Scratch scratch;
     Image dst;
-    long during = 0;
+    std::size_t during = 0;
     // The same draws twice: the first round may grow the scratch memory.
     for (int round = 0; round < 2; ++round)
       for (std::uint64_t i = 0; i < 6; ++i) {
         Rng rng({.seed = 10, .index = i});
-        const long before = testing::allocations();
+        const std::size_t before = testing_support::allocations();
         const Draw draw = transform->sample(rng, shape);
-        const long sampled = testing::allocations() - before;
+        const std::size_t sampled = testing_support::allocations() - before;
         const Shape out = transform->output_shape(shape, draw);
         ASSERT_TRUE(dst.resize_for(out.width, out.height, out.channels,
                                    std::same_as<To, float> ? DType::f32 : DType::u8));
-        const long start = testing::allocations();
+        const std::size_t start = testing_support::allocations();
         ASSERT_TRUE((apply<From, To>(*transform, dst, src, draw, scratch)));
-        if (round == 1) during += testing::allocations() - start + sampled;
+        if (round == 1) during += testing_support::allocations() - start + sampled;
       }
-    EXPECT_EQ(during, 0);
+    EXPECT_EQ(during, 0U);
   });
 }
 
@@ -272,4 +272,4 @@ TEST(Registry, FindsByNameAndSuggests) {
 }
 
 }  // namespace
-}  // namespace sluice::aug
+}  // namespace sluice::aug::every_transform_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::aug {
+namespace sluice::aug::field_test {
 namespace {
 
 struct Example {
@@ -57,4 +57,4 @@ TEST(Field, RefusalsNameValueAndWhatIsAccepted) {
 }
 
 }  // namespace
-}  // namespace sluice::aug
+}  // namespace sluice::aug::field_test

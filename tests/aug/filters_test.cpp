@@ -8,7 +8,7 @@
 
 #include "tests/aug/support.h"
 
-namespace sluice::aug {
+namespace sluice::aug::filters_test {
 namespace {
 
 using image::Image;
@@ -112,4 +112,4 @@ TEST(Filters, RefuseEvenSizes) {
 }
 
 }  // namespace
-}  // namespace sluice::aug
+}  // namespace sluice::aug::filters_test

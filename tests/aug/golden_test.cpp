@@ -11,19 +11,19 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/places.h"
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-namespace sluice::aug {
+namespace sluice::aug::golden_test {
 namespace {
 
 using image::Image;
 
-const std::filesystem::path kFolder =
-    std::filesystem::path(SLUICE_SOURCE_DIR) / "tests" / "aug" / "golden";
+const std::filesystem::path kFolder = testing_support::source_dir() / "tests" / "aug" / "golden";
 
 Json read_index() {
   const auto text = read_text_file(kFolder / "index.json");
@@ -195,4 +195,4 @@ TEST(GoldenIndex, SaysWhatMadeIt) {
 }
 
 }  // namespace
-}  // namespace sluice::aug
+}  // namespace sluice::aug::golden_test

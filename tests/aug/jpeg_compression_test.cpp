@@ -8,7 +8,7 @@
 
 #include "tests/aug/support.h"
 
-namespace sluice::aug {
+namespace sluice::aug::jpeg_compression_test {
 namespace {
 
 using image::Image;
@@ -80,4 +80,4 @@ TEST(JpegCompression, EveryQualityUsesItsTables) {
 }
 
 }  // namespace
-}  // namespace sluice::aug
+}  // namespace sluice::aug::jpeg_compression_test

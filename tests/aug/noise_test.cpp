@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::aug {
+namespace sluice::aug::noise_test {
 namespace {
 
 constexpr std::uint32_t kMany = 1U << 18;
@@ -191,4 +191,4 @@ TEST(Noise, KernelsEqualTheDefinitionOnEveryInstructionSet) {
 }
 
 }  // namespace
-}  // namespace sluice::aug
+}  // namespace sluice::aug::noise_test

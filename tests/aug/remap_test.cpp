@@ -10,7 +10,7 @@
 #include "tests/aug/support.h"
 #include <limits>
 
-namespace sluice::aug {
+namespace sluice::aug::remap_test {
 namespace {
 
 using image::Image;
@@ -115,4 +115,4 @@ TEST(SmoothNoise, RowsAreTheDefinition) {
 }
 
 }  // namespace
-}  // namespace sluice::aug
+}  // namespace sluice::aug::remap_test

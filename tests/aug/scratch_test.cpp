@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace sluice::aug {
+namespace sluice::aug::scratch_test {
 namespace {
 
 TEST(Scratch, PiecesAreAlignedAndDoNotOverlap) {
@@ -42,4 +42,4 @@ TEST(Scratch, StopsGrowing) {
 }
 
 }  // namespace
-}  // namespace sluice::aug
+}  // namespace sluice::aug::scratch_test

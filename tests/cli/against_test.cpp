@@ -13,7 +13,7 @@
 #include <string>
 #include <unistd.h>
 
-namespace sluice::cli {
+namespace sluice::cli::against_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -131,4 +131,4 @@ TEST_F(AgainstTest, OutsideARepositoryItSaysSo) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::against_test

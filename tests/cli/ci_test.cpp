@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::cli {
+namespace sluice::cli::ci_test {
 namespace {
 using config::Node;
 
@@ -182,4 +182,4 @@ TEST(CiFiles, WhatCouldBreakOutIsRefused) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::ci_test

@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <unistd.h>
 
-namespace sluice::cli {
+namespace sluice::cli::compare_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Outcome {
   int code;
@@ -26,18 +26,18 @@ Outcome compare(std::vector<std::string> arguments) {
   for (std::string& argument : arguments)
     argv.push_back(argument.data());
   argv.push_back(nullptr);
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   const int code = run_program(static_cast<int>(arguments.size()), argv.data());
   std::fflush(stdout);
-  const std::string out = testing::internal::GetCapturedStdout();
-  return {code, out, testing::internal::GetCapturedStderr()};
+  const std::string out = ::testing::internal::GetCapturedStdout();
+  return {code, out, ::testing::internal::GetCapturedStderr()};
 }
 
-class CompareCommand : public testing::Test {
+class CompareCommand : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / ("sluice-compare-cli-" + std::to_string(getpid()));
+    folder_ = fs::path(::testing::TempDir()) / ("sluice-compare-cli-" + std::to_string(getpid()));
     fs::create_directories(folder_);
     base_ = write("base.json", {100, 101, 99});
     slow_ = write("slow.json", {90, 91, 89});
@@ -99,4 +99,4 @@ TEST_F(CompareCommand, BadInputIsOneLineAndExitTwo) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::compare_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::cli {
+namespace sluice::cli::completion_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST_F(CompletionTest, TheReferenceHasASectionPerLeafAndKeepsTablesWhole) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::completion_test

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace sluice::cli {
+namespace sluice::cli::data_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ TEST_F(DataCommand, MissingAndEmptyPathsAreNamed) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::data_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::cli {
+namespace sluice::cli::device_profile_text_test {
 namespace {
 
 bool has(const std::string& text, const std::string& part) {
@@ -58,4 +58,4 @@ TEST(DeviceProfileText, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::device_profile_text_test

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <unistd.h>
 
-namespace sluice::cli {
+namespace sluice::cli::kept_program_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,4 +89,4 @@ TEST_F(KeptProgram, TheOldestGo) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::kept_program_test

@@ -5,10 +5,10 @@
 
 #include <gmock/gmock.h>
 
-namespace sluice::cli {
+namespace sluice::cli::loader_flags_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Result<LoaderRequest> parse(const std::string& words) {
   CLI::App app;
@@ -105,4 +105,4 @@ TEST(LoaderFlagsTest, TheTextGivesTheSameLoaderAgain) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::loader_flags_test

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <unistd.h>
 
-namespace sluice::cli {
+namespace sluice::cli::mixture_flags_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -206,4 +206,4 @@ TEST(MixtureFlags, BadValuesAreNamed) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::mixture_flags_test

@@ -10,10 +10,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/places.h"
 #include <filesystem>
 #include <set>
 
-namespace sluice::cli {
+namespace sluice::cli::study_file_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -27,7 +28,7 @@ Result<StudyFile> parsed(const std::string& text) {
 }
 
 fs::path source(const char* name) {
-  return fs::path(SLUICE_SOURCE_DIR) / "configs" / "studies" / name;
+  return testing_support::source_dir() / "configs" / "studies" / name;
 }
 
 TEST(StudyFileTest, OneAxisAtATime) {
@@ -206,4 +207,4 @@ TEST(StudyRecordTest, OnlyWhatDidNotFailIsFinished) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::study_file_test

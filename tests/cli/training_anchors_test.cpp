@@ -8,10 +8,10 @@
 
 #include <gmock/gmock.h>
 
-namespace sluice::cli {
+namespace sluice::cli::training_anchors_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TrainingPlan plan_of_anchors() {
   TrainingPlan plan;
@@ -137,4 +137,4 @@ TEST(TrainingAnchors, RungsAreRowsOfTheLadder) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::training_anchors_test

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace sluice::cli {
+namespace sluice::cli::training_flags_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -123,4 +123,4 @@ TEST(TrainingFlags, TrainAndItsBenchmarkHaveThemAll) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::training_flags_test

@@ -8,11 +8,11 @@
 
 #include <gmock/gmock.h>
 
-namespace sluice::cli {
+namespace sluice::cli::training_plan_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// As the command does it.
 Result<TrainingPlan> plan_of(const std::string& words) {
@@ -198,4 +198,4 @@ TEST(TrainingPlanTest, ASweepMayGoAsFarAsMemoryDoes) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::training_plan_test

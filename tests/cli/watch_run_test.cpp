@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::cli {
+namespace sluice::cli::watch_run_test {
 namespace {
 
 /// Steps of 100 ns, each with a phase of 40 ns; step i is i ns longer.
@@ -104,4 +104,4 @@ TEST(ConcludeWatch, NoMetricsOfAProgramThatFailed) {
 }
 
 }  // namespace
-}  // namespace sluice::cli
+}  // namespace sluice::cli::watch_run_test

@@ -10,7 +10,7 @@
 
 #include <limits>
 
-namespace sluice::config {
+namespace sluice::config::emit_test {
 namespace {
 
 /// Text again as text, so that a string never turns into a number on the way.
@@ -120,4 +120,4 @@ TEST(Emit, RandomTreesReadBackTheSame) {
 }
 
 }  // namespace
-}  // namespace sluice::config
+}  // namespace sluice::config::emit_test

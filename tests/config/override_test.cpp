@@ -9,10 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::config {
+namespace sluice::config::override_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Node document() {
   auto node = parse("gate:\n  min_change: 1\njobs:\n  - workers: 2\nname: x\nempty:\n", "f.yaml");
@@ -99,4 +99,4 @@ TEST(Override, ReadingNamesTheFlagInsteadOfALine) {
 }
 
 }  // namespace
-}  // namespace sluice::config
+}  // namespace sluice::config::override_test

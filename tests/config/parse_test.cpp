@@ -7,11 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::config {
+namespace sluice::config::parse_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string as_line(std::string_view text) {
   const auto node = parse(text, "f.yaml");
@@ -182,4 +182,4 @@ TEST(Load, NamesAFileThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace sluice::config
+}  // namespace sluice::config::parse_test

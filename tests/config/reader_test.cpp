@@ -8,11 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::config {
+namespace sluice::config::reader_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 enum class Mode { fast, exact };
 
@@ -307,4 +307,4 @@ TEST(Reader, ListsMayDemandElements) {
 }
 
 }  // namespace
-}  // namespace sluice::config
+}  // namespace sluice::config::reader_test

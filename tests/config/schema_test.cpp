@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::config {
+namespace sluice::config::schema_test {
 namespace {
 
 struct Gate {
@@ -82,4 +82,4 @@ TEST(Schema, ResolvesADocumentWithItsDefaults) {
 }
 
 }  // namespace
-}  // namespace sluice::config
+}  // namespace sluice::config::schema_test

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::config {
+namespace sluice::config::units_test {
 namespace {
 
 TEST(Seconds, AreReadWithTheirUnit) {
@@ -92,4 +92,4 @@ TEST(Errors, NameTheTextAndWhatIsAccepted) {
 }
 
 }  // namespace
-}  // namespace sluice::config
+}  // namespace sluice::config::units_test

@@ -8,7 +8,7 @@
 
 #include <map>
 
-namespace sluice {
+namespace sluice::cores_test {
 namespace {
 
 std::optional<double> quota_with(const std::map<std::string, std::string>& files) {
@@ -74,4 +74,4 @@ TEST(UsableCores, IsAtLeastOneAndWithinTheAffinityMask) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::cores_test

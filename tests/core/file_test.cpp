@@ -14,12 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace sluice {
+namespace sluice::file_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing_support::TemporaryFolder;
 
 void put(const fs::path& path, std::string_view content) {
@@ -174,4 +174,4 @@ TEST(CreateFolders, NamesTheObstacle) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::file_test

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::json_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(ParseJson, KeepsTheOrderOfKeys) {
   const auto json = parse_json(R"({"z": 1, "a": [true, null], "m": "x"})", "test");
@@ -56,4 +56,4 @@ TEST(DumpJson, ReplacesWhatIsNotUtf8) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::json_test

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-namespace sluice {
+namespace sluice::log_test {
 namespace {
 
-class LogTest : public testing::Test {
+class LogTest : public ::testing::Test {
  protected:
   void SetUp() override {
     log::attach_sink(this, [this](std::string_view line) { text_ += line; });
@@ -94,4 +94,4 @@ TEST_F(LogTest, LinesOfManyThreadsStayWhole) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::log_test

@@ -13,7 +13,7 @@
 #include "tests/core/temporary_folder.h"
 #include <cstdlib>
 
-namespace sluice {
+namespace sluice::module_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -57,4 +57,4 @@ TEST(ModuleTest, AFileThatIsNoLibraryIsUnsupported) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::module_test

@@ -11,12 +11,12 @@
 #include <thread>
 #include <vector>
 
-namespace sluice {
+namespace sluice::progress_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 /// Understands what Progress sends (text, newline, carriage return, cursor up, erase below) and
 /// nothing else.
@@ -70,7 +70,7 @@ class Screen {
   std::size_t column_ = 0;
 };
 
-class ProgressTest : public testing::Test {
+class ProgressTest : public ::testing::Test {
  protected:
   Progress::Options terminal(unsigned width = 120) {
     Progress::Options options;
@@ -266,4 +266,4 @@ TEST_F(ProgressTest, ManyThreadsMoveOneBarWhileOthersLog) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::progress_test

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace sluice {
+namespace sluice::result_test {
 namespace {
 
 Result<std::unique_ptr<int>> half(int n) {
@@ -42,4 +42,4 @@ TEST(Result, MacrosReturnTheFirstError) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::result_test

@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-namespace sluice {
+namespace sluice::rng_test {
 namespace {
 
 using Block = std::array<std::uint32_t, 4>;
@@ -140,4 +140,4 @@ TEST(Rng, ShuffleIsAFrozenPermutation) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::rng_test

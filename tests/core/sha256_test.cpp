@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace sluice {
+namespace sluice::sha256_test {
 namespace {
 
 TEST(Sha256, MatchesTheNistVectors) {
@@ -43,4 +43,4 @@ TEST(Sha256, AnySplitGivesTheSameDigest) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::sha256_test

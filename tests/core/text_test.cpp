@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::text_test {
 namespace {
 
 TEST(EditDistance, CountsEdits) {
@@ -92,4 +92,4 @@ TEST(Utf8, IsCheckedAndRepaired) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::text_test

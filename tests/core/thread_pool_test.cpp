@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice {
+namespace sluice::thread_pool_test {
 namespace {
 
 TEST(ThreadPool, HasAtLeastOneWorker) {
@@ -121,4 +121,4 @@ TEST(ThreadPool, CallersFromManyThreadsTakeTurns) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::thread_pool_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::trace_json_test {
 namespace {
 
 Json parsed(TraceJson trace) {
@@ -56,4 +56,4 @@ TEST(TraceJson, NamesAreEscaped) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::trace_json_test

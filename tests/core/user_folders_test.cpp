@@ -10,7 +10,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-namespace sluice {
+namespace sluice::user_folders_test {
 namespace {
 
 class UserFolders : public ::testing::Test {
@@ -56,4 +56,4 @@ TEST_F(UserFolders, AnEmptyEnvironmentHasTheHomeOfTheUserDatabase) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::user_folders_test

@@ -11,7 +11,7 @@
 
 #include "tests/env/fixture.h"
 
-namespace sluice::env {
+namespace sluice::env::collect_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -167,4 +167,4 @@ TEST(Collect, TheSecondCallIsTheSameSnapshot) {
 }
 
 }  // namespace
-}  // namespace sluice::env
+}  // namespace sluice::env::collect_test

@@ -8,7 +8,7 @@
 #include "tests/core/temporary_folder.h"
 #include <fstream>
 
-namespace sluice::env {
+namespace sluice::env::git_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -98,4 +98,4 @@ TEST_F(ReadGit, TheBranchOrWhyThereIsNone) {
 }
 
 }  // namespace
-}  // namespace sluice::env
+}  // namespace sluice::env::git_test

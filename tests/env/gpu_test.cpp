@@ -7,7 +7,7 @@
 
 #include "tests/env/fixture.h"
 
-namespace sluice::env {
+namespace sluice::env::gpu_test {
 namespace {
 
 using fixture::FakeNvml;
@@ -101,4 +101,4 @@ TEST(LoadNvml, AnswersOrSaysWhyNot) {
 }
 
 }  // namespace
-}  // namespace sluice::env
+}  // namespace sluice::env::gpu_test

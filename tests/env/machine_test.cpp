@@ -8,7 +8,7 @@
 
 #include "tests/env/fixture.h"
 
-namespace sluice::env {
+namespace sluice::env::machine_test {
 namespace {
 
 using ::testing::Contains;
@@ -264,4 +264,4 @@ TEST(ReadHost, HintsFromLittle) {
 }
 
 }  // namespace
-}  // namespace sluice::env
+}  // namespace sluice::env::machine_test

@@ -9,7 +9,7 @@
 #include "tests/env/fixture.h"
 #include <functional>
 
-namespace sluice::env {
+namespace sluice::env::noise_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -266,4 +266,4 @@ TEST(NoiseCheck, OnThisMachineEverythingIsInRange) {
 }
 
 }  // namespace
-}  // namespace sluice::env
+}  // namespace sluice::env::noise_test

@@ -8,7 +8,7 @@
 
 #include "tests/env/fixture.h"
 
-namespace sluice::env {
+namespace sluice::env::profile_test {
 namespace {
 
 ProfileOptions native() {
@@ -128,4 +128,4 @@ TEST(Framework, TorchKeepsMajorAndMinor) {
 }
 
 }  // namespace
-}  // namespace sluice::env
+}  // namespace sluice::env::profile_test

@@ -7,7 +7,7 @@
 
 #include "tests/env/fixture.h"
 
-namespace sluice::env {
+namespace sluice::env::storage_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST(ReadStorage, WithoutATableEachFieldSaysWhy) {
 }
 
 }  // namespace
-}  // namespace sluice::env
+}  // namespace sluice::env::storage_test

@@ -6,7 +6,7 @@
 
 #include "tests/env/fixture.h"
 
-namespace sluice::env {
+namespace sluice::env::system_root_test {
 namespace {
 
 TEST(SystemRoot, ReadsBelowItsPrefixAndTrimsTheEnd) {
@@ -77,4 +77,4 @@ TEST(FindField, DoesNotConfuseNamesThatBeginAlike) {
 }
 
 }  // namespace
-}  // namespace sluice::env
+}  // namespace sluice::env::system_root_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::env {
+namespace sluice::env::variables_test {
 namespace {
 
 using Map = std::map<std::string, std::string>;
@@ -64,4 +64,4 @@ TEST(WithoutHomes, InFlagsAndLists) {
 }
 
 }  // namespace
-}  // namespace sluice::env
+}  // namespace sluice::env::variables_test

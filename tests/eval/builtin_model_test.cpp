@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <string>
 
-namespace sluice::eval {
+namespace sluice::eval::builtin_model_test {
 namespace {
 
 using testing::use_tanh_gelu;
@@ -116,4 +116,4 @@ TEST_F(BuiltinModel, TanhGeluFails) {
 }
 
 }  // namespace
-}  // namespace sluice::eval
+}  // namespace sluice::eval::builtin_model_test

@@ -10,7 +10,7 @@
 #include "tests/storage/http_server.h"
 #include <mutex>
 
-namespace sluice::eval {
+namespace sluice::eval::endpoint_model_test {
 namespace {
 
 using storage::testing::HttpReply;
@@ -90,4 +90,4 @@ TEST(EndpointModel, RefusesWhatIsNoServerOfModels) {
 }
 
 }  // namespace
-}  // namespace sluice::eval
+}  // namespace sluice::eval::endpoint_model_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::eval {
+namespace sluice::eval::eval_json_test {
 namespace {
 
 EvalResult result() {
@@ -57,4 +57,4 @@ TEST(EvalJson, AnAbsentPerplexityIsNullWithItsReason) {
 }
 
 }  // namespace
-}  // namespace sluice::eval
+}  // namespace sluice::eval::eval_json_test

@@ -15,7 +15,7 @@
 #include <functional>
 #include <limits>
 
-namespace sluice::eval {
+namespace sluice::eval::evaluate_test {
 namespace {
 
 TEST(Windows, AreThoseOfTheDefinition) {
@@ -137,7 +137,7 @@ TEST(Evaluate, WithoutProbabilitiesThePerplexityIsAbsentWithTheReason) {
 }
 
 TEST(Evaluate, ChecksTheShard) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "eval_shard";
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "eval_shard";
   ASSERT_TRUE(create_folders(folder));
   ASSERT_TRUE(write_file_atomic(folder / "a.txt", "some text\n"));
   ASSERT_TRUE(write_file_atomic(folder / "empty.txt", ""));
@@ -209,4 +209,4 @@ TEST(RunEval, RefusesBeforeAModelIsMade) {
 }
 
 }  // namespace
-}  // namespace sluice::eval
+}  // namespace sluice::eval::evaluate_test

@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <unistd.h>
 
-namespace sluice::eval {
+namespace sluice::eval::gpt_model_test {
 namespace {
 
 using testing::small_model;
@@ -168,4 +168,4 @@ TEST(BuiltinModel, IsTheSameForTheSameSeed) {
 }
 
 }  // namespace
-}  // namespace sluice::eval
+}  // namespace sluice::eval::gpt_model_test

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-namespace sluice::eval {
+namespace sluice::eval::probe_set_test {
 namespace {
 
 TEST(ProbeSets, HaveExactlyTheirItems) {
@@ -131,4 +131,4 @@ TEST(ProbeSets, RefuseWhatIsNoSet) {
 }
 
 }  // namespace
-}  // namespace sluice::eval
+}  // namespace sluice::eval::probe_set_test

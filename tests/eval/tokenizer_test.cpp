@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace sluice::eval {
+namespace sluice::eval::tokenizer_test {
 namespace {
 
 using Ids = std::vector<std::int32_t>;
@@ -98,4 +98,4 @@ TEST(Data, TheShardHasTheSizeOfItsDescription) {
 }
 
 }  // namespace
-}  // namespace sluice::eval
+}  // namespace sluice::eval::tokenizer_test

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <functional>
 
-namespace sluice::eval {
+namespace sluice::eval::worker_model_test {
 namespace {
 
 using Script = std::function<Result<Json>(const Json& request)>;
@@ -136,4 +136,4 @@ TEST(WorkerModel, IsNotBelievedEverything) {
 }
 
 }  // namespace
-}  // namespace sluice::eval
+}  // namespace sluice::eval::worker_model_test

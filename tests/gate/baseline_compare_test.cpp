@@ -9,11 +9,11 @@
 #include <cmath>
 #include <limits>
 
-namespace sluice::gate {
+namespace sluice::gate::baseline_compare_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -95,7 +95,7 @@ const std::vector<Case>& cases() {
   return list;
 }
 
-class Rules : public testing::TestWithParam<Case> {};
+class Rules : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Rules, OneChange) {
   const Case& test = GetParam();
@@ -112,7 +112,7 @@ TEST_P(Rules, OneChange) {
   EXPECT_EQ(report.status, test.whole);
 }
 
-INSTANTIATE_TEST_SUITE_P(Matrix, Rules, testing::ValuesIn(cases()), [](const auto& tested) {
+INSTANTIATE_TEST_SUITE_P(Matrix, Rules, ::testing::ValuesIn(cases()), [](const auto& tested) {
   std::string name = tested.param.id;
   std::erase(name, '-');
   return name;
@@ -264,4 +264,4 @@ TEST(Tolerances, EveryOneMovesItsLimit) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::baseline_compare_test

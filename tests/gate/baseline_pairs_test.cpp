@@ -11,10 +11,10 @@
 #include "tests/gate/gate_files.h"
 #include <algorithm>
 
-namespace sluice::gate {
+namespace sluice::gate::baseline_pairs_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr GateStatus kFail = GateStatus::fail, kPass = GateStatus::pass, kWarn = GateStatus::warn,
                      kSkip = GateStatus::skip;
@@ -124,4 +124,4 @@ TEST(BaselinePairs, CountOnlyAgainstTheProgramOfThisBaseline) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::baseline_pairs_test

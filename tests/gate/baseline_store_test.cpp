@@ -13,18 +13,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-namespace sluice::gate {
+namespace sluice::gate::baseline_store_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class Store : public testing::Test {
+class Store : public ::testing::Test {
  protected:
   Store()
       : root_(fs::temp_directory_path() /
               ("sluice-store-" + std::to_string(::getpid()) + "-" +
-               testing::UnitTest::GetInstance()->current_test_info()->name())) {
+               ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
     fs::create_directories(root_.path());
   }
 
@@ -320,4 +320,4 @@ TEST_F(Store, ABrokenHistoryNamesItsLine) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::baseline_store_test

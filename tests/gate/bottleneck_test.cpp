@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-namespace sluice::gate {
+namespace sluice::gate::bottleneck_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -137,4 +137,4 @@ TEST(BottleneckTest, RandomTimes) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::bottleneck_test

@@ -10,10 +10,10 @@
 
 #include "tests/gate/make_results.h"
 
-namespace sluice::gate {
+namespace sluice::gate::compare_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const std::vector<double> kSteady{100, 101, 99, 100.5, 99.5};
 const std::vector<double> kNoisy{60, 140, 100, 80, 120};
@@ -230,4 +230,4 @@ TEST(Compare, OptionsOutOfRangeAreRefused) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::compare_test

@@ -9,7 +9,7 @@
 
 #include "tests/results/fixtures.h"
 
-namespace sluice::gate {
+namespace sluice::gate::coverage_test {
 namespace {
 
 using fixtures::matrix_file;
@@ -119,4 +119,4 @@ TEST_F(CoverageTest, AFileThatCannotBeReadIsAnError) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::coverage_test

@@ -8,10 +8,10 @@
 
 #include <cmath>
 
-namespace sluice::gate {
+namespace sluice::gate::fence_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kFigure = "tokens_per_sec_p50";
 
@@ -137,4 +137,4 @@ TEST(Fence, ErrorRatesBySimulation) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::fence_test

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-namespace sluice::gate {
+namespace sluice::gate::gate_report_test {
 namespace {
 
 std::vector<GateLine> lines_of(std::initializer_list<GateStatus> statuses) {
@@ -69,4 +69,4 @@ TEST(GateReport, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::gate_report_test

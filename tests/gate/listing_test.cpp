@@ -3,15 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gate/make_results.h"
 
-namespace sluice::gate {
+namespace sluice::gate::listing_test {
 namespace {
 
 using measure::RowStatus;
-using testing::AllOf;
-using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 const std::vector<double> kSteady{100, 101, 99, 100.5, 99.5};
 const std::vector<double> kSlow{80, 81, 79, 80.5, 79.5};
@@ -270,4 +270,4 @@ TEST(Listing, MatrixFoldersPairByCaseLibraryAndDevice) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::listing_test

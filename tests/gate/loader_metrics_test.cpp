@@ -9,10 +9,10 @@
 #include <set>
 #include <unistd.h>
 
-namespace sluice::gate {
+namespace sluice::gate::loader_metrics_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// 10 batches of 64 in 2 s, by two workers that were busy 3.6 of 4 s.
 Json details() {
@@ -177,4 +177,4 @@ TEST(LoaderVerdictTest, AnEpochIsItemsOverTheRate) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::loader_metrics_test

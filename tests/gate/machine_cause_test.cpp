@@ -7,11 +7,11 @@
 
 #include "tests/gate/gate_files.h"
 
-namespace sluice::gate {
+namespace sluice::gate::machine_cause_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// What a run looked like beside a calm baseline of 10,000 tokens/s and steps of 0.1 s.
 struct Scene {
@@ -195,4 +195,4 @@ TEST(MachineCause, BrokenFactsExplainNothing) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::machine_cause_test

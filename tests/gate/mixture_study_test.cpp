@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-namespace sluice::gate {
+namespace sluice::gate::mixture_study_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -273,4 +273,4 @@ TEST(MixtureStudyTest, RunsSurviveJson) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::mixture_study_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::gate {
+namespace sluice::gate::paired_gate_test {
 namespace {
 
 using measure::Better;
@@ -269,4 +269,4 @@ TEST(PairedGate, AReportSurvivesJson) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::paired_gate_test

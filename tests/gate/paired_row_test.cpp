@@ -4,7 +4,7 @@
 
 #include "tests/gate/make_results.h"
 
-namespace sluice::gate {
+namespace sluice::gate::paired_row_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(PairedRow, LoadersAndStoresMayVaryMore) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::paired_row_test

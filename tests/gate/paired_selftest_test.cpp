@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace sluice::gate {
+namespace sluice::gate::paired_selftest_test {
 namespace {
 
 PairedOutcome trial(double log_change, double sd, bool confirmed = true) {
@@ -87,4 +87,4 @@ TEST(Selftest, ATrialKeepsEveryValue) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::paired_selftest_test

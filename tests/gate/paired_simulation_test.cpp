@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::gate {
+namespace sluice::gate::paired_simulation_test {
 namespace {
 
 double share(const Share& one) {
@@ -64,4 +64,4 @@ TEST(PairedSimulation, ASharesIntervalIsNeverEmpty) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::paired_simulation_test

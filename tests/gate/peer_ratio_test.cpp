@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace sluice::gate {
+namespace sluice::gate::peer_ratio_test {
 namespace {
 
 measure::Row row(const std::string& library,
@@ -72,4 +72,4 @@ TEST(PeerRatioTest, IntervalWidensWithDisagreement) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::peer_ratio_test

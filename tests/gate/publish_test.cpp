@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
-namespace sluice::gate {
+namespace sluice::gate::publish_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -260,4 +260,4 @@ TEST_F(PublishTest, RefusesOneInsideTheOther) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::publish_test

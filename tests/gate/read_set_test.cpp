@@ -6,16 +6,16 @@
 #include <filesystem>
 #include <unistd.h>
 
-namespace sluice::gate {
+namespace sluice::gate::read_set_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class ReadSet : public testing::Test {
+class ReadSet : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / ("sluice_gate_" + std::to_string(::getpid()));
+    folder_ = fs::path(::testing::TempDir()) / ("sluice_gate_" + std::to_string(::getpid()));
     fs::remove_all(folder_);
     fs::create_directories(folder_ / "run" / "results");
   }
@@ -68,4 +68,4 @@ TEST_F(ReadSet, BrokenInputIsAnErrorThatNamesTheFile) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::read_set_test

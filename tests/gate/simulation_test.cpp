@@ -5,7 +5,7 @@
 
 #include "tests/gate/make_results.h"
 
-namespace sluice::gate {
+namespace sluice::gate::simulation_test {
 namespace {
 
 constexpr int kRows = 8;
@@ -85,4 +85,4 @@ TEST(Simulation, FifteenPercentIsFoundAndNoOtherRowBlamed) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::simulation_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::gate {
+namespace sluice::gate::step_rows_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -104,4 +104,4 @@ TEST(StepRowsTest, OddDetailsAreNoTimes) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::step_rows_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::gate {
+namespace sluice::gate::storage_metrics_test {
 namespace {
 
 Json sample(double p50, double p99, double max, const char* state, double share) {
@@ -82,4 +82,4 @@ TEST(StorageMetricsTest, RowsWithoutRunsSayWhy) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::storage_metrics_test

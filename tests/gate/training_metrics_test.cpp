@@ -8,12 +8,12 @@
 
 #include <gmock/gmock.h>
 
-namespace sluice::gate {
+namespace sluice::gate::training_metrics_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::vector<std::int64_t> ns(std::initializer_list<double> seconds) {
   std::vector<std::int64_t> list;
@@ -324,9 +324,10 @@ TEST(TrainingVerdict, Advice) {
     TrainingFacts facts = facts_of({1.2, 1.2});
     TrainingSetting setting;
     one.change(facts, setting);
-    EXPECT_THAT(training_recommendations(facts, setting), testing::Contains(HasSubstr(one.words)));
+    EXPECT_THAT(training_recommendations(facts, setting),
+                ::testing::Contains(HasSubstr(one.words)));
   }
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::training_metrics_test

@@ -11,10 +11,10 @@
 #include "tests/gate/gate_files.h"
 #include <algorithm>
 
-namespace sluice::gate {
+namespace sluice::gate::usual_step_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr GateStatus kFail = GateStatus::fail, kPass = GateStatus::pass, kWarn = GateStatus::warn;
 
@@ -112,4 +112,4 @@ TEST(UsualStep, ASlowCanaryExcusesItLikeTheOthers) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::usual_step_test

@@ -7,10 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/places.h"
 #include "tests/results/fixtures.h"
 #include <functional>
 
-namespace sluice::gate {
+namespace sluice::gate::validate_test {
 namespace {
 
 using fixtures::matrix_file;
@@ -30,8 +31,7 @@ results::ResultFile sound_file() {
 TEST(ValidateTest, WhatRunsWriteIsSound) {
   EXPECT_THAT(validate(sound_file(), "x").issues, IsEmpty());
   for (const char* name : {"quick.json", "bench-decode.json", "bench-harness.json"}) {
-    const auto file =
-        results::read(std::filesystem::path(SLUICE_SOURCE_DIR) / "docs/results" / name);
+    const auto file = results::read(testing_support::source_dir() / "docs/results" / name);
     ASSERT_TRUE(file) << file.error().message;
     EXPECT_THAT(validate(*file, name).issues, IsEmpty()) << name;
   }
@@ -154,4 +154,4 @@ TEST_F(ValidatePaths, FilesOfOneSessionMustAgreeOnIt) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::validate_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::gate {
+namespace sluice::gate::versus_test {
 namespace {
 
 /// An ok row whose runs have these rates, one block each.
@@ -88,4 +88,4 @@ TEST(Versus, NothingIsNotZero) {
 }
 
 }  // namespace
-}  // namespace sluice::gate
+}  // namespace sluice::gate::versus_test

@@ -97,6 +97,12 @@ class TreeTest(unittest.TestCase):
                 listed = (path.parent / "CMakeLists.txt").read_text(encoding="utf-8")
                 self.assertRegex(listed, rf"\b{path.stem}\b", f"{name(path)} is never run")
 
+    def test_a_test_file_keeps_to_a_namespace_of_its_own(self):
+        for path, text in TEXTS.items():  # several of them are compiled as one
+            if re.fullmatch(r"tests/\w+/\w+_test\.cpp", name(path)):
+                with self.subTest(file=name(path)):
+                    self.assertTrue(re.search(rf"^namespace [\w:]+::{path.stem} {{\nnamespace {{$", text, re.M))
+
     def test_every_relative_link_leads_somewhere(self):
         for path, text in TEXTS.items():
             if path.suffix != ".md":

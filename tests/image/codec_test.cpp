@@ -11,7 +11,7 @@
 #include "tests/image/support.h"
 #include <vector>
 
-namespace sluice::image {
+namespace sluice::image::codec_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -258,4 +258,4 @@ TEST(Encode, RefusesWhatTheFormatCannotHold) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::codec_test

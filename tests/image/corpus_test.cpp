@@ -9,6 +9,7 @@
 
 #include "tests/image/corpus_scene.h"
 #include "tests/image/support.h"
+#include "tests/places.h"
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -16,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::image {
+namespace sluice::image::corpus_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -247,11 +248,11 @@ TEST(Corpus, EveryFileIsInATest) {
     tested.insert(bad.file);
   for (int i = 1; i <= 8; ++i)
     tested.insert("jpeg_exif_" + std::to_string(i) + ".jpg");
-  const auto rules = read_text_file(std::filesystem::path(SLUICE_SOURCE_DIR) / "docs/decode.md");
+  const auto rules = read_text_file(testing_support::source_dir() / "docs/decode.md");
   ASSERT_TRUE(rules);
   std::set<std::string> there;
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::filesystem::path(SLUICE_SOURCE_DIR) / "tests/image/corpus")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(testing_support::source_dir() / "tests/image/corpus")) {
     const std::string name = entry.path().filename().string();
     there.insert(name);
     const std::string written =
@@ -262,4 +263,4 @@ TEST(Corpus, EveryFileIsInATest) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::corpus_test

@@ -18,7 +18,7 @@
 #include <string>
 #include <unistd.h>
 
-namespace sluice::image {
+namespace sluice::image::dataset_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -308,4 +308,4 @@ TEST_F(Dataset, AFileInTheWayIsNamed) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::dataset_test

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace sluice::image {
+namespace sluice::image::image_test {
 namespace {
 
 TEST(Image, IsAlignedAndTight) {
@@ -77,4 +77,4 @@ TEST(View, CropsWithoutCopying) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::image_test

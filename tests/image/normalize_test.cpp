@@ -12,7 +12,7 @@
 #include <cmath>
 #include <vector>
 
-namespace sluice::image {
+namespace sluice::image::normalize_test {
 namespace {
 
 Normalization some(int channels) {
@@ -105,4 +105,4 @@ TEST(Normalize, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::normalize_test

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <string>
 
-namespace sluice::image {
+namespace sluice::image::npy_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -143,4 +143,4 @@ TEST(Npy, OnlyTwoAndThreeDimensionsAreImages) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::npy_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::image {
+namespace sluice::image::photo_test {
 namespace {
 
 // Seed 0, as `sluice data make --kind rgb --count 8` writes them. A change here breaks every
@@ -121,4 +121,4 @@ TEST(Photo, RefusesAbsurdSizes) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::photo_test

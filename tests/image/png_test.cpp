@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/image/allocations.h"
+#include "tests/allocations.h"
 #include "tests/image/support.h"
 #include <cstring>
 #include <libdeflate.h>
@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice::image {
+namespace sluice::image::png_test {
 namespace {
 
 using Buffer = std::vector<std::uint8_t>;
@@ -222,10 +222,10 @@ TEST(FastPng, KeepsItsMemory) {
            decoder.decode_region(out, large, {5, 6, 20, 30}).has_value();
   };
   ASSERT_TRUE(run());
-  const std::size_t before = testing::allocations();
+  const std::size_t before = testing_support::allocations();
   ASSERT_TRUE(run());
-  EXPECT_EQ(testing::allocations(), before);
+  EXPECT_EQ(testing_support::allocations(), before);
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::png_test

@@ -6,14 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/image/allocations.h"
+#include "tests/allocations.h"
 #include "tests/image/support.h"
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-namespace sluice::image {
+namespace sluice::image::region_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -231,9 +231,9 @@ TEST(Region, KeepsItsMemory) {
       }
   };
   run();
-  const std::size_t before = testing::allocations();
+  const std::size_t before = testing_support::allocations();
   run();
-  EXPECT_EQ(testing::allocations(), before);
+  EXPECT_EQ(testing_support::allocations(), before);
 }
 
 TEST(Region, LimitsAndDamageCountAsEver) {
@@ -367,4 +367,4 @@ TEST(Scaled, FallsBackToExactAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::region_test

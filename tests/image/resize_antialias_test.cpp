@@ -10,12 +10,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/image/allocations.h"
+#include "tests/allocations.h"
 #include "tests/image/support.h"
+#include "tests/places.h"
 #include <string>
 #include <vector>
 
-namespace sluice::image {
+namespace sluice::image::resize_antialias_test {
 namespace {
 
 using U8 = std::uint8_t;
@@ -190,12 +191,12 @@ TEST(ResizeAntialias, OneResizerServesChangingShapesAndStopsAllocating) {
   Image plain = testing::poisoned_image<U8>(160, 150, 3);
   AntialiasResizer resizer;
   for (const bool counted : {false, true}) {
-    const auto before = testing::allocations();
+    const auto before = testing_support::allocations();
     for (const int width : {301, 170, 80, 300, 299, 298, 301})
       for (int again = 0; again < 2; ++again)
         ASSERT_TRUE(resizer.run(fast.span<U8>(), src.view<U8>().crop(301 - width, 9, width, 160)));
     if (counted) {
-      EXPECT_EQ(testing::allocations(), before);
+      EXPECT_EQ(testing_support::allocations(), before);
     }
   }
   detail::antialias_plainly(plain.span<U8>(), src.view<U8>().crop(0, 9, 301, 160));
@@ -204,7 +205,7 @@ TEST(ResizeAntialias, OneResizerServesChangingShapesAndStopsAllocating) {
 }
 
 Image golden(const std::string& name) {
-  const auto path = std::filesystem::path(SLUICE_SOURCE_DIR) / "tests/golden/antialias" / name;
+  const auto path = testing_support::source_dir() / "tests/golden/antialias" / name;
   Image image;
   const auto bytes = read_binary_file(path);
   EXPECT_TRUE(bytes.has_value() && decode_npy(image, *bytes)) << name;
@@ -237,4 +238,4 @@ TEST(ResizeAntialias, RefusesDifferentChannels) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::resize_antialias_test

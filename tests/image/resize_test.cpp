@@ -14,7 +14,7 @@
 #include <array>
 #include <string>
 
-namespace sluice::image {
+namespace sluice::image::resize_test {
 namespace {
 
 struct Shape {
@@ -198,4 +198,4 @@ TEST(Resize, RefusesDifferentChannels) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::resize_test

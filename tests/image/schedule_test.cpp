@@ -8,7 +8,7 @@
 #include <array>
 #include <string>
 
-namespace sluice::video_module {
+namespace sluice::video_module::schedule_test {
 namespace {
 
 /// "K0 3 1 2" is a key frame shown at 0 and three more packets; "d" marks one that is not shown,
@@ -82,4 +82,4 @@ TEST(ScheduleTest, WithoutTrustworthyTimesThereIsNoSchedule) {
 }
 
 }  // namespace
-}  // namespace sluice::video_module
+}  // namespace sluice::video_module::schedule_test

@@ -17,7 +17,7 @@
 #include <fstream>
 #include <sys/resource.h>
 
-namespace sluice::image {
+namespace sluice::image::shared_inputs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -337,4 +337,4 @@ TEST_F(HostileIndex, MissingAndEmptyFilesAreNamed) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::shared_inputs_test

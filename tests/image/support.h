@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/places.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -101,8 +102,7 @@ bool padding_intact(const Image& image) {
 }
 
 inline std::vector<std::uint8_t> corpus_file(const std::string& name) {
-  auto bytes =
-      read_binary_file(std::filesystem::path(SLUICE_SOURCE_DIR) / "tests/image/corpus" / name);
+  auto bytes = read_binary_file(testing_support::source_dir() / "tests/image/corpus" / name);
   EXPECT_TRUE(bytes.has_value()) << name;
   return bytes.has_value() ? *bytes : std::vector<std::uint8_t>{};
 }

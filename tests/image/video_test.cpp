@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace sluice::image {
+namespace sluice::image::video_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -258,4 +258,4 @@ TEST_F(VideoTest, FilesAreNamedInErrors) {
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::video_test

@@ -5,13 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/image/allocations.h"
+#include "tests/allocations.h"
 #include "tests/image/support.h"
 #include <cstring>
 #include <vector>
 #include <webp/decode.h>
 
-namespace sluice::image {
+namespace sluice::image::webp_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -125,10 +125,10 @@ TEST(Webp, KeepsItsMemory) {
            decoder.decode_region(out, lossy, {5, 6, 20, 30}).has_value();
   };
   ASSERT_TRUE(run());
-  const std::size_t before = testing::allocations();
+  const std::size_t before = testing_support::allocations();
   ASSERT_TRUE(run());
-  EXPECT_EQ(testing::allocations(), before);
+  EXPECT_EQ(testing_support::allocations(), before);
 }
 
 }  // namespace
-}  // namespace sluice::image
+}  // namespace sluice::image::webp_test

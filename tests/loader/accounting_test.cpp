@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <memory>
 
-namespace sluice::loader {
+namespace sluice::loader::accounting_test {
 namespace {
 
 using testing::must_make;
@@ -189,4 +189,4 @@ TEST(Trace, IsRefusedWithoutSpans) {
 }
 
 }  // namespace
-}  // namespace sluice::loader
+}  // namespace sluice::loader::accounting_test

@@ -12,7 +12,7 @@
 #include "tests/storage/memory_store.h"
 #include <map>
 
-namespace sluice::loader {
+namespace sluice::loader::bundle_dataset_test {
 namespace {
 
 using storage::testing::MemoryStore;
@@ -76,4 +76,4 @@ TEST(BundleDatasetTest, HoldsTheSamplesOfTheFolderWithTheirLabels) {
 }
 
 }  // namespace
-}  // namespace sluice::loader
+}  // namespace sluice::loader::bundle_dataset_test

@@ -9,7 +9,7 @@
 #include <memory>
 #include <thread>
 
-namespace sluice::loader {
+namespace sluice::loader::concurrency_test {
 namespace {
 
 using testing::must_make;
@@ -230,4 +230,4 @@ TEST(Stress, ManyLivesEndWell) {
 }
 
 }  // namespace
-}  // namespace sluice::loader
+}  // namespace sluice::loader::concurrency_test

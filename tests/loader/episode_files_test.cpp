@@ -12,7 +12,7 @@
 
 #include <set>
 
-namespace sluice::loader::episodes {
+namespace sluice::loader::episodes::episode_files_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -189,4 +189,4 @@ TEST(PresetTest, Oxe29IsTheTable) {
 }
 
 }  // namespace
-}  // namespace sluice::loader::episodes
+}  // namespace sluice::loader::episodes::episode_files_test

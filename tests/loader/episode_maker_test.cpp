@@ -17,7 +17,7 @@
 #include "tests/storage/memory_store.h"
 #include <unistd.h>
 
-namespace sluice::loader::episodes {
+namespace sluice::loader::episodes::episode_maker_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -237,4 +237,4 @@ TEST_F(EpisodeMakerTest, NewestVersionsAreFoundInAnyStore) {
 }
 
 }  // namespace
-}  // namespace sluice::loader::episodes
+}  // namespace sluice::loader::episodes::episode_maker_test

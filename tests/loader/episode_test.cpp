@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::loader::episodes {
+namespace sluice::loader::episodes::episode_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -127,4 +127,4 @@ TEST(EpisodeTest, EncodedTensorsHaveTheSizeOfTheirShape) {
 }
 
 }  // namespace
-}  // namespace sluice::loader::episodes
+}  // namespace sluice::loader::episodes::episode_test

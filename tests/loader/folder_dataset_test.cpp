@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::loader {
+namespace sluice::loader::folder_dataset_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -170,4 +170,4 @@ TEST(KeyTableTest, AMillionSamplesFitInto120MB) {
 }
 
 }  // namespace
-}  // namespace sluice::loader
+}  // namespace sluice::loader::folder_dataset_test

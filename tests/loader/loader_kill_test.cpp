@@ -18,7 +18,7 @@
 #include <csignal>
 #include <unistd.h>
 
-namespace sluice::loader {
+namespace sluice::loader::loader_kill_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -197,4 +197,4 @@ TEST_F(LoaderKillTest, GoesOnExactlyWhereTheStateSays) {
 }
 
 }  // namespace
-}  // namespace sluice::loader
+}  // namespace sluice::loader::loader_kill_test

@@ -9,7 +9,7 @@
 #include <memory>
 #include <numeric>
 
-namespace sluice::loader {
+namespace sluice::loader::loader_test {
 namespace {
 
 using testing::must_make;
@@ -281,4 +281,4 @@ TEST(Loader, RefusesWhatCannotWork) {
 }
 
 }  // namespace
-}  // namespace sluice::loader
+}  // namespace sluice::loader::loader_test

@@ -9,7 +9,7 @@
 #include <condition_variable>
 #include <mutex>
 
-namespace sluice::loader::mixture {
+namespace sluice::loader::mixture::mixture_errors_test {
 namespace {
 
 using ::testing::AllOf;
@@ -262,4 +262,4 @@ TEST_F(MixtureErrorsTest, EndsAtOnceWhateverIsUnderWay) {
 }
 
 }  // namespace
-}  // namespace sluice::loader::mixture
+}  // namespace sluice::loader::mixture::mixture_errors_test

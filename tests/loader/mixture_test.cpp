@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-namespace sluice::loader::mixture {
+namespace sluice::loader::mixture::mixture_test {
 namespace {
 
 class MixtureTest : public MixtureFixture {
@@ -244,4 +244,4 @@ TEST_F(MixtureTest, WhatItUsedIsAccountedFor) {
 }
 
 }  // namespace
-}  // namespace sluice::loader::mixture
+}  // namespace sluice::loader::mixture::mixture_test

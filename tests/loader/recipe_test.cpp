@@ -16,7 +16,7 @@
 #include <limits>
 #include <vector>
 
-namespace sluice::loader {
+namespace sluice::loader::recipe_test {
 namespace {
 
 using image::Image;
@@ -237,4 +237,4 @@ TEST(Bf16, RoundsToNearestEven) {
 }
 
 }  // namespace
-}  // namespace sluice::loader
+}  // namespace sluice::loader::recipe_test

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-namespace sluice::loader {
+namespace sluice::loader::sampler_test {
 namespace {
 
 std::vector<std::uint64_t> order_of(std::uint64_t size, const std::vector<std::uint64_t>& starts,
@@ -181,4 +181,4 @@ TEST(ShuffleNames, AreParsed) {
 }
 
 }  // namespace
-}  // namespace sluice::loader
+}  // namespace sluice::loader::sampler_test

@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-namespace sluice::loader::mixture {
+namespace sluice::loader::mixture::schedule_test {
 namespace {
 
 std::vector<double> random_weights(Rng& rng, std::size_t n) {
@@ -131,4 +131,4 @@ TEST(ScheduleTest, GoesOnWhereItWas) {
 }
 
 }  // namespace
-}  // namespace sluice::loader::mixture
+}  // namespace sluice::loader::mixture::schedule_test

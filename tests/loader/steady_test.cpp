@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/image/allocations.h"
+#include "tests/allocations.h"
 #include "tests/loader/support.h"
 #include <memory>
 #include <vector>
 
-namespace sluice::loader {
+namespace sluice::loader::steady_test {
 namespace {
 
 class PhotosInMemory final : public Dataset {
@@ -59,17 +59,17 @@ TEST(Steady, NoAllocationWithinAnEpoch) {
       std::size_t grown = 1;
       for (int pass = 0; pass < 20 && grown > 0; ++pass) {
         ASSERT_TRUE(loader->start_epoch(1));
-        const std::size_t before = image::testing::allocations();
+        const std::size_t before = testing_support::allocations();
         for (;;) {
           auto batch = loader->next();
           ASSERT_TRUE(batch);
           if (!*batch) break;
         }
-        grown = image::testing::allocations() - before;
+        grown = testing_support::allocations() - before;
       }
       EXPECT_EQ(grown, 0U) << workers << " workers, " << to_string(filter);
     }
 }
 
 }  // namespace
-}  // namespace sluice::loader
+}  // namespace sluice::loader::steady_test

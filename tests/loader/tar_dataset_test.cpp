@@ -10,7 +10,7 @@
 #include "tests/storage/memory_store.h"
 #include "tests/storage/tar.h"
 
-namespace sluice::loader {
+namespace sluice::loader::tar_dataset_test {
 namespace {
 
 using storage::testing::MemoryStore;
@@ -108,4 +108,4 @@ TEST_F(TarDatasetTest, WhatIsWrongIsNamed) {
 }
 
 }  // namespace
-}  // namespace sluice::loader
+}  // namespace sluice::loader::tar_dataset_test

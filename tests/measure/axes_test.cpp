@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-namespace sluice::measure {
+namespace sluice::measure::axes_test {
 namespace {
 
 std::vector<std::string> names(const std::vector<Axis>& axes) {
@@ -106,4 +106,4 @@ TEST(RecordTest, NamesOfStates) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::axes_test

@@ -11,7 +11,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace sluice::measure {
+namespace sluice::measure::channel_test {
 namespace {
 
 /// A channel and the raw descriptor at its other end.
@@ -183,4 +183,4 @@ TEST_F(ChannelTest, AProcessThatEndedIsIoOnceItsWordsAreRead) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::channel_test

@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-namespace sluice::measure {
+namespace sluice::measure::cpu_list_test {
 namespace {
 
 TEST(CpuListTest, WritesRangesAndSingles) {
@@ -75,4 +75,4 @@ TEST(CpuListTest, PinsTheCallerAndSaysWhenItCannot) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::cpu_list_test

@@ -8,7 +8,7 @@
 #include <deque>
 #include <string>
 
-namespace sluice::measure {
+namespace sluice::measure::inject_test {
 namespace {
 
 TEST(Inject, SharesAreReadAndAnythingElseIsRefused) {
@@ -45,4 +45,4 @@ TEST(Inject, TheEnvironmentIsReadOnce) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::inject_test

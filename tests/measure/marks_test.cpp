@@ -13,7 +13,7 @@
 #include <numeric>
 #include <sys/wait.h>
 
-namespace sluice::measure {
+namespace sluice::measure::marks_test {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -296,4 +296,4 @@ TEST(ReadMarks, OnlyFilesOfThePrefixAndAllOfThem) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::marks_test

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <thread>
 
-namespace sluice::measure {
+namespace sluice::measure::matrix_server_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -198,4 +198,4 @@ TEST_F(MatrixServerTest, SamplesThatCannotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::matrix_server_test

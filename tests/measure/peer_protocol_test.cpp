@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/measure/support.h"
+#include "tests/places.h"
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -18,14 +19,14 @@
 #include <thread>
 #include <unistd.h>
 
-namespace sluice::measure {
+namespace sluice::measure::peer_protocol_test {
 namespace {
 
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 std::string page() {
-  const auto text = read_text_file(fs::path(SLUICE_SOURCE_DIR) / "docs/peer-protocol.md");
+  const auto text = read_text_file(testing_support::source_dir() / "docs/peer-protocol.md");
   EXPECT_TRUE(text) << (text ? "" : text.error().message);
   return text ? *text : "";
 }
@@ -78,7 +79,7 @@ TEST(PeerProtocolTest, TheWorkerOfThePageIsMeasured) {
   subjects[2].case_name = "resize";
   for (SubjectSpec& spec : subjects) {
     spec.library = "hashlib";
-    spec.command = {SLUICE_TEST_PYTHON, "-B", program.string()};
+    spec.command = {testing_support::python(), "-B", program.string()};
   }
   const auto wave = run_wave(subjects, policy, context);
   ASSERT_TRUE(wave) << wave.error().message;
@@ -170,4 +171,4 @@ TEST(PeerProtocolTest, ThePageNamesEveryMessageAndVariable) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::peer_protocol_test

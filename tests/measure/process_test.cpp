@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/places.h"
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -20,11 +21,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace sluice::measure {
+namespace sluice::measure::process_test {
 namespace {
 
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
+
+std::string worker_program() {
+  return testing_support::build_dir() / "tests/measure/measure.test_worker";
+}
 
 std::size_t open_descriptors() {
   std::size_t n = 0;
@@ -78,7 +83,7 @@ class ProcessTest : public ::testing::Test {
     SubjectSpec spec;
     spec.case_name = name;
     spec.library = "test";
-    spec.command = {SLUICE_TEST_WORKER};
+    spec.command = {worker_program()};
     return spec;
   }
   WaveResult wave_of(const std::vector<SubjectSpec>& subjects) {
@@ -267,7 +272,7 @@ TEST_F(ProcessTest, CancelEndsTheWaveAndEveryWorker) {
 
 TEST_F(ProcessTest, LaunchFailureLeavesNothingOpen) {
   LaunchOptions options;
-  options.command = {SLUICE_TEST_WORKER};
+  options.command = {worker_program()};
   options.log_file = folder / "missing" / "x.log";
   const auto worker = launcher.launch(options);
   ASSERT_FALSE(worker);
@@ -277,7 +282,7 @@ TEST_F(ProcessTest, LaunchFailureLeavesNothingOpen) {
 
 TEST_F(ProcessTest, PauseStopsAndResumeContinues) {
   LaunchOptions options;
-  options.command = {SLUICE_TEST_WORKER};
+  options.command = {worker_program()};
   auto launched = launcher.launch(options);
   ASSERT_TRUE(launched);
   Worker& worker = **launched;
@@ -307,7 +312,7 @@ TEST_F(ProcessTest, PauseStopsAndResumeContinues) {
 [[noreturn]] void be_supervisor(int report_fd, bool stopped) {
   ProcessLauncher launcher;
   LaunchOptions options;
-  options.command = {SLUICE_TEST_WORKER};
+  options.command = {worker_program()};
   auto worker = launcher.launch(options);
   if (worker && (*worker)->request(Json{{"type", "hello"}}, 60)) {
     if (stopped) (*worker)->pause();
@@ -361,4 +366,4 @@ TEST(InterruptTest, TheSecondSignalEndsTheProgram) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::process_test

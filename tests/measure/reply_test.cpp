@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/measure/scripted_world.h"
 
-namespace sluice::measure {
+namespace sluice::measure::reply_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST_F(ReplyTest, SeveralSamplesInOneAnswerAreAllKept) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::reply_test

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/measure/scripted_world.h"
 
-namespace sluice::measure {
+namespace sluice::measure::runner_resume_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -307,4 +307,4 @@ TEST_F(RunnerResumeTest, AnErrorWhileWritingEndsTheWave) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::runner_resume_test

@@ -4,7 +4,7 @@
 #include "tests/measure/scripted_world.h"
 #include <set>
 
-namespace sluice::measure {
+namespace sluice::measure::runner_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -365,4 +365,4 @@ TEST_F(RunnerTest, NoSubjectsAreNoRows) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::runner_test

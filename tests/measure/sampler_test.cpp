@@ -8,7 +8,7 @@
 
 #include "tests/measure/support.h"
 
-namespace sluice::measure {
+namespace sluice::measure::sampler_test {
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
@@ -214,4 +214,4 @@ TEST(InjectedSlowdownTest, RefusesWhatCouldPassAsNotSlowed) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::sampler_test

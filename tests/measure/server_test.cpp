@@ -15,7 +15,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace sluice::measure {
+namespace sluice::measure::server_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -313,4 +313,4 @@ TEST_F(ServerTest, SlowdownHookIsReadAndAWrongValueIsRefused) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::server_test

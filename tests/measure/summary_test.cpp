@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace sluice::measure {
+namespace sluice::measure::summary_test {
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
@@ -197,4 +197,4 @@ TEST(SummaryTest, EqualRunsHaveAnIntervalOfNoWidth) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::summary_test

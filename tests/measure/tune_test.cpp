@@ -14,7 +14,7 @@
 #include <map>
 #include <set>
 
-namespace sluice::measure {
+namespace sluice::measure::tune_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -257,4 +257,4 @@ TEST(Tune, RefusesBadOptions) {
 }
 
 }  // namespace
-}  // namespace sluice::measure
+}  // namespace sluice::measure::tune_test

@@ -18,7 +18,7 @@
 #include <memory>
 #include <unistd.h>
 
-namespace sluice::train {
+namespace sluice::train::train_parity_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -273,4 +273,4 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainParity, ::testing::Range<std::size_t>(0, c
                          [](const auto& one) { return cases()[one.param].name; });
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::train_parity_test

@@ -5,7 +5,7 @@
 #include "tests/measure/scripted_world.h"
 #include <set>
 
-namespace sluice::peers {
+namespace sluice::peers::crew_test {
 namespace {
 
 using measure::Row;
@@ -275,4 +275,4 @@ TEST_F(CrewTest, InterruptionKeepsNothingOfTheCase) {
 }
 
 }  // namespace
-}  // namespace sluice::peers
+}  // namespace sluice::peers::crew_test

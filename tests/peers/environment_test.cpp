@@ -14,7 +14,7 @@
 #include <future>
 #include <thread>
 
-namespace sluice::peers {
+namespace sluice::peers::environment_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -285,4 +285,4 @@ TEST_F(Environment, UnknownGroupsAndMissingFilesAreErrors) {
 }
 
 }  // namespace
-}  // namespace sluice::peers
+}  // namespace sluice::peers::environment_test

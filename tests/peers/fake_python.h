@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/places.h"
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -62,7 +63,7 @@ class FakePython : public ::testing::Test {
 
  private:
   [[nodiscard]] std::string script() const {
-    const auto body = read_text_file(SLUICE_SOURCE_DIR "/tests/peers/fake_python.sh");
+    const auto body = read_text_file(testing_support::source_dir() / "tests/peers/fake_python.sh");
     return "#!/bin/sh\nroot='" + root_.string() + "'\n" + (body ? *body : "exit 3\n");
   }
 

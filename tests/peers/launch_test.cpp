@@ -8,7 +8,7 @@
 
 #include "tests/peers/fake_python.h"
 
-namespace sluice::peers {
+namespace sluice::peers::launch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -175,4 +175,4 @@ TEST(Places, AdaptersAreFoundAboveTheProgramOrUnderItsPrefix) {
 }
 
 }  // namespace
-}  // namespace sluice::peers
+}  // namespace sluice::peers::launch_test

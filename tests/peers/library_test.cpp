@@ -7,7 +7,7 @@
 
 #include <set>
 
-namespace sluice::peers {
+namespace sluice::peers::library_test {
 namespace {
 
 using ::testing::AnyOf;
@@ -108,4 +108,4 @@ TEST(Library, OpencvIsTwoRows) {
 }
 
 }  // namespace
-}  // namespace sluice::peers
+}  // namespace sluice::peers::library_test

@@ -9,7 +9,7 @@
 
 #include <functional>
 
-namespace sluice::peers {
+namespace sluice::peers::semantics_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -157,4 +157,4 @@ TEST(AuditDocument, RefusesAnotherShapeWithTheKey) {
 }
 
 }  // namespace
-}  // namespace sluice::peers
+}  // namespace sluice::peers::semantics_test

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace sluice::peers {
+namespace sluice::peers::timed_command_test {
 namespace {
 
 TEST(LastNumber, IsThatOfTheLastLine) {
@@ -105,4 +105,4 @@ TEST(TimedCommand, AnInterruptionKillsIt) {
 }
 
 }  // namespace
-}  // namespace sluice::peers
+}  // namespace sluice::peers::timed_command_test

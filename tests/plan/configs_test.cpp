@@ -5,11 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/places.h"
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
-namespace sluice::plan {
+namespace sluice::plan::configs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -18,7 +19,8 @@ using ::testing::HasSubstr;
 
 std::vector<fs::path> configs(const char* folder) {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(fs::path(SLUICE_SOURCE_DIR) / "configs" / folder))
+  for (const auto& entry :
+       fs::directory_iterator(testing_support::source_dir() / "configs" / folder))
     paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -32,7 +34,7 @@ std::vector<fs::path> all_configs() {
 }
 
 RunConfig load(const char* name) {
-  auto run = load_run_config(fs::path(SLUICE_SOURCE_DIR) / "configs" / name, {});
+  auto run = load_run_config(testing_support::source_dir() / "configs" / name, {});
   EXPECT_TRUE(run) << run.error().message;
   return std::move(run).value();
 }
@@ -110,4 +112,4 @@ TEST(Configs, ProductionSizesAreTheFinalOnes) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::configs_test

@@ -7,7 +7,7 @@
 
 #include "tests/plan/plan_support.h"
 
-namespace sluice::plan {
+namespace sluice::plan::jobs_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -139,4 +139,4 @@ TEST(Jobs, JsonNamesEveryFileFromTheRunFolder) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::jobs_test

@@ -17,7 +17,7 @@
 #include <set>
 #include <tuple>
 
-namespace sluice::plan {
+namespace sluice::plan::matrix_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -210,4 +210,4 @@ TEST(Published, EveryRgbTransformHasItsRatesAndWinner) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::matrix_test

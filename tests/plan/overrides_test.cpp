@@ -5,7 +5,7 @@
 
 #include "tests/plan/plan_support.h"
 
-namespace sluice::plan {
+namespace sluice::plan::overrides_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -124,4 +124,4 @@ TEST(Overrides, AMissingFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::overrides_test

@@ -9,7 +9,7 @@
 
 #include "tests/plan/plan_support.h"
 
-namespace sluice::plan {
+namespace sluice::plan::run_config_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -238,4 +238,4 @@ TEST(RunConfig, EveryKeyIsDescribed) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::run_config_test

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <set>
 
-namespace sluice::plan {
+namespace sluice::plan::transforms_test {
 namespace {
 
 using ::testing::ElementsAreArray;
@@ -202,4 +202,4 @@ TEST(Transforms, OurDefaultsAreTheCanonicalParameters) {
 }
 
 }  // namespace
-}  // namespace sluice::plan
+}  // namespace sluice::plan::transforms_test

@@ -8,7 +8,7 @@
 
 #include "tests/results/fixtures.h"
 
-namespace sluice::report {
+namespace sluice::report::benchmark_json_test {
 namespace {
 
 Json parsed(const std::string& text) {
@@ -106,4 +106,4 @@ TEST(BenchmarkJson, EveryFixtureIsJson) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::benchmark_json_test

@@ -7,14 +7,14 @@
 
 #include "tests/gate/make_results.h"
 
-namespace sluice::report {
+namespace sluice::report::compare_table_test {
 namespace {
 
 using gate::file_of;
 using gate::row_of;
 using gate::row_with;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<double> kSteady{1000, 1010, 990, 1005, 995};
 const std::vector<double> kSlow{800, 808, 792, 804, 796};
@@ -86,4 +86,4 @@ TEST(CompareTable, NothingToCompareIsSaid) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::compare_table_test

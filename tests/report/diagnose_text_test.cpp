@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::report {
+namespace sluice::report::diagnose_text_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -65,4 +65,4 @@ TEST(DiagnoseTextTest, NonsenseIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::diagnose_text_test

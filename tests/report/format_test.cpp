@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace sluice::report {
+namespace sluice::report::format_test {
 namespace {
 
 TEST(FormatTest, SignificantDigits) {
@@ -81,4 +81,4 @@ TEST(ShellCommandTest, WordsSurviveAShell) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::format_test

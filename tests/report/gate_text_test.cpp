@@ -9,13 +9,13 @@
 #include "tests/gate/gate_files.h"
 #include <limits>
 
-namespace sluice::report {
+namespace sluice::report::gate_text_test {
 namespace {
 
 using gate::GateLine;
 using gate::GateStatus;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(GateText, AReportWithEveryKindOfRow) {  // COMP-10, COMP-15
   gate::RunFiles current =
@@ -78,4 +78,4 @@ TEST(GateText, SkippedRowsAreNotesAndOddNumbersHaveNames) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::gate_text_test

@@ -11,7 +11,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/report/gate_fixtures.h"
 
-namespace sluice::report {
+namespace sluice::report::github_test {
 namespace {
 
 std::size_t count(const std::string& text, const std::string& word) {
@@ -137,4 +137,4 @@ TEST(GateExports, WritesThreeFiles) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::github_test

@@ -9,19 +9,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/places.h"
 #include "tests/results/fixtures.h"
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
-namespace sluice::report {
+namespace sluice::report::golden_test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 void expect_golden(const std::string& name, const std::string& text) {
-  const auto path = std::filesystem::path(SLUICE_SOURCE_DIR) / "tests/golden/report" / name;
+  const auto path = testing_support::source_dir() / "tests/golden/report" / name;
   if (std::getenv("SLUICE_APPROVE") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
     ASSERT_TRUE(create_folders(path.parent_path()));
     ASSERT_TRUE(write_file_atomic(path, text));
@@ -124,4 +125,4 @@ TEST(CsvTest, EveryLineHasEveryColumn) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::golden_test

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-namespace sluice::report {
+namespace sluice::report::html_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -136,4 +136,4 @@ TEST(HtmlTest, NoFileIsStillAPage) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::html_test

@@ -8,7 +8,7 @@
 #include "tests/report/small_xml.h"
 #include "tests/results/fixtures.h"
 
-namespace sluice::report {
+namespace sluice::report::junit_test {
 namespace {
 
 using testing::Element;
@@ -98,4 +98,4 @@ TEST(Junit, TheReaderOfThisTestIsStrict) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::junit_test

@@ -11,7 +11,7 @@
 
 #include "tests/results/fixtures.h"
 
-namespace sluice::report {
+namespace sluice::report::matrix_test {
 namespace {
 
 using fixtures::matrix_file;
@@ -263,4 +263,4 @@ TEST(MatrixTest, StringsOfAFileStayText) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::matrix_test

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace sluice::report::fixtures {
+namespace sluice::fixtures {
 
 using Counts = std::vector<std::pair<std::string, std::uint32_t>>;
 
@@ -45,4 +45,4 @@ inline std::vector<results::BatchTime> random_mixture(std::uint64_t batches, uns
   return out;
 }
 
-}  // namespace sluice::report::fixtures
+}  // namespace sluice::fixtures

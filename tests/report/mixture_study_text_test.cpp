@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace sluice::report {
+namespace sluice::report::mixture_study_text_test {
 namespace {
 
 using gate::MixtureKnobs;
@@ -175,4 +175,4 @@ TEST(MixtureStudyTextTest, NoRunsAtAll) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::mixture_study_text_test

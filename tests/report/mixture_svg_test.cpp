@@ -9,7 +9,7 @@
 #include <map>
 #include <regex>
 
-namespace sluice::report {
+namespace sluice::report::mixture_svg_test {
 namespace {
 
 using fixtures::batch;
@@ -146,4 +146,4 @@ TEST(MixtureSvgTest, HostileNamesStayText) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::mixture_svg_test

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <random>
 
-namespace sluice::report {
+namespace sluice::report::mixture_test {
 namespace {
 
 using fixtures::batch;
@@ -217,4 +217,4 @@ TEST(MixtureSummaryTest, ToTheLetter) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::mixture_test

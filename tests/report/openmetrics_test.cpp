@@ -13,7 +13,7 @@
 #include <set>
 #include <sstream>
 
-namespace sluice::report {
+namespace sluice::report::openmetrics_test {
 namespace {
 
 struct Sample {
@@ -140,4 +140,4 @@ TEST(OpenMetrics, NothingIsOnlyTheEnd) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::openmetrics_test

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::report {
+namespace sluice::report::paired_text_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST(SelftestText, TheSimulatedTable) {
 }
 
 }  // namespace
-}  // namespace sluice::report
+}  // namespace sluice::report::paired_text_test

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <random>
 
-namespace sluice::results {
+namespace sluice::results::batch_times_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -134,4 +134,4 @@ TEST(BatchTimesTest, AMissingFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace sluice::results
+}  // namespace sluice::results::batch_times_test

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-namespace sluice::results {
+namespace sluice::results::eval_file_test {
 namespace {
 
 Json sound() {
@@ -70,4 +70,4 @@ TEST(EvalFile, ProblemsNameTheKey) {
 }
 
 }  // namespace
-}  // namespace sluice::results
+}  // namespace sluice::results::eval_file_test

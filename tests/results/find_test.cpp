@@ -8,7 +8,7 @@
 
 #include "tests/results/fixtures.h"
 
-namespace sluice::results {
+namespace sluice::results::find_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,4 +52,4 @@ TEST(FindTest, NothingThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace sluice::results
+}  // namespace sluice::results::find_test

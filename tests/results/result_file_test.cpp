@@ -13,7 +13,7 @@
 #include <functional>
 #include <string>
 
-namespace sluice::results {
+namespace sluice::results::result_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -228,4 +228,4 @@ TEST(ResultFileTest, AnUnwritablePlaceIsNamedAndLeftAlone) {
 }
 
 }  // namespace
-}  // namespace sluice::results
+}  // namespace sluice::results::result_file_test

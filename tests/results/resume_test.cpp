@@ -7,7 +7,7 @@
 
 #include "tests/results/fixtures.h"
 
-namespace sluice::results {
+namespace sluice::results::resume_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -67,4 +67,4 @@ TEST(ResumeTest, AnotherConfigurationIsRefusedByKey) {
 }
 
 }  // namespace
-}  // namespace sluice::results
+}  // namespace sluice::results::resume_test

@@ -10,7 +10,7 @@
 #include "tests/results/fixtures.h"
 #include <optional>
 
-namespace sluice::results {
+namespace sluice::results::run_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,4 +119,4 @@ TEST(FileNamePartTest, OnlyPlainCharactersStay) {
 }
 
 }  // namespace
-}  // namespace sluice::results
+}  // namespace sluice::results::run_folder_test

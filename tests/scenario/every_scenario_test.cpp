@@ -10,7 +10,7 @@
 #include <set>
 #include <unistd.h>
 
-namespace sluice::scenario {
+namespace sluice::scenario::every_scenario_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -157,4 +157,4 @@ TEST(PlanTest, OneCoreGivesOneRowPerScenario) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::every_scenario_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::scenario {
+namespace sluice::scenario::memcpy_test {
 namespace {
 
 Result<std::unique_ptr<measure::Subject>> subject(const std::string& name, const Json& params) {
@@ -38,4 +38,4 @@ TEST(Memcpy, AnUnknownTransformIsUnsupported) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::memcpy_test

@@ -8,7 +8,7 @@
 #include "tests/image/support.h"
 #include <string>
 
-namespace sluice::scenario {
+namespace sluice::scenario::micro_check_test {
 namespace {
 
 using image::Image;
@@ -143,4 +143,4 @@ TEST(MicroCheck, PaddedRowsAreNotAnOutput) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::micro_check_test

@@ -14,7 +14,7 @@
 #include <atomic>
 #include <stdexcept>
 
-namespace sluice::scenario {
+namespace sluice::scenario::micro_test {
 namespace {
 
 using image::Image;
@@ -292,4 +292,4 @@ TEST_F(MicroTest, ParametersThatAreMissingAreNamed) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::micro_test

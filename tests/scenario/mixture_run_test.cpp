@@ -10,7 +10,7 @@
 #include "tests/scenario/small_episodes.h"
 #include <functional>
 
-namespace sluice::scenario {
+namespace sluice::scenario::mixture_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -252,4 +252,4 @@ TEST(MixtureLog, CountsInOrderOfAppearance) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::mixture_run_test

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <functional>
 
-namespace sluice::scenario {
+namespace sluice::scenario::mixture_train_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,4 +129,4 @@ TEST_F(MixtureTrainTest, FirstPairsAreOnePerDataSet) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::mixture_train_test

@@ -10,7 +10,7 @@
 #include "tests/core/temporary_folder.h"
 #include <set>
 
-namespace sluice::scenario {
+namespace sluice::scenario::storage_read_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -167,4 +167,4 @@ TEST_F(StorageReadTest, AFileThatGoesAwayCostsThePass) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::storage_read_test

@@ -9,7 +9,7 @@
 #include "tests/scenario/toy_dataset.h"
 #include <set>
 
-namespace sluice::scenario {
+namespace sluice::scenario::training_feed_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -160,4 +160,4 @@ TEST(DatasetClasses, AreTheFolders) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::training_feed_test

@@ -6,10 +6,10 @@
 
 #include <gmock/gmock.h>
 
-namespace sluice::scenario {
+namespace sluice::scenario::training_rows_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 train::ModelSpec tiny_vit() {
   train::ModelSpec model;
@@ -209,4 +209,4 @@ TEST(TrainingRowTest, ALossThatIsNoNumberNamesItsStep) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::training_rows_test

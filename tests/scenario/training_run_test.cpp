@@ -17,7 +17,7 @@
 #include <set>
 #include <unistd.h>
 
-namespace sluice::scenario {
+namespace sluice::scenario::training_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -382,4 +382,4 @@ TEST(Accuracy, LeavesOutWhatFillsUpABatch) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::training_run_test

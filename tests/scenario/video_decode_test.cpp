@@ -10,7 +10,7 @@
 
 #include "tests/core/temporary_folder.h"
 
-namespace sluice::scenario {
+namespace sluice::scenario::video_decode_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -96,4 +96,4 @@ TEST_F(VideoDecodeTest, TheWorkerOffersTheRow) {
 }
 
 }  // namespace
-}  // namespace sluice::scenario
+}  // namespace sluice::scenario::video_decode_test

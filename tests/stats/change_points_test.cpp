@@ -9,11 +9,11 @@
 #include <cmath>
 #include <limits>
 
-namespace sluice::stats {
+namespace sluice::stats::change_points_test {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 /// Stretches of `length` normal values around each level.
 std::vector<double> series(std::initializer_list<double> levels, std::size_t length, double sd,
@@ -118,4 +118,4 @@ TEST(ChangePoints, TheSameSeedTheSamePoints) {
 }
 
 }  // namespace
-}  // namespace sluice::stats
+}  // namespace sluice::stats::change_points_test

@@ -16,7 +16,7 @@
 #include <functional>
 #include <limits>
 
-namespace sluice::stats {
+namespace sluice::stats::contract_test {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -106,7 +106,7 @@ TEST(Contract, TooFewValuesAreAnErrorThatSaysHowMany) {
       const auto result = f.call(Sample(values).first(n));
       ASSERT_FALSE(result.has_value()) << f.name << " of " << n;
       EXPECT_EQ(result.error().code, Errc::invalid_input);
-      EXPECT_THAT(result.error().message, testing::HasSubstr("at least")) << f.name;
+      EXPECT_THAT(result.error().message, ::testing::HasSubstr("at least")) << f.name;
     }
   }
 }
@@ -133,7 +133,7 @@ TEST(Contract, ValuesThatAreNoNumbersAreNamed) {
       x[7] = poison;
       const auto result = f.call(x);
       ASSERT_FALSE(result.has_value()) << f.name;
-      EXPECT_THAT(result.error().message, testing::HasSubstr("value 7")) << f.name;
+      EXPECT_THAT(result.error().message, ::testing::HasSubstr("value 7")) << f.name;
     }
   }
 }
@@ -237,4 +237,4 @@ TEST(Contract, AnswersDoNotDependOnOrderOrUnit) {
 }
 
 }  // namespace
-}  // namespace sluice::stats
+}  // namespace sluice::stats::contract_test

@@ -7,7 +7,7 @@
 #include "tests/stats/reference.h"
 #include <limits>
 
-namespace sluice::stats {
+namespace sluice::stats::distribution_test {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -100,4 +100,4 @@ TEST(Distribution, LimitsAndRefusals) {
 }
 
 }  // namespace
-}  // namespace sluice::stats
+}  // namespace sluice::stats::distribution_test

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/places.h"
 #include <cmath>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ namespace sluice::stats {
 
 inline const Json& reference() {
   static const Json document = [] {
-    const auto text = read_text_file(SLUICE_SOURCE_DIR "/tests/stats/reference.json");
+    const auto text = read_text_file(testing_support::source_dir() / "tests/stats/reference.json");
     if (!text) return Json();
     auto json = parse_json(*text, "reference.json");
     return json ? *json : Json();

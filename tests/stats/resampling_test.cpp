@@ -9,7 +9,7 @@
 
 #include "tests/stats/reference.h"
 
-namespace sluice::stats {
+namespace sluice::stats::resampling_test {
 namespace {
 
 double mean_of(Sample values) {
@@ -99,4 +99,4 @@ TEST(SignFlipMonteCarlo, ApproachesTheExactAnswerAndIsSeeded) {
 }
 
 }  // namespace
-}  // namespace sluice::stats
+}  // namespace sluice::stats::resampling_test

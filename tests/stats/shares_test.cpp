@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-namespace sluice::stats {
+namespace sluice::stats::shares_test {
 namespace {
 
 using Counts = std::vector<std::uint64_t>;
@@ -84,4 +84,4 @@ TEST(ShareTestTest, Edges) {
 }
 
 }  // namespace
-}  // namespace sluice::stats
+}  // namespace sluice::stats::shares_test

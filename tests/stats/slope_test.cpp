@@ -10,7 +10,7 @@
 #include <numeric>
 #include <vector>
 
-namespace sluice::stats {
+namespace sluice::stats::slope_test {
 namespace {
 
 std::vector<double> first_numbers(std::size_t n) {
@@ -99,4 +99,4 @@ TEST(SlopeTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace sluice::stats
+}  // namespace sluice::stats::slope_test

@@ -10,7 +10,7 @@
 
 #include "tests/stats/reference.h"
 
-namespace sluice::stats {
+namespace sluice::stats::summary_test {
 namespace {
 
 // Scale of the values: what a difference of means may lose to rounding is relative to it, not to
@@ -130,4 +130,4 @@ TEST(Series, Mser5MatchesDefinition) {
 }
 
 }  // namespace
-}  // namespace sluice::stats
+}  // namespace sluice::stats::summary_test

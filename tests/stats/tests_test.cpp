@@ -11,7 +11,7 @@
 
 #include "tests/stats/reference.h"
 
-namespace sluice::stats {
+namespace sluice::stats::tests_test {
 namespace {
 
 TEST(TTests, OneSampleAndPairedMatchSciPy) {
@@ -121,4 +121,4 @@ TEST(Power, WilsonMatchesSciPy) {
 }
 
 }  // namespace
-}  // namespace sluice::stats
+}  // namespace sluice::stats::tests_test

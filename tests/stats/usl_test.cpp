@@ -10,7 +10,7 @@
 #include <cmath>
 #include <vector>
 
-namespace sluice::stats {
+namespace sluice::stats::usl_test {
 namespace {
 
 const std::vector<double> kWorkers{1, 2, 4, 8, 16, 32};
@@ -81,4 +81,4 @@ TEST(Usl, RefusesWhatItCannotFit) {
 }
 
 }  // namespace
-}  // namespace sluice::stats
+}  // namespace sluice::stats::usl_test

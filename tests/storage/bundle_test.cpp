@@ -15,7 +15,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-namespace sluice::storage {
+namespace sluice::storage::bundle_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -180,4 +180,4 @@ TEST_F(BundleTest, ABundleThatIsMissingShortOrChangedIsNamed) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::bundle_test

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace sluice::storage {
+namespace sluice::storage::cache_damage_test {
 namespace {
 
 using ::testing::AllOf;
@@ -218,4 +218,4 @@ TEST_F(CacheDamageTest, AFolderThatBecomesReadOnlyStillServes) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::cache_damage_test

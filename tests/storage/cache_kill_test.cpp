@@ -14,7 +14,7 @@
 #include <cstring>
 #include <thread>
 
-namespace sluice::storage {
+namespace sluice::storage::cache_kill_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -115,4 +115,4 @@ TEST_F(CacheKillTest, NothingCorruptNothingLeft) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::cache_kill_test

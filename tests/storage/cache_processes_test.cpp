@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace sluice::storage {
+namespace sluice::storage::cache_processes_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -105,4 +105,4 @@ TEST_F(CacheProcessesTest, WhoIsStoppedWithTheLockHoldsNobodyUp) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::cache_processes_test

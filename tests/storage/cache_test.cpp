@@ -3,7 +3,7 @@
 #include "tests/storage/cache_fixture.h"
 #include <thread>
 
-namespace sluice::storage {
+namespace sluice::storage::cache_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -205,4 +205,4 @@ TEST_F(CacheTest, OptionsThatMakeNoSenseAreRefused) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::cache_test

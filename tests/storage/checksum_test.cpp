@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace sluice::storage {
+namespace sluice::storage::checksum_test {
 namespace {
 
 std::vector<std::byte> counting(std::size_t size) {
@@ -64,4 +64,4 @@ TEST(ChecksumTest, SeesSwappedStripesAndZeroedPages) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::checksum_test

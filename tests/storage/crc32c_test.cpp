@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice::storage {
+namespace sluice::storage::crc32c_test {
 namespace {
 
 std::vector<std::byte> filled(std::size_t size, int first, int step) {
@@ -61,4 +61,4 @@ TEST(Crc32cTest, FastPathIsThePlainOneAtEverySizeAndAlignment) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::crc32c_test

@@ -18,7 +18,7 @@
 #include <map>
 #include <thread>
 
-namespace sluice::storage {
+namespace sluice::storage::credential_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -287,4 +287,4 @@ TEST_F(RefreshTest, ManyThreadsFetchOnce) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::credential_test

@@ -10,7 +10,7 @@
 
 #include <limits>
 
-namespace sluice::storage {
+namespace sluice::storage::example_proto_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -163,4 +163,4 @@ TEST(ExampleProtoTest, EveryCutOfAMessageIsRefusedOrSmaller) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::example_proto_test

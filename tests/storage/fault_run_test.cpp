@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::storage::testing {
+namespace sluice::storage::testing::fault_run_test {
 namespace {
 
 TEST(FaultRun, NoReadFailsAndEveryByteIsRight) {
@@ -43,4 +43,4 @@ TEST(FaultRun, WithThreeAttemptsFailuresNameObjectCauseAndAttempts) {
 }
 
 }  // namespace
-}  // namespace sluice::storage::testing
+}  // namespace sluice::storage::testing::fault_run_test

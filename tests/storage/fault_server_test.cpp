@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace sluice::storage::testing {
+namespace sluice::storage::testing::fault_server_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -261,4 +261,4 @@ TEST(SignatureCheck, PublishedExamples) {
 }
 
 }  // namespace
-}  // namespace sluice::storage::testing
+}  // namespace sluice::storage::testing::fault_server_test

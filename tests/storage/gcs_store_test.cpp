@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <map>
 
-namespace sluice::storage {
+namespace sluice::storage::gcs_store_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -286,4 +286,4 @@ TEST_F(GcsStoreTest, HmacKeysGoThroughTheXmlApi) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::gcs_store_test

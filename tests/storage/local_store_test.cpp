@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace sluice::storage {
+namespace sluice::storage::local_store_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,4 +279,4 @@ TEST_F(LocalStoreTest, AfterCancelNothingIsRead) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::local_store_test

@@ -15,7 +15,7 @@
 #endif
 #endif
 
-namespace sluice::storage {
+namespace sluice::storage::million_keys_test {
 namespace {
 
 #ifdef SLUICE_TEST_SANITIZED
@@ -59,4 +59,4 @@ TEST(MillionKeys, AreListedInOrderAndInBoundedMemory) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::million_keys_test

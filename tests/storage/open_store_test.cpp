@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::storage {
+namespace sluice::storage::open_store_test {
 namespace {
 
 using testing::Fault;
@@ -185,4 +185,4 @@ TEST(FetchObject, EndsWithTheFirstError) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::open_store_test

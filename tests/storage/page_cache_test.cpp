@@ -10,7 +10,7 @@
 #include "tests/core/temporary_folder.h"
 #include <sys/vfs.h>
 
-namespace sluice::storage {
+namespace sluice::storage::page_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -87,4 +87,4 @@ TEST_F(PageCacheTest, WhatCannotBeSeenIsUnknownWithItsReason) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::page_cache_test

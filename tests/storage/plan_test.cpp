@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::storage {
+namespace sluice::storage::plan_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -135,4 +135,4 @@ TEST(PlanTest, TheListingTellsListsApart) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::plan_test

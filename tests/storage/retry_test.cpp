@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace sluice::storage {
+namespace sluice::storage::retry_test {
 namespace {
 
 /// Longest and mean of many waits.
@@ -146,4 +146,4 @@ TEST(HedgePolicy, KeepsHedgesToAShareOfAllRequests) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::retry_test

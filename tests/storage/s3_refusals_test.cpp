@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace sluice::storage {
+namespace sluice::storage::s3_refusals_test {
 namespace {
 
 struct Wrong {
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                             Errc::io, "no address for the host"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(S3Store, RefusesWhatCannotBeAnEndpointOrABucket) {
+TEST(S3Refusals, RefusesWhatCannotBeAnEndpointOrABucket) {
   S3Options options;
   options.bucket = "no/bucket";
   EXPECT_EQ(open_s3(options).error().code, Errc::usage);
@@ -76,4 +76,4 @@ TEST(S3Store, RefusesWhatCannotBeAnEndpointOrABucket) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::s3_refusals_test

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice::storage {
+namespace sluice::storage::s3_store_test {
 namespace {
 
 class S3Faults : public ::testing::TestWithParam<Fault> {};
@@ -309,4 +309,4 @@ TEST(S3Store, ManyThreadsShareOneStore) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::s3_store_test

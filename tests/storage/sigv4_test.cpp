@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace sluice::storage {
+namespace sluice::storage::sigv4_test {
 namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -193,4 +193,4 @@ TEST(AmzDate, IsInUtc) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::sigv4_test

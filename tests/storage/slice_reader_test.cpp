@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice::storage {
+namespace sluice::storage::slice_reader_test {
 namespace {
 
 using testing::MemoryStore;
@@ -127,4 +127,4 @@ TEST_F(SliceReaderTest, SlicesOutOfTheObjectAreErrorsOfTheStore) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::slice_reader_test

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <thread>
 
-namespace sluice::storage {
+namespace sluice::storage::stage_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -355,4 +355,4 @@ TEST_F(StageTest, NothingToStageIsAnError) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::stage_test

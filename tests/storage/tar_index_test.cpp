@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::storage {
+namespace sluice::storage::tar_index_test {
 namespace {
 
 using ::testing::AllOf;
@@ -150,4 +150,4 @@ TEST(TarIndexTest, HostilePaxRecordsAreErrors) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::tar_index_test

@@ -11,7 +11,7 @@
 #include "tests/storage/memory_store.h"
 #include <vector>
 
-namespace sluice::storage {
+namespace sluice::storage::tfrecord_test {
 namespace {
 
 using ::testing::AllOf;
@@ -124,4 +124,4 @@ TEST(TfrecordTest, LengthsAloneLeaveThePayloadUnchecked) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::tfrecord_test

@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace sluice::storage {
+namespace sluice::storage::xml_test {
 namespace {
 
 std::string listing(const std::string& contents) {
@@ -106,4 +106,4 @@ TEST(S3Error, IsReadAsFarAsItGoes) {
 }
 
 }  // namespace
-}  // namespace sluice::storage
+}  // namespace sluice::storage::xml_test

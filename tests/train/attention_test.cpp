@@ -6,7 +6,7 @@
 
 #include "tests/train/support.h"
 
-namespace sluice::train::cpu {
+namespace sluice::train::cpu::attention_test {
 namespace {
 
 using testing::converted;
@@ -214,4 +214,4 @@ TEST(Attention, Bf16AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cpu
+}  // namespace sluice::train::cpu::attention_test

@@ -15,11 +15,11 @@
 #include <functional>
 #include <unistd.h>
 
-namespace sluice::train {
+namespace sluice::train::checkpoint_test {
 namespace {
 
-using testing::Each;
-using testing::HasSubstr;
+using ::testing::Each;
+using ::testing::HasSubstr;
 
 ModelSpec toy() {
   ModelSpec model;
@@ -84,7 +84,7 @@ std::map<std::string, std::vector<float>> state_of(const Engine& engine) {
   return out;
 }
 
-class Checkpoint : public testing::Test {
+class Checkpoint : public ::testing::Test {
  protected:
   Checkpoint()
       : folder_(std::filesystem::temp_directory_path() /
@@ -294,4 +294,4 @@ TEST_F(Checkpoint, a_folder_that_is_not_there_is_an_error_of_the_save) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::checkpoint_test

@@ -7,7 +7,7 @@
 
 #include "tests/train/support.h"
 
-namespace sluice::train::cpu {
+namespace sluice::train::cpu::cross_entropy_test {
 namespace {
 
 using namespace train::testing;
@@ -179,4 +179,4 @@ TEST(CrossEntropy, WhatIsNotFiniteReachesLossAndGradientOfItsRow) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cpu
+}  // namespace sluice::train::cpu::cross_entropy_test

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace sluice::train::cuda {
+namespace sluice::train::cuda::cuda_attention_test {
 namespace {
 
 using testing::as_double;
@@ -292,4 +292,4 @@ TEST_F(Attention, Timing) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda
+}  // namespace sluice::train::cuda::cuda_attention_test

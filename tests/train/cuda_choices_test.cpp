@@ -11,7 +11,7 @@
 #include <cstring>
 #include <unistd.h>
 
-namespace sluice::train::cuda {
+namespace sluice::train::cuda::cuda_choices_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ TEST_F(Choices, AFolderThatCannotBeIsNoError) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda
+}  // namespace sluice::train::cuda::cuda_choices_test

@@ -5,7 +5,7 @@
 
 #include "tests/train/cuda_elementwise.h"
 
-namespace sluice::train::cuda {
+namespace sluice::train::cuda::cuda_cross_entropy_test {
 namespace {
 
 using namespace testing;
@@ -155,4 +155,4 @@ TEST_F(CudaCrossEntropy, Timing) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda
+}  // namespace sluice::train::cuda::cuda_cross_entropy_test

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <string>
 
-namespace sluice::train::cuda::testing {
+namespace sluice::train::cuda::testing::cuda_device_test {
 namespace {
 
 using CudaDevice = OnDevice;
@@ -292,4 +292,4 @@ TEST_F(CudaDevice, AfterAnErrorThatStaysNothingCrashes) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda::testing
+}  // namespace sluice::train::cuda::testing::cuda_device_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-namespace sluice::train {
+namespace sluice::train::cuda_engine_test {
 namespace {
 
 using cuda::testing::OnDevice;
@@ -299,4 +299,4 @@ INSTANTIATE_TEST_SUITE_P(Models, CudaEngine, ::testing::Range(std::size_t{0}, ca
                          [](const auto& row) { return cases()[row.param].name; });
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::cuda_engine_test

@@ -4,7 +4,7 @@
 
 #include "tests/train/cuda_elementwise.h"
 
-namespace sluice::train::cuda {
+namespace sluice::train::cuda::cuda_gelu_test {
 namespace {
 
 using namespace testing;
@@ -113,4 +113,4 @@ TEST_F(CudaGelu, Timing) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda
+}  // namespace sluice::train::cuda::cuda_gelu_test

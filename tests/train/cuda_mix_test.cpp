@@ -6,7 +6,7 @@
 #include "tests/train/cuda_support.h"
 #include "tests/train/engine_mix_case.h"
 
-namespace sluice::train::cuda::testing {
+namespace sluice::train::cuda::testing::cuda_mix_test {
 namespace {
 
 class CudaMix : public OnDevice {
@@ -76,4 +76,4 @@ TEST_F(CudaMix, TheEngineMixesOnTheDevice) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda::testing
+}  // namespace sluice::train::cuda::testing::cuda_mix_test

@@ -5,7 +5,7 @@
 
 #include "tests/train/cuda_elementwise.h"
 
-namespace sluice::train::cuda {
+namespace sluice::train::cuda::cuda_norm_test {
 namespace {
 
 using namespace testing;
@@ -182,4 +182,4 @@ TEST_F(CudaNorm, Timing) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda
+}  // namespace sluice::train::cuda::cuda_norm_test

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <optional>
 
-namespace sluice::train::cuda::testing {
+namespace sluice::train::cuda::testing::cuda_products_test {
 namespace {
 
 using CudaProducts = OnDevice;
@@ -324,4 +324,4 @@ TEST_F(CudaProducts, WhatCannotBeMultipliedIsSaid) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda::testing
+}  // namespace sluice::train::cuda::testing::cuda_products_test

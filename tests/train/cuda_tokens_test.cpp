@@ -5,7 +5,7 @@
 
 #include "tests/train/cuda_elementwise.h"
 
-namespace sluice::train::cuda {
+namespace sluice::train::cuda::cuda_tokens_test {
 namespace {
 
 using namespace testing;
@@ -271,4 +271,4 @@ TEST_F(CudaTokens, Timing) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda
+}  // namespace sluice::train::cuda::cuda_tokens_test

@@ -11,7 +11,7 @@
 #include <random>
 #include <set>
 
-namespace sluice::train::cuda::testing {
+namespace sluice::train::cuda::testing::cuda_trace_test {
 namespace {
 
 class CudaTrace : public OnDevice {
@@ -174,4 +174,4 @@ TEST_F(CudaTrace, AStepByItsKernels) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda::testing
+}  // namespace sluice::train::cuda::testing::cuda_trace_test

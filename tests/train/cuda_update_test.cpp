@@ -6,7 +6,7 @@
 
 #include "tests/train/cuda_elementwise.h"
 
-namespace sluice::train::cuda {
+namespace sluice::train::cuda::cuda_update_test {
 namespace {
 
 using namespace testing;
@@ -364,4 +364,4 @@ TEST_F(CudaWeights, Timing) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda
+}  // namespace sluice::train::cuda::cuda_update_test

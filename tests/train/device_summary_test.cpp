@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <random>
 
-namespace sluice::train {
+namespace sluice::train::device_summary_test {
 namespace {
 
 DeviceRecord kernel(const char* name, std::int64_t start, std::int64_t end, const char* op = "") {
@@ -148,4 +148,4 @@ TEST(DeviceSummaryTest, NothingIsNotANumber) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::device_summary_test

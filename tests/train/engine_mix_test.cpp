@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/engine_mix_case.h"
 
-namespace sluice::train {
+namespace sluice::train::engine_mix_test {
 namespace {
 
 TEST(EngineMix, IsThatOfTheHost) {
@@ -10,4 +10,4 @@ TEST(EngineMix, IsThatOfTheHost) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::engine_mix_test

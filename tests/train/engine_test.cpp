@@ -8,12 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/aug/count_allocations.h"
+#include "tests/allocations.h"
 #include "tests/train/support.h"
 #include <cmath>
 #include <limits>
 
-namespace sluice::train {
+namespace sluice::train::engine_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -281,13 +281,13 @@ TEST(Engine, AStepAllocatesNothingAfterTheFirst) {
   config.average = true;
   const auto engine = made(config);
   const Held batch = draw(model, 4, 8);
-  long before = 0;
+  std::size_t before = 0;
   for (int step = 0; step < 4; ++step) {
-    if (step == 1) before = aug::testing::allocations();
+    if (step == 1) before = testing_support::allocations();
     ASSERT_TRUE(engine->micro_step(batch.view()));
     ASSERT_TRUE(engine->update());
   }
-  EXPECT_EQ(aug::testing::allocations() - before, 0);
+  EXPECT_EQ(testing_support::allocations() - before, 0U);
 }
 
 TEST(Engine, AverageBeginsAtTheWeightsAndFollows) {
@@ -382,4 +382,4 @@ TEST(Engine, WhatItCannotDoIsRefused) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::engine_test

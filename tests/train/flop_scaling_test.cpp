@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace sluice::train {
+namespace sluice::train::flop_scaling_test {
 namespace {
 
 struct Published {
@@ -91,4 +91,4 @@ TEST(FlopScaling, svg_has_all_curves_and_the_usual_size) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::flop_scaling_test

@@ -13,7 +13,7 @@ std::int64_t parameter_count(const ModelSpec& m);
 #include <set>
 #include <string>
 
-namespace sluice::train {
+namespace sluice::train::flops_test {
 namespace {
 
 ModelSpec preset(std::string_view name) {
@@ -178,4 +178,4 @@ TEST(Peaks, rows_are_dense_sourced_and_found_by_their_own_name) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::flops_test

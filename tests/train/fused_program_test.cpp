@@ -8,7 +8,7 @@
 
 #include "tests/train/support.h"
 
-namespace sluice::train {
+namespace sluice::train::fused_program_test {
 namespace {
 
 using testing::Draws;
@@ -127,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(Models, FusedProgram, ::testing::Range(std::size_t{0}, 
                          [](const auto& row) { return cases()[row.param].name; });
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::fused_program_test

@@ -7,7 +7,7 @@
 
 #include "tests/train/support.h"
 
-namespace sluice::train::cpu {
+namespace sluice::train::cpu::gelu_test {
 namespace {
 
 using namespace train::testing;
@@ -166,4 +166,4 @@ TEST(AddInto, Adds) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cpu
+}  // namespace sluice::train::cpu::gelu_test

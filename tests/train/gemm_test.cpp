@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice::train::cpu {
+namespace sluice::train::cpu::gemm_test {
 namespace {
 
 using testing::as_double;
@@ -235,4 +235,4 @@ TEST_F(GemmTest, SameBitsEachTime) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cpu
+}  // namespace sluice::train::cpu::gemm_test

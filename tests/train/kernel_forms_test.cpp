@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace sluice::train::cuda {
+namespace sluice::train::cuda::kernel_forms_test {
 namespace {
 
 constexpr KernelForm kForms[] = {
@@ -66,4 +66,4 @@ TEST(KernelForms, WithoutADeviceTheReasonIsSaid) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cuda
+}  // namespace sluice::train::cuda::kernel_forms_test

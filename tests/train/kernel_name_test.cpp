@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace sluice::train {
+namespace sluice::train::kernel_name_test {
 namespace {
 
 // As nvcc mangled them: kernels of unnamed namespaces carry their file.
@@ -127,4 +127,4 @@ TEST(KernelName, HasACategory) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::kernel_name_test

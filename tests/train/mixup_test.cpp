@@ -10,11 +10,11 @@
 #include <numeric>
 #include <vector>
 
-namespace sluice::train {
+namespace sluice::train::mixup_test {
 namespace {
 
 using Kind = MixupDraw::Kind;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Moments {
   double mean = 0;
@@ -222,4 +222,4 @@ TEST(MixTargets, refuses_labels_that_are_not_classes) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::mixup_test

@@ -7,7 +7,7 @@
 
 #include "tests/train/support.h"
 
-namespace sluice::train::cpu {
+namespace sluice::train::cpu::norm_test {
 namespace {
 
 using namespace train::testing;
@@ -212,4 +212,4 @@ TEST(Norm, NotANumberStaysInItsRow) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cpu
+}  // namespace sluice::train::cpu::norm_test

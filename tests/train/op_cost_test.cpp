@@ -8,7 +8,7 @@
 
 #include <map>
 
-namespace sluice::train {
+namespace sluice::train::op_cost_test {
 namespace {
 
 std::map<std::string, OpCost> costs_of(const std::string& model, bool fused, int batch) {
@@ -56,4 +56,4 @@ TEST(OpCost, EveryOpMovesSomething) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::op_cost_test

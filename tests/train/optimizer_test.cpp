@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace sluice::train {
+namespace sluice::train::optimizer_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -77,4 +77,4 @@ TEST(Schedule, Corners) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::optimizer_test

@@ -13,7 +13,7 @@
 #include <random>
 #include <set>
 
-namespace sluice::train {
+namespace sluice::train::profile_trace_test {
 namespace {
 
 constexpr std::int64_t kStart = 7'000'000'000'123;  // an uptime, in ns
@@ -225,4 +225,4 @@ TEST(ProfileSchedule, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::profile_trace_test

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <set>
 
-namespace sluice::train {
+namespace sluice::train::program_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 ModelSpec preset(const char* name) {
   return find_model(name).value();
@@ -146,4 +146,4 @@ TEST(Program, ABatchBelowOneIsRefused) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::program_test

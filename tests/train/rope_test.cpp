@@ -8,7 +8,7 @@
 
 #include "tests/train/support.h"
 
-namespace sluice::train::cpu {
+namespace sluice::train::cpu::rope_test {
 namespace {
 
 using testing::dot;
@@ -287,4 +287,4 @@ TEST(QkNormRope, FastPathsAgreeWithTheReference) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cpu
+}  // namespace sluice::train::cpu::rope_test

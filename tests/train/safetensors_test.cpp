@@ -18,11 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace sluice::train {
+namespace sluice::train::safetensors_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<std::uint8_t> file_of(const std::string& header, const std::string& data,
                                   std::uint64_t length) {
@@ -253,4 +253,4 @@ TEST(SafetensorsWriter, a_write_that_fails_half_way_leaves_the_file_before_it) {
 }
 
 }  // namespace
-}  // namespace sluice::train
+}  // namespace sluice::train::safetensors_test

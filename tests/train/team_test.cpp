@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice::train::cpu {
+namespace sluice::train::cpu::team_test {
 namespace {
 
 TEST(Team, EachMemberRunsOnceInAThreadOfItsOwn) {
@@ -111,4 +111,4 @@ TEST(Team, SplitCallsNobodyForAnEmptyPart) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cpu
+}  // namespace sluice::train::cpu::team_test

@@ -7,7 +7,7 @@
 
 #include "tests/train/support.h"
 
-namespace sluice::train::cpu {
+namespace sluice::train::cpu::tokens_test {
 namespace {
 
 using namespace train::testing;
@@ -261,4 +261,4 @@ TEST(Tokens, AreTheReference) {
 }
 
 }  // namespace
-}  // namespace sluice::train::cpu
+}  // namespace sluice::train::cpu::tokens_test

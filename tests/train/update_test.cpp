@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/image/allocations.h"
+#include "tests/allocations.h"
 #include "tests/train/support.h"
 #include <cmath>
 #include <cstring>
 #include <vector>
 
-namespace sluice::train::cpu {
+namespace sluice::train::cpu::update_test {
 namespace {
 
 using testing::Draws;
@@ -270,12 +270,12 @@ TEST(Update, StepAllocatesNothing) {
     draw_gradients(tensors, draws, 1);
     Team team(3);
     Updater updater(views(tensors), config_of(kind), 3);
-    const std::size_t before = image::testing::allocations();
+    const std::size_t before = testing_support::allocations();
     for (std::uint64_t step = 0; step < 3; ++step)
       updater.step(team, step, updater.gradient_norm(team));
-    EXPECT_EQ(image::testing::allocations(), before);
+    EXPECT_EQ(testing_support::allocations(), before);
   }
 }
 
 }  // namespace
-}  // namespace sluice::train::cpu
+}  // namespace sluice::train::cpu::update_test

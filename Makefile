@@ -78,8 +78,12 @@ fuzz:  ## every fuzz target for 20 seconds
 	@tools/fuzz
 
 install: build  ## headers, libraries, program, completion and documents into PREFIX
-	$(compile) install_all
+	$(compile) installed
 	@cmake --install "$(tree)" --prefix $(PREFIX)
+
+dist: build  ## archives that run with nothing to install, in BUILD/dist
+	$(compile) installed
+	@tools/dist --dir "$(tree)"
 
 clean:  ## remove everything that was built
 	rm -rf "$(BUILD)" sluice

@@ -45,6 +45,7 @@ if(TARGET sluice)
     COMMAND sluice completion zsh --out ${completion_dir}/zsh >/dev/null
     DEPENDS sluice COMMENT "Writing shell completion")
   add_custom_target(sluice_completion ALL DEPENDS ${completion_dir}/bash/sluice ${completion_dir}/zsh/_sluice)
+  add_custom_target(installed DEPENDS sluice sluice_modules sluice_completion)  # what `cmake --install` copies
   install(FILES ${completion_dir}/bash/sluice DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
   install(FILES ${completion_dir}/zsh/_sluice DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()

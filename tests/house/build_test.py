@@ -102,7 +102,12 @@ class ProgramTest(unittest.TestCase):
         self.refused(137, "ninja was ended by SIGKILL after 1 of 9 steps")
 
     def test_an_interrupt_ends_ninja_and_is_one_line(self):
-        ended = self.folder / "ended"
+        for name in ("SIGINT", "SIGTERM"):
+            with self.subTest(signal=name):
+                self.interrupt(name)
+
+    def interrupt(self, name):
+        ended = self.folder / name
         (self.folder / "bin" / "ninja").write_text(f"""#!/usr/bin/env python3
 import os, signal, sys
 if "-n" in sys.argv:
@@ -112,7 +117,7 @@ def end(*_):
     sys.exit(2)
 signal.signal(signal.SIGINT, end)
 print("[4/9] Linking d", flush=True)
-os.kill(os.getppid(), signal.SIGINT)
+os.kill(os.getppid(), signal.{name})
 while True:
     signal.pause()
 """)
@@ -136,6 +141,15 @@ class RealConfigurationTest(unittest.TestCase):
 
 
 class EstimateTest(unittest.TestCase):
+    def test_a_disk_that_is_too_small_is_refused_before_the_build(self):
+        steps = ["Building CXX object x/cmake_pch.hxx.gch", "Building CXX object x.o", "Linking CXX executable x", "Writing a header"]
+        space = mock.Mock(free=158_000_000)
+        with mock.patch.object(build.shutil, "disk_usage", return_value=space):
+            build.check_space(Path("tree"), steps)
+            space.free -= 1_000_000
+            with self.assertRaisesRegex(build.Stop, "^tree: 157 MB are free, this build needs about 158: free some"):
+                build.check_space(Path("tree"), steps)
+
     def test_words_for_a_time(self):
         self.assertEqual([build.about(s) for s in (1, 42, 54, 55, 200)], ["about 5 s", "about 40 s", "about 55 s", "about 1 min", "about 3 min"])
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/training_flags.h"
 
+#include "sluice/cli/command.h"
 #include "sluice/cli/program.h"
 
 #include <gmock/gmock.h>

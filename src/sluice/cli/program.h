@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/cli/command.h"
-
 #include <memory>
-#include <string>
-#include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace sluice::cli {
+
+struct Context;
 
 /// The command tree alone, for completion and generated documents.
 std::unique_ptr<CLI::App> make_app(Context& context);

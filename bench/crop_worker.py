@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """JPEG in memory -> RandomResizedCrop 224 -> horizontal flip -> Normalize -> CHW float32, as its guide sets it up.
 
-usage: sluice bench decode --peer "albumentationsx=PYTHON bench/crop_worker.py"     (PYTHON of the `light` peers)
+usage: sluice bench decode --peer "albumentationsx=PYTHON bench/crop_worker.py"     (PYTHON of the `albumentationsx` peers)
 
 One thread; decoded straight to RGB, without orientation, as ours. Messages: docs/peer-protocol.md.
 """

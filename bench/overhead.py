@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: bench/overhead.py OUT [--runs N]     OUT: a run folder to make
 
-Needs ./sluice and the light group (./sluice peers install). Prints, by case, the rate through our worker over the rate of the loop by
+Needs ./sluice and its groups albumentationsx and light (which it installs). Prints, by case, the rate through our worker over the rate of the loop by
 hand with its interval, computed by `sluice ratio` from the result files in OUT; the limit is 3 % (0.97)."""
 import argparse
 import json
@@ -17,13 +17,13 @@ LIBRARIES = ("albumentationsx", "pillow")
 TRANSFORMS = ("HorizontalFlip", "RandomCrop224", "Resize", "GaussianBlur", "Posterize", "Brightness")
 
 
-def light_python():
-    answer = subprocess.run([PROGRAM, "peers", "install", "light", "--json", "--quiet"], check=True, stdout=subprocess.PIPE)
+def python_of(library):
+    answer = subprocess.run([PROGRAM, "peers", "install", library, "--json", "--quiet"], check=True, stdout=subprocess.PIPE)
     return pathlib.Path(json.loads(answer.stdout)["environments"][0]["folder"]) / "bin/python"
 
 
-def config(python, runs):
-    peers = "\n".join(f"    hand-{name}: [{python}, {ROOT}/bench/hand_loop_worker.py, {name}]" for name in LIBRARIES)
+def config(runs):
+    peers = "\n".join(f"    hand-{name}: [{python_of(name)}, {ROOT}/bench/hand_loop_worker.py, {name}]" for name in LIBRARIES)
     return f"""version: 1
 selection:
   scenario: image-rgb
@@ -45,7 +45,7 @@ def main():
     parser.add_argument("--runs", type=int, default=10)
     arguments = parser.parse_args()
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(config(light_python(), arguments.runs))
+        file.write(config(arguments.runs))
         file.flush()
         subprocess.run([PROGRAM, "run", "--config", file.name, "--out", arguments.out, "--sample-ms", "300"], check=True)
     for library in LIBRARIES:

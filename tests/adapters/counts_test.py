@@ -1,6 +1,6 @@
 # tests/adapters/counts_test.py - real libraries: as many right outputs as are published, equal in two processes.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: counts_test.py PROGRAM GROUP     PROGRAM (sluice) is asked for the transforms; GROUP is light or torch"""
+"""usage: counts_test.py PROGRAM GROUP     PROGRAM (sluice) is asked for the transforms; GROUP is light, albumentationsx or torch"""
 import json
 import subprocess
 import sys
@@ -18,8 +18,10 @@ import numpy  # noqa: E402
 
 # What the published benchmark counts, and for the wheel its list of recipes: no version may lose one unseen.
 LIBRARIES = {
-    "light": {
+    "albumentationsx": {
         "albumentationsx": ("albumentationsx_worker.py", {"image-rgb": 57, "image-9ch": 41, "video-16f": 51}),
+    },
+    "light": {
         "pillow": ("pillow_worker.py", {"image-rgb": 24}),
         "opencv-wheel": ("opencv_wheel_worker.py", {"image-rgb": 37}),
     },

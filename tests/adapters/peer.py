@@ -32,7 +32,7 @@ def enter(group):
     if os.environ.get("SLUICE_TEST_ENTERED") == group:
         return
     if python is None:
-        print(f"skipped: no environment '{group}'; make one with: sluice peers install")
+        print(f"skipped: no environment '{group}'; make one with: sluice peers install {group}")
         sys.exit(SKIPPED)
     os.execve(python, [python, "-B", *sys.argv], {**os.environ, "SLUICE_TEST_ENTERED": group,
                                                   "NO_ALBUMENTATIONS_UPDATE": "1", "ALBUMENTATIONS_NO_TELEMETRY": "1"})

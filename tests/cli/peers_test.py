@@ -55,7 +55,7 @@ class Peers(unittest.TestCase):
         self.root = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.root)
         (self.root / "adapters/python/requirements").mkdir(parents=True)
-        for group in ("light", "torch"):
+        for group in ("light", "albumentationsx", "torch"):
             (self.root / f"adapters/python/requirements/{group}.txt").write_text("numpy==2.1.0\n")
         (self.root / "version").write_text("3.11.2")
         self.python = self.root / "python3"
@@ -100,7 +100,7 @@ class List(Peers):
         self.run_program("peers", "install", "pillow")
         libraries = {one["name"]: one for one in json.loads(self.run_program("peers", "list", "--json")[0])["libraries"]}
         installed = {way["mode"]: way["installed"] for way in libraries["pillow"]["ways"]}
-        self.assertEqual(installed, {"micro": True, "pipeline": False})
+        self.assertEqual(installed, {"micro": True, "jpeg": True, "pipeline": False})
         self.assertTrue(libraries["dali"]["needs_gpu"])
 
 
@@ -109,15 +109,15 @@ class Install(Peers):
         out, err = self.run_program("peers", "install")
         self.assertIn("light: installed in", out)
         self.assertIn("install light", err)
-        out, _ = self.run_program("peers", "install", "albumentationsx", "opencv", "light")
+        out, _ = self.run_program("peers", "install", "pillow", "opencv", "light")
         self.assertIn("light: already installed", out)
         self.assertEqual(self.calls("-m pip install"), 1)
         report = json.loads(self.run_program("peers", "install", "--json")[0])["environments"]
         self.assertEqual([(one["group"], one["fresh"]) for one in report], [("light", False)])
 
     def test_libraries_mean_their_groups(self):
-        out, _ = self.run_program("peers", "install", "torchvision", "pillow")
-        self.assertEqual([line.partition(":")[0] for line in out.splitlines()], ["light", "torch"])
+        out, _ = self.run_program("peers", "install", "torchvision", "albumentationsx", "pillow")
+        self.assertEqual([line.partition(":")[0] for line in out.splitlines()], ["light", "albumentationsx", "torch"])
         out, _ = self.run_program("peers", "install", "sluice")
         self.assertIn("nothing to install", out)
 
@@ -184,7 +184,7 @@ class Check(Peers):
         self.assertIn("image-rgb: TypeError: no: Resize", out)
 
     def test_bad_workers_are_failures_with_a_reason(self):
-        self.run_program("peers", "install")
+        self.run_program("peers", "install", "light", "albumentationsx")
         self.adapter("albumentationsx", GARBAGE)
         self.adapter("pillow", EXITING)
         rows = self.check("albumentationsx", "pillow", code=1)

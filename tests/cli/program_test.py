@@ -18,6 +18,8 @@ PROGRAM = None
 # Small enough for a test; the numbers mean nothing.
 TINY = ["--images", "2", "--samples", "1", "--sample-ms", "1", "--warmup-ms", "0"]
 SHORTEST = ["bench", "harness", "--quiet"]  # the same session as `quick`, with four rows
+TRANSFORMS = ["HorizontalFlip", "Resize", "Rotate", "GaussianBlur", "Equalize", "JpegCompression"]
+PLAYED = ["pillow", "opencv-wheel"]  # by tour_worker.py
 
 
 def run(*arguments, environment=None, **options):
@@ -121,12 +123,27 @@ class Usage(Scratch):
 
 
 class Quick(Scratch):
+    def alone(self):
+        """Variables with which no other library is installed and no module is built."""
+        empty = self.folder / "empty"
+        empty.mkdir(exist_ok=True)
+        return {"SLUICE_CACHE_DIR": str(empty), "SLUICE_MODULE_DIR": str(empty), "SLUICE_PYTHON_LIGHT": ""}
+
+    def in_company(self):
+        """Variables with which Pillow and OpenCV's wheel are played."""
+        adapters = self.folder / "adapters" / "python"
+        adapters.mkdir(parents=True)
+        for name in ("jpeg", "pillow", "opencv_wheel"):
+            (adapters / f"{name}_worker.py").symlink_to(pathlib.Path(__file__).with_name("tour_worker.py").resolve())
+        return {"SLUICE_ADAPTERS": str(adapters.parent), "SLUICE_PYTHON_LIGHT": sys.executable}
+
     def test_json_is_the_result_file(self):
         out = self.folder / "run"
-        done = run("quick", "--json", "--quiet", "--out", out, "--runs", "2", *TINY)
+        done = run("quick", "--json", "--quiet", "--out", out, "--runs", "2", *TINY, environment=self.in_company())
         document = json.loads(done.stdout)
         self.assertEqual(document, json.loads((out / "results" / "quick.json").read_text()))
         self.assertEqual(len(document["canary"]), 3)
+        self.assert_a_tour_in_company(document)
         for row in self.assert_measured(done, document):
             self.assertEqual(row["n_runs"], 2)
             self.assertLess(row["ci95"]["low"], row["ci95"]["high"])
@@ -135,16 +152,66 @@ class Quick(Scratch):
                 self.assertTrue(all(isinstance(ns, int) and ns > 0 for ns in one["samples_ns"]))
         for name in ("env.json", "report.md", "report.html", "resolved_config.yaml"):
             self.assertTrue((out / name).exists(), name)
-        self.assertFalse((out / "data").exists(), "generated data is removed")
+        for name in ("data", "inputs"):
+            self.assertFalse((out / name).exists(), f"{name}: generated data is removed")
+
+    def assert_a_tour_in_company(self, document):
+        rows = {(row["case"], row["library"]): row for row in document["rows"]}
+        for case in ["decode/jpeg/threads=1", *(f"image-rgb/micro/{name}" for name in TRANSFORMS)]:
+            for library in PLAYED:
+                row = rows[case, library]
+                self.assertEqual(row["status"], "ok", row)
+                self.assertEqual(row["library_version"], "0.jpeg" if case.startswith("decode") else "0.micro")
+        for case in ("training/vit5-tiny", "end-to-end/vit5-tiny"):
+            self.assertEqual(rows[case, "sluice"]["params"]["batch_size"], "2")
+        summary = document["summary"]
+        compared = {(one["case"], one["peer"]) for one in summary["peer_ratios"]}
+        fit = {case for (case, library), row in rows.items() if library == "sluice" and row["status"] == "ok"}
+        self.assertEqual(compared, {key for key in rows if key[1] in PLAYED and key[0] in fit})
+        self.assertEqual(len(summary["found"]), 3)
+        self.assertRegex(summary["found"][0], r"^Beside opencv-wheel and pillow|^Beside pillow and opencv-wheel")
 
     def test_table_and_report_path_and_resume_with_another_configuration(self):
         out = self.folder / "run"
-        done = run("quick", "--quiet", "--out", out, "--runs", "1", *TINY)
-        self.assert_measured(done, json.loads((out / "results" / "quick.json").read_text()))
-        for word in ("decode/jpeg", "resize", "normalise", "pipeline", "canary", str(out / "report.html")):
+        done = run("quick", "--quiet", "--out", out, "--runs", "1", *TINY, environment=self.alone())
+        document = json.loads((out / "results" / "quick.json").read_text())
+        training = [row for row in document["rows"] if row["case"].endswith("/vit5-tiny")]
+        self.assertEqual([row["status"] for row in training], ["unsupported"] * 2)
+        document["rows"] = [row for row in document["rows"] if row not in training]
+        self.assert_measured(done, document)
+        self.assertEqual({row["library"] for row in document["rows"]}, {"sluice"})
+        for word in ("decode/jpeg", "pipeline", "image-rgb/micro/Resize", "canary", str(out / "report.html")):
             self.assertIn(word, done.stdout)
-        done = run("quick", "--quiet", "--out", out, "--resume", "--runs", "2", *TINY)
+        said = " ".join(done.stdout.split())  # lines are wrapped
+        self.assertIn("Nothing was measured beside us: environment 'light' is not installed.", said)
+        self.assertIn("Next: `sluice peers install light`", said)
+        self.assertIn("Training was not measured: libsluice_dnn.so is not installed; `make build` builds it", said)
+        self.assertIn("an emulated accelerator that trains 1786 images/s", said)
+        done = run("quick", "--quiet", "--out", out, "--resume", "--runs", "2", *TINY, environment=self.alone())
         self.assert_one_line_error(done, 2, "quick.json", "runs")
+
+    def test_a_tour_that_was_interrupted_in_its_later_parts_goes_on_there(self):
+        out = self.folder / "run"
+        result = out / "results" / "quick.json"
+        arguments = ["quick", "--quiet", "--out", str(out), "--runs", "1", *TINY]
+        running = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env={**os.environ, **self.alone()})
+
+        def transforms():
+            rows = json.loads(result.read_text())["rows"] if result.exists() else []
+            return {row["case"]: row["runs"][0]["pid"] for row in rows if "/micro/" in row["case"] and row["runs"]}
+        self.assertTrue(wait_until(lambda: len(transforms()) >= 2 or running.poll() is not None))
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 130, errors)
+        kept = transforms()
+        self.assertTrue(2 <= len(kept) <= len(TRANSFORMS), kept)
+        done = run(*arguments, "--resume", environment=self.alone())
+        self.assertIn(done.returncode, (0, 5), done.stderr)  # 5: see assert_measured
+        after = transforms()
+        self.assertEqual({case: after[case] for case in kept}, kept, "finished cases are not measured again")
+        self.assertEqual(len(after), len(TRANSFORMS))
+        self.assertEqual(len(json.loads(result.read_text())["summary"]["found"]), 3)
 
     def test_interrupted_then_resumed(self):
         out = self.folder / "run"

@@ -5,7 +5,7 @@
 
 PROGRAM is parity_apply. --quick: small images and few draws. --partial: transforms that are missing are no violation.
 --write: rewrite docs/parity.md. --store: write tests/aug/golden instead, and compare nothing. Exit 0 when every transform is within its class, 1 when not, 77 (skipped) without the
-environment `light`.
+environment `albumentationsx`.
 """
 import argparse
 import importlib.util
@@ -20,7 +20,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "tests" / "adapters")]
 
 import peer  # noqa: E402
 
-peer.enter("light")
+peer.enter("albumentationsx")
 
 import cv2  # noqa: E402
 import numpy as np  # noqa: E402

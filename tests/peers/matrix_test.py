@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # tests/peers/matrix_test.py - the matrix against what the installed libraries answer and compute.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: matrix_test.py PROGRAM SOURCE_DIR     exit 77, which is a visible skip, when light or torch is not installed"""
+"""usage: matrix_test.py PROGRAM SOURCE_DIR     exit 77, which is a visible skip, when light, albumentationsx or torch is not installed"""
 import collections
 import json
 import pathlib
@@ -84,7 +84,7 @@ if __name__ == "__main__":
     SOURCE = pathlib.Path(sys.argv.pop(1))
     for one in answer("peers", "list")["libraries"]:
         for way in one["ways"]:
-            if way["group"] in ("light", "torch") and not way["installed"]:
+            if way["group"] in ("light", "albumentationsx", "torch") and not way["installed"]:
                 print(f"skipped: {one['name']}: {way['reason']}")
                 sys.exit(SKIPPED)
     unittest.main()

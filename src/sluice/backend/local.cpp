@@ -6,7 +6,6 @@
 #include "sluice/backend/media.h"
 #include "sluice/backend/members.h"
 #include "sluice/backend/visit.h"
-#include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
 #include "sluice/measure/local_runner.h"
@@ -60,13 +59,6 @@ Json remarks_of(const plan::Job& job, const Media& media) {
   return Json{{"summary", std::move(summary)}};
 }
 
-Result<std::optional<peers::Audit>> read_audit(const fs::path& path) {
-  if (path.empty() || !fs::exists(path)) return std::optional<peers::Audit>();
-  SLUICE_TRY(const std::string text, read_text_file(path));
-  SLUICE_TRY(peers::Audit audit, peers::Audit::read(text, path.string()));
-  return std::optional<peers::Audit>(std::move(audit));
-}
-
 class LocalRun {
  public:
   LocalRun(const plan::Plan& plan, const LocalOptions& options, Progress& progress)
@@ -74,7 +66,7 @@ class LocalRun {
 
   Result<LocalResult> run() {
     const plan::RunConfig& config = plan_.config;
-    SLUICE_TRY(auto audit, read_audit(options_.semantics));
+    SLUICE_TRY(auto audit, peers::read_audit(options_.semantics));
     const VisitOptions visit{
         config.data.data_dir.value_or("."),
         on_device(plan_) ? env::ProfileDevice::automatic : env::ProfileDevice::cpu, options_.argv};

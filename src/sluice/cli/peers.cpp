@@ -75,7 +75,7 @@ Result<ExitCode> run_list(const Context& context) {
     fmt::print("{}\n", dump_json(list_json(places)));
     return ExitCode::done;
   }
-  constexpr const char* kRow = "{:<23} {:<9} {:<7} {:<14} {:<12} {}\n";
+  constexpr const char* kRow = "{:<23} {:<9} {:<15} {:<9} {:<12} {}\n";
   fmt::print(kRow, "library", "mode", "group", "installed", "version", "licence");
   for (const peers::Library& library : peers::libraries()) {
     for (const peers::Way& way : library.ways) {
@@ -127,15 +127,6 @@ Result<std::vector<std::string>> groups_of(const std::vector<std::string>& names
   return sorted;
 }
 
-std::vector<std::string> accepted_names() {
-  std::vector<std::string> names{"all"};
-  for (const std::string_view group : peers::groups())
-    names.emplace_back(group);
-  for (const peers::Library& library : peers::libraries())
-    names.emplace_back(library.name);
-  return names;
-}
-
 Json to_json(const peers::InstallReport& report) {
   const peers::Venv& made = report.environment;
   Json packages = Json::object();
@@ -175,6 +166,14 @@ Result<ExitCode> run_install(const std::vector<std::string>& names, const Contex
 
 }  // namespace
 
+std::vector<std::string> groups_and_libraries() {
+  std::vector<std::string> names(peers::groups().begin(), peers::groups().end());
+  for (const peers::Library& library : peers::libraries()) {
+    if (!peers::is_group(library.name)) names.emplace_back(library.name);
+  }
+  return names;
+}
+
 void add_peers(CLI::App& root, Context& context) {
   CLI::App* peers_app =
       root.add_subcommand("peers", "The libraries we are measured beside: list, install, check");
@@ -192,9 +191,9 @@ void add_peers(CLI::App& root, Context& context) {
   install
       ->add_option("names", *names,
                    "libraries or groups; all: what this machine can have; default: light")
-      ->type_name("{" + join(accepted_names(), ",") + "}");
+      ->type_name("{all," + join(groups_and_libraries(), ",") + "}");
   add_examples(*install,
-               {"sluice peers install   # the light group: albumentationsx, opencv, pillow",
+               {"sluice peers install   # the light group: pillow and OpenCV's wheel, 100 MB",
                 "sluice peers install torchvision kornia", "sluice peers install all"});
   add_peers_check(*peers_app, context);
   add_peers_audit(*peers_app, context);

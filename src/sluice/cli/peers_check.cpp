@@ -175,15 +175,10 @@ void add_peers_check(CLI::App& peers_app, Context& context) {
       peers_app, context, "check",
       "Start the worker of every library, and say what is in force and what it supports",
       [names, &context] { return run_check(*names, context); });
-  std::vector<std::string> accepted;
-  for (const std::string_view group : peers::groups())
-    accepted.emplace_back(group);
-  for (const peers::Library& library : peers::libraries())
-    accepted.emplace_back(library.name);
   check
       ->add_option("names", *names,
                    "libraries or groups, which must then be installed; default: every library")
-      ->type_name("{" + join(accepted, ",") + "}");
+      ->type_name("{" + join(groups_and_libraries(), ",") + "}");
   add_examples(*check, {"sluice peers check", "sluice peers check albumentationsx pillow --json"});
 }
 

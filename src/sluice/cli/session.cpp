@@ -3,6 +3,7 @@
 #include "sluice/cli/session.h"
 
 #include "sluice/backend/visit.h"
+#include "sluice/cli/terminal.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
 #include "sluice/core/folder_guard.h"
@@ -17,6 +18,8 @@
 #include "sluice/peers/places.h"
 #include "sluice/report/diagnose_text.h"
 #include "sluice/report/report.h"
+#include "sluice/report/text_parts.h"
+#include "sluice/report/tour_text.h"
 #include "sluice/results/resume.h"
 #include "sluice/results/run_folder.h"
 
@@ -54,9 +57,13 @@ Result<std::vector<measure::SubjectSpec>> subjects_of(const SessionPlan& plan,
     subjects.push_back(spec);
     if (is_canary(spec.case_name)) continue;
     for (const Peer& peer : plan.peers) {
+      if (!peer.only_case.empty() && peer.only_case != spec.case_name) continue;
       measure::SubjectSpec beside = spec;
       beside.library = peer.name;
       beside.command = peer.command;
+      beside.environment = peer.environment;
+      beside.thread_policy = peer.thread_policy;
+      beside.spec = peer.spec;
       subjects.push_back(std::move(beside));
     }
   }
@@ -67,6 +74,8 @@ Json run_config_of(const SessionPlan& plan, const std::vector<measure::SubjectSp
   Json cases = Json::array();
   for (const measure::SubjectSpec& spec : subjects)
     cases.push_back(spec.case_name + " in " + spec.library);
+  for (const std::string& row : plan.later_rows)
+    cases.push_back(row);
   Json policy = measure::to_json(plan.policy);
   policy.erase("seed");  // is block_order_seed, which differs from visit to visit
   return Json{{"command", plan.name},
@@ -95,11 +104,14 @@ Result<results::ResultFile> describe_visit(const SessionPlan& plan,
   return file;
 }
 
-void put_rows(results::ResultFile& file, const std::vector<measure::Row>& rows) {
+/// `later`: rows that an earlier visit took after its wave.
+void put_rows(results::ResultFile& file, const std::vector<measure::Row>& rows,
+              const std::vector<measure::Row>& later) {
   file.canary.clear();
   file.rows.clear();
   for (const measure::Row& row : rows)
     (is_canary(row.case_name) ? file.canary : file.rows).push_back(row);
+  file.rows.insert(file.rows.end(), later.begin(), later.end());
 }
 
 /// With peers beside us, the ratio to each.
@@ -107,7 +119,7 @@ void put_ratios(results::ResultFile& file) {
   Json ratios = Json::array();
   for (const gate::PeerRatio& ratio : gate::peer_ratios(file))
     ratios.push_back(gate::to_json(ratio));
-  if (!ratios.empty()) file.extra = Json{{"summary", Json{{"peer_ratios", std::move(ratios)}}}};
+  if (!ratios.empty()) file.extra["summary"]["peer_ratios"] = std::move(ratios);
 }
 
 /// Rows of an earlier visit, in the order of `subjects`; a row that is not there yet is empty.
@@ -121,6 +133,19 @@ std::vector<measure::Row> rows_for(const std::vector<measure::SubjectSpec>& subj
           rows[i] = row;
       }
     }
+  }
+  return rows;
+}
+
+/// Rows of an earlier visit that are none of `subjects`.
+std::vector<measure::Row> later_rows(const std::vector<measure::SubjectSpec>& subjects,
+                                     const results::ResultFile& file) {
+  std::vector<measure::Row> rows;
+  for (const measure::Row& row : file.rows) {
+    const auto same = [&](const measure::SubjectSpec& spec) {
+      return row.case_name == spec.case_name && row.library == spec.library;
+    };
+    if (std::none_of(subjects.begin(), subjects.end(), same)) rows.push_back(row);
   }
   return rows;
 }
@@ -186,11 +211,12 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
   }
   SLUICE_TRY(const auto subjects, subjects_of(plan, data_dir));
   SLUICE_TRY(results::ResultFile file, describe_visit(plan, visit, data_dir, subjects));
-  std::vector<measure::Row> so_far;
+  std::vector<measure::Row> so_far, later;
   if (earlier) {
     SLUICE_CHECK(
         results::check_resumable(*earlier, file, (folder.results() / result_name).string()));
     so_far = rows_for(subjects, *earlier);
+    later = later_rows(subjects, *earlier);
   }
   SLUICE_CHECK(folder.write_environment(file.environment));
   SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file.run_config))));
@@ -199,32 +225,38 @@ Result<SessionResult> run_session(Context& context, const SessionPlan& asked) {
   SLUICE_TRY(measure::RunnerContext runner,
              local.context(*context.progress, file.session_id, folder.path() / "logs"));
   runner.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
-    put_rows(file, rows);
+    put_rows(file, rows, later);
     return folder.write_result(result_name, file);
   };
   SLUICE_TRY(measure::WaveResult wave,
              measure::run_wave(subjects, plan.policy, runner, std::move(so_far)));
-  put_rows(file, wave.rows);
+  put_rows(file, wave.rows, later);
+  bool interrupted = wave.interrupted;
+  if (plan.afterwards && !interrupted) {
+    runner.on_block = {};
+    const Status done = plan.afterwards({file, data_dir, folder.path(), runner,
+                                         [&] { return folder.write_result(result_name, file); }});
+    if (!done && done.error().code != Errc::interrupted) return done.error();
+    interrupted = !done;
+  }
   put_ratios(file);
-  if (plan.afterwards && !wave.interrupted) SLUICE_CHECK(plan.afterwards(file, data_dir, runner));
   SLUICE_CHECK(folder.write_result(result_name, file));
   SLUICE_CHECK(write_reports(folder, file));
-  return SessionResult{std::move(file), folder.path(), wave.interrupted};
+  return SessionResult{std::move(file), folder.path(), interrupted};
 }
 
-Result<ExitCode> show_session(const Context& context, const SessionResult& session) {
+Result<ExitCode> show_session(const Context& context, const SessionResult& session, bool brief) {
   const std::vector<results::ResultFile> files{session.file};
   if (context.globals.json) {
     fmt::print("{}", results::to_text(results::to_json(session.file)));
   } else {
-    fmt::print("{}\n", report::text_table(files));
-    for (const gate::PeerRatio& ratio : gate::peer_ratios(session.file)) {
-      fmt::print("{}: {} is {:.3f} x {} (95 % interval {:.3f} to {:.3f}, {} pairs)\n",
-                 ratio.case_name, ratio.library, ratio.ratio.point, ratio.peer, ratio.ratio.low,
-                 ratio.ratio.high, ratio.pairs);
-    }
-    if (const std::string text = report::diagnose_text(session.file); !text.empty())
+    report::TextOptions options = terminal_options();
+    options.brief = brief;
+    fmt::print("{}\n", report::text_table(files, options));
+    if (const std::string text = report::diagnose_text(session.file); !brief && !text.empty())
       fmt::print("{}\n", text);
+    for (const std::string& sentence : report::found_sentences(session.file))
+      fmt::print("{}", report::wrapped(sentence, options.width, 0));
     fmt::print("report: {}\n", (session.folder / "report.html").string());
   }
   if (session.interrupted) {

@@ -21,10 +21,10 @@ struct WorkerCommand {
   std::string lock_hash;  // another one is another worker
 };
 
-/// `mode`: micro, pipeline, decode, loader, training or mixture. `thread_policy`: micro-single,
-/// micro-threads, pipeline-default, pipeline-single-worker or loader-all-cores. Errc::unsupported
-/// with a command to run when the environment is not installed or the program is not built, or when
-/// the library is not measured in this mode.
+/// `mode`: micro, jpeg, pipeline, decode, loader, training or mixture. `thread_policy`:
+/// micro-single, micro-threads, pipeline-default, pipeline-single-worker or loader-all-cores.
+/// Errc::unsupported with a command to run when the environment is not installed or the program is
+/// not built, or when the library is not measured in this mode.
 Result<WorkerCommand> worker_command(const std::string& library, const std::string& mode,
                                      const std::string& thread_policy);
 Result<WorkerCommand> worker_command(const Places& places, const std::string& library,

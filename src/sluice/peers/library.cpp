@@ -12,8 +12,8 @@
 namespace sluice::peers {
 namespace {
 
-constexpr std::array<std::string_view, 6> kGroups = {"light", "latest", "torch",
-                                                     "dali",  "spdl",   "tensorflow"};
+constexpr std::array<std::string_view, 7> kGroups = {
+    "light", "albumentationsx", "latest", "torch", "dali", "spdl", "tensorflow"};
 
 constexpr std::array<std::string_view, 2> kTestGroups = {"servers", "tensorboard"};
 
@@ -37,7 +37,7 @@ const std::vector<Library>& table() {
        .package = "albumentationsx",
        .homepage = "https://albumentations.ai",
        .licence = "AGPL-3.0-or-later",
-       .ways = {{"micro", "light", "albumentationsx_worker.py"},
+       .ways = {{"micro", "albumentationsx", "albumentationsx_worker.py"},
                 {"pipeline", "torch", "pipeline_worker.py"}}},
       {.name = "albumentationsx-latest",
        .title = "AlbumentationsX (newest)",
@@ -66,6 +66,7 @@ const std::vector<Library>& table() {
        .homepage = "https://python-pillow.github.io",
        .licence = "MIT-CMU",
        .ways = {{"micro", "light", "pillow_worker.py"},
+                {"jpeg", "light", "jpeg_worker.py"},
                 {"pipeline", "torch", "pipeline_worker.py"}}},
       {.name = "opencv",
        .title = "OpenCV (C++)",
@@ -78,7 +79,7 @@ const std::vector<Library>& table() {
        .package = "opencv-python-headless",
        .homepage = "https://pypi.org/project/opencv-python-headless",
        .licence = "Apache-2.0",
-       .ways = {{"micro", "light", "opencv_wheel_worker.py"}}},
+       .ways = {{"micro", "light", "opencv_wheel_worker.py"}, {"jpeg", "light", "jpeg_worker.py"}}},
       {.name = "dali",
        .title = "NVIDIA DALI",
        .package = "nvidia-dali-cuda130",

@@ -14,8 +14,9 @@ namespace sluice::peers {
 
 /// How a library is measured in one mode.
 struct Way {
-  std::string_view mode;     // "micro", "pipeline", "decode", "loader", "training" or "mixture"
-  std::string_view group;    // of requirements; empty: a native program
+  std::string_view mode;   // "micro", "jpeg", "pipeline", "decode" (of video), "loader", "training"
+                           // or "mixture"
+  std::string_view group;  // of requirements; empty: a native program
   std::string_view program;  // a file under adapters/python; of a native one its name
 };
 
@@ -26,7 +27,7 @@ struct Library {
   std::string_view homepage;  // for people
   std::string_view licence;   // SPDX expression
   bool needs_gpu = false;
-  std::vector<Way> ways;  // in the order micro, pipeline, decode, loader, training, mixture
+  std::vector<Way> ways;  // in the order micro, jpeg, pipeline, decode, loader, training, mixture
 
   /// Null when it is not measured in this mode.
   [[nodiscard]] const Way* way(std::string_view mode) const;

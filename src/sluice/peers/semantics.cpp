@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/peers/semantics.h"
 
+#include "sluice/core/file.h"
 #include "sluice/core/text.h"
 
 #include <fmt/format.h>
@@ -160,6 +161,13 @@ std::string Audit::not_comparable(const std::string& scenario, const std::string
   if (agreement == found->second.end()) return "";
   const auto reason = agreement->second.different.find(library);
   return reason == agreement->second.different.end() ? "" : reason->second;
+}
+
+Result<std::optional<Audit>> read_audit(const std::filesystem::path& path) {
+  if (path.empty() || !std::filesystem::exists(path)) return std::optional<Audit>();
+  SLUICE_TRY(const std::string text, read_text_file(path));
+  SLUICE_TRY(Audit audit, Audit::read(text, path.string()));
+  return std::optional<Audit>(std::move(audit));
 }
 
 }  // namespace sluice::peers

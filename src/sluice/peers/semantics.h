@@ -6,7 +6,9 @@
 #include "sluice/core/result.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +77,9 @@ class Audit {
   std::vector<std::string> names_;
   std::map<std::string, std::map<std::string, Agreement>> scenarios_;
 };
+
+/// The audit in a file; nothing when there is no such file.
+Result<std::optional<Audit>> read_audit(const std::filesystem::path& path);
 
 /// docs/semantics.md.
 std::string semantics_page(const Audit& audit);

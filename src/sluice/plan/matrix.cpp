@@ -40,7 +40,7 @@ void add_micro(std::vector<Support>& table, const Scenario& scenario) {
   };
   const bool video = scenario.media == Media::video;
   row("sluice", host(), "", Backend::native).host_fallback = video;
-  row("albumentationsx", host(), "light", Backend::python).host_fallback = video;
+  row("albumentationsx", host(), "albumentationsx", Backend::python).host_fallback = video;
   Support& latest = row("albumentationsx-latest", host(), "latest", Backend::python);
   latest.named_only = true;
   latest.host_fallback = video;

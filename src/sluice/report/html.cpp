@@ -6,6 +6,7 @@
 #include "sluice/report/html_parts.h"
 #include "sluice/report/loader_text.h"
 #include "sluice/report/report.h"
+#include "sluice/report/tour_text.h"
 #include "sluice/report/training_text.h"
 
 #include <fmt/format.h>
@@ -74,6 +75,15 @@ std::string results_caption(const Section& section) {
   return out;
 }
 
+/// What a tour found, in its own sentences.
+std::string found_html(const Section& section) {
+  std::string sentences;
+  for (const results::ResultFile* file : section.files)
+    for (const std::string& sentence : found_sentences(*file))
+      sentences += "<p>" + escape_html(sentence) + "</p>\n";
+  return sentences.empty() ? "" : "<div class=\"found\">\n" + sentences + "</div>\n";
+}
+
 /// Canary, machine, method and command: what every section ends with.
 std::string section_end_html(const Section& section, const std::string& suffix, Method method) {
   std::string out;
@@ -132,6 +142,7 @@ std::string matrix_section(const std::vector<const results::ResultFile*>& files,
 std::string section_html(const Section& section, const std::string& suffix) {
   std::string out = "<section class=\"session\">\n" + section_head_html(section, suffix);
   out += warnings_html(noise_warnings(section.head()));
+  out += found_html(section);
   out += summary_cards(section);
   out += fmt::format("<h2 id=\"Results{}\">Results</h2>\n", suffix);
   out += section.rows.empty() ? "<p class=\"soft\">No row was measured.</p>\n"

@@ -50,6 +50,7 @@ nav { margin: 1.1rem 0 0; font-size: .875rem; display: flex; flex-wrap: wrap; ga
 .card .more { font-size: .8125rem; color: var(--soft); line-height: 1.4; }
 
 .callout { background: var(--warn-soft); border-left: 3px solid var(--warn); border-radius: .2rem .4rem .4rem .2rem; padding: .55rem .9rem; margin: 1rem 0 0; font-size: .9rem; }
+.found { border-left: 3px solid var(--accent); padding: .1rem 0 .1rem .9rem; margin: 1.2rem 0 0; } .found p { margin: .35rem 0; max-width: 58rem; }
 .callout strong { color: var(--warn); }
 .callout ul { margin: 0; padding-left: 1.1rem; }
 

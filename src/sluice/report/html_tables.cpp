@@ -25,14 +25,21 @@ std::string labelled_cell(const char* label, const std::string& content, const c
                      label, kind, none ? " empty" : "", content);
 }
 
-std::string row_html(const Line& line, bool again, bool inside, bool libraries, double range) {
+/// What all rows of a table share.
+struct Columns {
+  bool libraries = false;
+  bool compared = false;  // how many times as fast ours is
+  double range = 0;       // of the interval bars
+};
+
+std::string row_html(const Line& line, bool again, bool inside, const Columns& columns) {
   const Row& row = *line.row;
   const std::string status = status_cell(row);
   std::string out =
       fmt::format("<tr role=\"row\" class=\"{}{}{}\"><th role=\"rowheader\" scope=\"row\">{}</th>",
                   line.best ? "best " : "", again ? "again " : "", inside ? "inside" : "",
                   escape_html(clip(case_cell(row), 160)));
-  if (libraries) {
+  if (columns.libraries) {
     std::string library = escape_html(clip(library_cell(row), 60));
     if (!row.library_version.empty()) {
       library = fmt::format("<span title=\"version {}\">{}</span>",
@@ -43,12 +50,13 @@ std::string row_html(const Line& line, bool again, bool inside, bool libraries, 
   out += labelled_cell("Median ± sd", escape_html(median_cell(row)), "number median");
   std::string interval(kNone);
   if (has_summary(row) && row.summary->ci95) {
-    interval = fmt::format("{}<span class=\"range\">{}</span>", interval_bar(row, range),
+    interval = fmt::format("{}<span class=\"range\">{}</span>", interval_bar(row, columns.range),
                            escape_html(interval_cell(row)));
   }
   out += labelled_cell("95 % interval", interval, "bar");
   out += labelled_cell("CV", cv_cell(row), "number");
   out += labelled_cell("Runs × samples", runs_cell(row), "number");
+  if (columns.compared) out += labelled_cell("Ours over it", behind_cell(line), "number");
   std::string state = fmt::format("<span class=\"chip {}\">{}</span>", chip_class(status), status);
   if (!row.reason.empty())
     state += fmt::format("<span class=\"reason\">{}</span>", escape_html(reason_cell(row)));
@@ -163,7 +171,7 @@ std::string escape_html(std::string_view text) {
 
 std::string results_table(const Section& section, const std::vector<Line>& lines,
                           const std::string& caption) {
-  const double range = interval_range(lines);
+  const Columns columns{section.several_libraries, any_behind(lines), interval_range(lines)};
   std::string out = fmt::format(
       "<table role=\"table\" class=\"rows\"><caption>{}</caption>\n<thead role=\"rowgroup\"><tr "
       "role=\"row\">"
@@ -172,19 +180,22 @@ std::string results_table(const Section& section, const std::vector<Line>& lines
       "<th role=\"columnheader\" scope=\"col\" class=\"bar\">95 % interval<br>± {} of the "
       "median</th>"
       "<th role=\"columnheader\" scope=\"col\" class=\"number\">CV</th>"
-      "<th role=\"columnheader\" scope=\"col\" class=\"number\">Runs ×<br>samples</th>"
+      "<th role=\"columnheader\" scope=\"col\" class=\"number\">Runs ×<br>samples</th>{}"
       "<th role=\"columnheader\" scope=\"col\">Status</th></tr></thead>\n<tbody "
       "role=\"rowgroup\">\n",
       escape_html(caption),
-      section.several_libraries ? "<th role=\"columnheader\" scope=\"col\">Library</th>" : "",
-      fmt::format("{:g} %", 100 * range));
+      columns.libraries ? "<th role=\"columnheader\" scope=\"col\">Library</th>" : "",
+      fmt::format("{:g} %", 100 * columns.range),
+      columns.compared
+          ? "<th role=\"columnheader\" scope=\"col\" class=\"number\">Ours<br>over it</th>"
+          : "");
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto same = [&](std::size_t other) {
       return lines[i].row->case_name == lines[other].row->case_name;
     };
     const bool again = i > 0 && same(i - 1);
     const bool inside = i + 1 < lines.size() && same(i + 1);
-    out += row_html(lines[i], again, inside, section.several_libraries, range);
+    out += row_html(lines[i], again, inside, columns);
   }
   return out + "</tbody></table>\n";
 }

@@ -7,6 +7,7 @@
 #include "sluice/report/loader_text.h"
 #include "sluice/report/markdown_parts.h"
 #include "sluice/report/report.h"
+#include "sluice/report/tour_text.h"
 #include "sluice/report/training_text.h"
 
 #include <fmt/format.h>
@@ -21,20 +22,22 @@ bool is_word(char c) {
 constexpr std::size_t kLongestCase = 120;  // columns; longer names are clipped in the middle
 
 std::string table_markdown(const std::vector<Line>& lines) {
-  std::string out =
-      "| case | library | median ± sd | 95 % interval | cv | runs × samples | status |\n"
-      "|---|---|--:|--:|--:|--:|---|\n";
+  const bool compared = any_behind(lines);
+  std::string out = fmt::format(
+      "| case | library | median ± sd | 95 % interval | cv | runs × samples |{} status |\n"
+      "|---|---|--:|--:|--:|--:|{}---|\n",
+      compared ? " ours over it |" : "", compared ? "--:|" : "");
   for (const auto& line : lines) {
     const measure::Row& row = *line.row;
     const std::string median = escape_markdown(median_cell(row));
     std::string status = status_cell(row);
     if (status != "ok") status = "**" + status + "**";
     if (!row.reason.empty()) status += ": " + escape_markdown(reason_cell(row));
-    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n",
+    out += fmt::format("| {} | {} | {} | {} | {} | {} |{} {} |\n",
                        escape_markdown(clip(case_cell(row), kLongestCase)),
                        escape_markdown(clip(library_cell(row), kLongestCase)),
                        line.best ? "**" + median + "**" : median, interval_cell(row), cv_cell(row),
-                       runs_cell(row), status);
+                       runs_cell(row), compared ? " " + behind_cell(line) + " |" : "", status);
   }
   return out;
 }
@@ -69,6 +72,9 @@ std::string section_markdown(const Section& section) {
   for (const auto& warning : noise_warnings(section.head())) {
     out += "\n> **Noise:** " + escape_markdown(warning) + "\n";
   }
+  for (const results::ResultFile* file : section.files)
+    for (const std::string& sentence : found_sentences(*file))
+      out += "\n" + escape_markdown(sentence) + "\n";
   out += "\n## Results\n\n";
   out += section.rows.empty() ? "No row was measured.\n" : table_markdown(section.rows);
   out += "\nMedian, sd and cv are over runs (fresh processes); the interval is of their mean.";

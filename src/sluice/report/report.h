@@ -27,6 +27,7 @@ std::string html(const std::vector<results::ResultFile>& files);
 struct TextOptions {
   unsigned width = 100;  // columns that tables keep to, at least 60; only commands may be longer
   bool colour = false;   // ANSI colours: the caller knows whether this is a terminal, and NO_COLOR
+  bool brief = false;    // rows that stand in the comparison with others are not shown once more
 };
 std::string text_table(const std::vector<results::ResultFile>& files,
                        const TextOptions& options = {});

@@ -4,6 +4,7 @@
 #include "sluice/report/sections.h"
 
 #include "sluice/core/text.h"
+#include "sluice/gate/peer_ratio.h"
 #include "sluice/report/format.h"
 #include "sluice/report/regime.h"
 
@@ -41,7 +42,7 @@ std::vector<Line> by_case(const std::vector<const Row*>& rows) {
   std::vector<Line> lines;
   for (const auto& name : order) {
     for (const Row* row : cases[name])
-      lines.push_back(Line{row, false});
+      lines.push_back(Line{row, false, std::nullopt});
   }
   return lines;
 }
@@ -72,6 +73,20 @@ void mark_best(std::vector<Line>& lines) {
       lines[i].best = &row == best || intervals_overlap(row, *best);
     }
     first = end;
+  }
+}
+
+/// Rows of one file were measured in pairs with ours.
+void mark_behind(Section& section) {
+  for (const results::ResultFile* file : section.files) {
+    for (const gate::PeerRatio& ratio : gate::peer_ratios(*file)) {
+      const auto same = [&](const Line& line) {
+        return line.row >= file->rows.data() && line.row < file->rows.data() + file->rows.size() &&
+               line.row->case_name == ratio.case_name && line.row->library == ratio.peer;
+      };
+      const auto line = std::find_if(section.rows.begin(), section.rows.end(), same);
+      if (line != section.rows.end()) line->behind = ratio.ratio;
+    }
   }
 }
 
@@ -114,6 +129,7 @@ std::vector<Section> sections(const std::vector<const results::ResultFile*>& fil
     section.rows = by_case(rows);
     section.canary = by_case(canary);
     mark_best(section.rows);
+    mark_behind(section);
   }
   return all;
 }
@@ -168,6 +184,20 @@ std::string runs_cell(const Row& row) {
   const int samples = row.summary->n_samples;
   if (runs > 0 && samples % runs == 0) return fmt::format("{} × {}", runs, samples / runs);
   return fmt::format("{} ({})", runs, samples);
+}
+
+std::string ratio_text(const stats::Estimate& ratio) {
+  return fmt::format("{}× ({} to {})", significant(ratio.point, 3), significant(ratio.low, 3),
+                     significant(ratio.high, 3));
+}
+
+std::string behind_cell(const Line& line) {
+  return line.behind ? ratio_text(*line.behind) : std::string(kNone);
+}
+
+bool any_behind(const std::vector<Line>& lines) {
+  return std::any_of(lines.begin(), lines.end(),
+                     [](const Line& line) { return line.behind.has_value(); });
 }
 
 std::string status_cell(const Row& row) {

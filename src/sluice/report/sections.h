@@ -4,15 +4,21 @@
 
 #include "sluice/report/format.h"
 #include "sluice/results/result_file.h"
+#include "sluice/stats/sample.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace sluice::report {
 
+inline constexpr const char* kOurs = "sluice";  // row.library of what this program does itself
+
 struct Line {
   const measure::Row* row = nullptr;
   bool best = false;  // of its case, see `sections`
+  /// Of a row of another library: how many times as fast ours is, in pairs of runs.
+  std::optional<stats::Estimate> behind;
 };
 
 /// The files of one session on one machine. Points into the files it was made from.
@@ -44,6 +50,9 @@ std::string median_cell(const measure::Row& row);    // "871.2 ± 9.4 img/s"
 std::string interval_cell(const measure::Row& row);  // "860.1 to 882.3"
 std::string cv_cell(const measure::Row& row);
 std::string runs_cell(const measure::Row& row);  // "5 × 3": runs by samples; "5 (14)" when uneven
+std::string ratio_text(const stats::Estimate& ratio);  // "2.58× (2.51 to 2.66)"
+std::string behind_cell(const Line& line);             // the same; kNone for ours
+bool any_behind(const std::vector<Line>& lines);       // then the column is due
 /// "ok", "unstable", "early stopped", "unsupported", "failed", "skipped".
 std::string status_cell(const measure::Row& row);
 std::string reason_cell(const measure::Row& row);  // empty for ok

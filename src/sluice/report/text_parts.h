@@ -5,9 +5,11 @@
 
 #include "sluice/report/matrix.h"
 #include "sluice/report/report.h"
+#include "sluice/report/sections.h"
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace sluice::report {
 
@@ -17,6 +19,10 @@ std::string padded(const std::string& text, std::size_t width, bool right);
 /// Words of `text` in lines of at most `width` columns, each after `indent` spaces.
 std::string wrapped(const std::string& text, std::size_t width, std::size_t indent);
 std::string without_trailing_space(std::string text);
+
+/// Cases of ours beside other libraries, a line each: our rate and how many times as fast it is as
+/// each of them; why rows have no number. Empty when `lines` are ours alone.
+std::string beside_text(const std::vector<Line>& lines, const TextOptions& options);
 
 /// A matrix table with what stands below it; the columns go below each other when they do not fit.
 std::string matrix_text(const MatrixTable& table, const TextOptions& options);

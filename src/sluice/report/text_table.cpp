@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
 
 namespace sluice::report {
 namespace {
@@ -139,11 +140,26 @@ std::string end_text(const Section& section, const TextOptions& options) {
   return out;
 }
 
+/// Rows of the cases in which some library was measured in pairs with ours, or (`wanted` false) the
+/// other rows.
+std::vector<Line> compared(const std::vector<Line>& lines, bool wanted) {
+  std::set<std::string> cases;
+  for (const Line& line : lines)
+    if (line.behind) cases.insert(line.row->case_name);
+  std::vector<Line> found;
+  for (const Line& line : lines)
+    if (cases.contains(line.row->case_name) == wanted) found.push_back(line);
+  return found;
+}
+
 std::string text_section(const Section& section, const TextOptions& options) {
   std::string out = head_text(section, options);
-  out += section.rows.empty() ? "no row was measured\n" : text_table_of(section.rows, options);
-  const bool any_best =
-      std::any_of(section.rows.begin(), section.rows.end(), [](const Line& l) { return l.best; });
+  if (section.rows.empty()) out += "no row was measured\n";
+  const std::string beside = beside_text(compared(section.rows, true), options);
+  const std::vector<Line> rows = options.brief ? compared(section.rows, false) : section.rows;
+  out += beside + (beside.empty() || rows.empty() ? "" : "\n");
+  if (!rows.empty()) out += text_table_of(rows, options);
+  const bool any_best = std::any_of(rows.begin(), rows.end(), [](const Line& l) { return l.best; });
   if (any_best && !options.colour) {
     out += wrapped("* best of its case, or not separated from it by the intervals",
                    std::max(options.width, 60U), 0);

@@ -29,7 +29,7 @@ const std::vector<Scenario>& all() {
                                normalise(), pipeline(), empty()}) {
       list.push_back(scenario);
     }
-    for (std::vector<Scenario> more : {train_crop(), loader_rows(), transforms()})
+    for (std::vector<Scenario> more : {train_crop(), loader_rows()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();
@@ -44,7 +44,8 @@ measure::Catalogue catalogue() {
   for (const char* prefix : {"image-rgb/", "image-9ch/", "video-16f/", "video-decode-16f/"})
     catalogue.prefixes[prefix] = missing_yet;
   catalogue.scenarios["loader/raw"] = make_loader;
-  catalogue.prefixes["training/"] = make_training;
+  for (const char* prefix : {"training/", "end-to-end/"})
+    catalogue.prefixes[prefix] = make_training;
   catalogue.prefixes["mixture/"] = make_mixture;
   for (const char* part : {"loader", "model", "transfer", "together"})
     catalogue.scenarios[std::string("diagnose/") + part] = make_diagnose;

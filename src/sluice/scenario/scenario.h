@@ -49,7 +49,6 @@ Scenario decode_video();
 Scenario resize();
 std::vector<Scenario> loader_rows();
 std::vector<Scenario> train_crop();
-std::vector<Scenario> transforms();
 Scenario normalise();
 Scenario pipeline();
 Scenario empty();
@@ -57,8 +56,8 @@ Scenario empty();
 /// The rows "loader/..." of `bench dataloader`; "loader/raw" are arrays as they are.
 Result<std::unique_ptr<measure::Subject>> make_loader(const measure::SubjectContext& context);
 
-/// The rows "training/<model>" of `bench training`; all about them comes with the spec
-/// (training_spec.h).
+/// The rows "training/<model>" of `bench training`, and "end-to-end/<model>" of the tour; all about
+/// them comes with the spec (training_spec.h).
 Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectContext& context);
 
 /// The rows "diagnose/..." of `sluice diagnose`: loader, model, transfer, together. Their spec is

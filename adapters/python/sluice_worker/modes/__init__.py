@@ -10,8 +10,8 @@ import importlib
 
 from ..adapter import Unsupported
 
-MODES = {"micro": "Micro", "pipeline": "Pipeline", "decode": "Decode", "loader": "Loader", "training": "Training",
-         "mixture": "Mixture"}
+MODES = {"micro": "Micro", "jpeg": "Jpeg", "pipeline": "Pipeline", "decode": "Decode", "loader": "Loader",
+         "training": "Training", "mixture": "Mixture"}
 
 
 def mode_named(name):

@@ -12,7 +12,7 @@ SETUP  ?= tools/setup
 PEERS  ?= "$(program)" peers install
 
 .DEFAULT_GOAL := help
-.PHONY: help setup program run build test test-peers parity mutation bench format check fuzz install dist clean
+.PHONY: help setup program run build test test-peers peers-install parity mutation bench format check fuzz install dist clean
 
 # One build serves users and tests: what is tested is what runs.
 tree    := $(BUILD)/release
@@ -48,8 +48,11 @@ test:  ## set up with what tests need, build, then all fast tests
 test-peers:  ## set up with every library that we measure beside, then the tests of real libraries
 	@$(SETUP) --with test
 	$(compile)
-	@$(PEERS) light albumentationsx torch dali spdl servers tensorboard tensorflow
+	@$(MAKE) --no-print-directory peers-install
 	@ctest --test-dir "$(tree)" --output-on-failure -L peers
+
+peers-install:
+	@$(PEERS) light albumentationsx torch dali spdl servers tensorboard tensorflow
 
 parity:  ## set up, then every transform beside AlbumentationsX: the table of docs/parity.md
 	@$(SETUP) --with test

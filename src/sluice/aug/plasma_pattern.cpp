@@ -5,7 +5,7 @@
 namespace sluice::aug {
 namespace {
 
-constexpr int kSide = kPlasmaSide;
+constexpr int kPatternSide = kPlasmaSide;
 
 /// Sixteen bits of noise for a point of an octave's lattice.
 std::uint32_t noise_at(std::uint64_t key, int octave, int side, int x, int y) {
@@ -39,7 +39,7 @@ PlasmaDraw draw_plasma(const PlasmaParams& params, Rng& rng, double weakest, dou
 
 std::vector<int> plasma_lattice_reference(std::uint64_t key, double roughness) {
   std::vector<int> coarse;
-  for (int octave = 0, side = 3; side <= kSide; ++octave, side = 2 * side - 1) {
+  for (int octave = 0, side = 3; side <= kPatternSide; ++octave, side = 2 * side - 1) {
     std::vector<int> fine(static_cast<std::size_t>(side * side));
     const int half = (side + 1) / 2;  // side of the octave before
     const auto amplitude = static_cast<std::uint64_t>(plasma_amplitude(roughness, octave));
@@ -71,7 +71,7 @@ std::vector<int> plasma_lattice_reference(std::uint64_t key, double roughness) {
 double plasma_at_reference(const std::vector<int>& lattice, int x, int y, int width, int height) {
   const PlasmaPlace column = plasma_place(x, width), row = plasma_place(y, height);
   const auto at = [&](int i, int j) {
-    return static_cast<double>(lattice[static_cast<std::size_t>(j * kSide + i)]);
+    return static_cast<double>(lattice[static_cast<std::size_t>(j * kPatternSide + i)]);
   };
   const double fx = column.fraction / 32768.0, fy = row.fraction / 32768.0;
   const int i = column.index, j = row.index;
@@ -86,8 +86,8 @@ PlasmaRows::PlasmaRows(const PlasmaDraw& draw, Shape shape, Scratch& scratch) : 
   std::array<std::uint16_t, kPlasmaOctaves> amplitudes{};
   for (int octave = 0; octave < kPlasmaOctaves; ++octave)
     amplitudes[static_cast<std::size_t>(octave)] = plasma_amplitude(draw.roughness, octave);
-  const auto one = scratch.take<std::uint16_t>(kSide * kPlasmaPitch);
-  const auto other = scratch.take<std::uint16_t>(kSide * kPlasmaPitch);
+  const auto one = scratch.take<std::uint16_t>(kPatternSide * kPlasmaPitch);
+  const auto other = scratch.take<std::uint16_t>(kPatternSide * kPlasmaPitch);
   lattice_ = kernels::plasma_lattice(one.data(), other.data(), draw.key, amplitudes.data());
 
   const auto index = scratch.take<std::uint16_t>(samples);

@@ -132,7 +132,7 @@ void add_flags(CLI::App& command, DataloaderFlags& flags) {
 }
 
 void add_dataloader(CLI::App& parent, Context& context, const std::string& name,
-            const std::string& description) {
+                    const std::string& description) {
   auto flags = std::make_shared<DataloaderFlags>();
   CLI::App* command = add_command(parent, context, name, description,
                                   [flags, &context] { return run_bench(context, *flags); });
@@ -149,7 +149,8 @@ void add_dataloader(CLI::App& parent, Context& context, const std::string& name,
 }  // namespace
 
 void add_bench_dataloader(CLI::App& bench, Context& context) {
-  add_dataloader(bench, context, "dataloader", "From files or a bucket to batches, beside other loaders");
+  add_dataloader(bench, context, "dataloader",
+                 "From files or a bucket to batches, beside other loaders");
 }
 
 void add_benchmark_dataloader(CLI::App& root, Context& context) {

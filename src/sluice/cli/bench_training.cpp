@@ -52,7 +52,7 @@ Result<ExitCode> run_bench(Context& context, const BenchTrainingFlags& flags) {
 }
 
 void add_training(CLI::App& parent, Context& context, const std::string& name,
-            const std::string& description) {
+                  const std::string& description) {
   auto flags = std::make_shared<BenchTrainingFlags>();
   auto command = std::make_shared<CLI::App*>(nullptr);
   *command = add_command(parent, context, name, description, [flags, command, &context] {
@@ -78,7 +78,8 @@ void add_training(CLI::App& parent, Context& context, const std::string& name,
 }  // namespace
 
 void add_bench_training(CLI::App& bench, Context& context) {
-  add_training(bench, context, "training", "A training step, its phases, and other engines beside it");
+  add_training(bench, context, "training",
+               "A training step, its phases, and other engines beside it");
 }
 
 void add_benchmark_training(CLI::App& root, Context& context) {

@@ -101,7 +101,8 @@ struct CompletionArgs {
   std::string shell;
 };
 
-Result<ExitCode> run_completion(const CLI::App& root, const Context& context, const CompletionArgs& args) {
+Result<ExitCode> run_completion(const CLI::App& root, const Context& context,
+                                const CompletionArgs& args) {
   const bool bash = args.shell == "bash";
   if (!bash && args.shell != "zsh") {
     return Error{Errc::usage, fmt::format("completion: unknown shell '{}'; accepted: bash, zsh",

@@ -56,12 +56,12 @@ Result<ExitCode> make_arrays(const image::ArrayOptions& options, const Context& 
   SLUICE_TRY(const auto made, image::make_arrays(options, *context.progress));
   if (context.globals.json)
     print_json({{"path", options.folder.string()},
-           {"kind", "arrays"},
-           {"count", made.count},
-           {"bytes", made.bytes},
-           {"hash", made.hash},
-           {"seed", options.seed},
-           {"written", made.written}});
+                {"kind", "arrays"},
+                {"count", made.count},
+                {"bytes", made.bytes},
+                {"hash", made.hash},
+                {"seed", options.seed},
+                {"written", made.written}});
   else
     fmt::print("{}: {} arrays, {} bytes, {} written\nhash {}\n", printable(options.folder.string()),
                made.count, made.bytes, made.written, made.hash);
@@ -142,14 +142,14 @@ Result<ExitCode> info_file(const fs::path& path, const image::DecodeOptions& opt
   SLUICE_TRY(const auto info, image::inspect_file(path, options));
   if (context.globals.json) {
     print_json({{"path", path.string()},
-           {"format", to_string(info.format)},
-           {"width", info.width},
-           {"height", info.height},
-           {"channels", info.channels},
-           {"bit_depth", info.bit_depth},
-           {"progressive", info.progressive},
-           {"orientation", info.orientation},
-           {"subsampling", info.subsampling.empty() ? Json() : Json(info.subsampling)}});
+                {"format", to_string(info.format)},
+                {"width", info.width},
+                {"height", info.height},
+                {"channels", info.channels},
+                {"bit_depth", info.bit_depth},
+                {"progressive", info.progressive},
+                {"orientation", info.orientation},
+                {"subsampling", info.subsampling.empty() ? Json() : Json(info.subsampling)}});
     return ExitCode::done;
   }
   fmt::print("{}: {} {}x{}, {} channels of {} bits{}{}{}\n", printable(path.string()),
@@ -171,13 +171,13 @@ Result<ExitCode> info_clip(const fs::path& path, const image::DecodeOptions& opt
   SLUICE_CHECK(image::decode_clip(clip, path, 16, video));
   if (context.globals.json) {
     print_json({{"path", path.string()},
-           {"format", info.codec},
-           {"container", info.container},
-           {"width", info.width},
-           {"height", info.height},
-           {"frames", info.frames},
-           {"frames_guessed", info.frames_guessed},
-           {"fps", info.fps > 0 ? Json(info.fps) : Json()}});
+                {"format", info.codec},
+                {"container", info.container},
+                {"width", info.width},
+                {"height", info.height},
+                {"frames", info.frames},
+                {"frames_guessed", info.frames_guessed},
+                {"fps", info.fps > 0 ? Json(info.fps) : Json()}});
     return ExitCode::done;
   }
   fmt::print("{}: {} {}x{}, {}{} frames{}\n", printable(path.string()), info.codec, info.width,
@@ -194,9 +194,9 @@ Result<ExitCode> info_array(const fs::path& path, const Context& context) {
                  fmt::format("{}: {}", printable(path.string()), array.error().message)};
   if (context.globals.json)
     print_json({{"path", path.string()},
-           {"format", "npy"},
-           {"dtype", to_string(array->dtype)},
-           {"shape", array->shape}});
+                {"format", "npy"},
+                {"dtype", to_string(array->dtype)},
+                {"shape", array->shape}});
   else
     fmt::print("{}: npy {} of shape ({})\n", printable(path.string()), to_string(array->dtype),
                fmt::join(array->shape, ", "));

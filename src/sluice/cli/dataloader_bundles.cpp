@@ -10,9 +10,7 @@
 #include "sluice/storage/open_store.h"
 
 namespace sluice::cli {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 Result<Json> pack_input(const LoaderRequest& request, const std::filesystem::path& out,
                         Progress& progress, const std::function<bool()>& stop) {

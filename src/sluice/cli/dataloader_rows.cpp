@@ -16,7 +16,6 @@
 namespace sluice::cli {
 namespace {
 
-
 std::vector<std::string> library_names(const std::string& mode) {
   std::vector<std::string> names;
   for (const peers::Library& library : peers::libraries())
@@ -105,7 +104,7 @@ Status parse_sweep(Sweep& sweep, const std::string& text) {
     const auto [stop, problem] = std::from_chars(word.data(), end, value);
     if (problem != std::errc{} || stop != end || value < low || value > 64)
       return usage_error(fmt::format("--sweep {}: '{}' is no number from {} to 64", printable(text),
-                               printable(word), low));
+                                     printable(word), low));
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }
   if (values.empty()) return usage_error(fmt::format("--sweep {}: no value", printable(text)));

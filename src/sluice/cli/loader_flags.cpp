@@ -29,18 +29,21 @@ Result<std::string> input_of(const LoaderFlags& flags) {
   if (flags.input_s3) given.push_back("--input-s3");
   if (flags.input_gcs) given.push_back("--input-gcs");
   if (given.empty())
-    return usage_error("an input is missing: give --input DIR, s3://bucket/prefix or gs://bucket/prefix");
+    return usage_error(
+        "an input is missing: give --input DIR, s3://bucket/prefix or gs://bucket/prefix");
   if (given.size() > 1)
-    return usage_error(fmt::format("{}: give one of them, there is one input", join(given, " and ")));
+    return usage_error(
+        fmt::format("{}: give one of them, there is one input", join(given, " and ")));
   const bool bucketed = flags.input_s3 || flags.input_gcs;
   if (!bucketed && !flags.bucket.empty())
     return usage_error(fmt::format("--input-bucket-name {}: needs --input-s3 or --input-gcs",
-                             printable(flags.bucket)));
+                                   printable(flags.bucket)));
   if (!bucketed && !flags.prefix.empty())
     return usage_error(
         fmt::format("--input-prefix {}: needs --input-s3 or --input-gcs", printable(flags.prefix)));
   if (!bucketed) return flags.input.empty() ? flags.input_dir : flags.input;
-  if (flags.bucket.empty()) return usage_error(given.front() + ": needs --input-bucket-name BUCKET");
+  if (flags.bucket.empty())
+    return usage_error(given.front() + ": needs --input-bucket-name BUCKET");
   if (flags.bucket.find('/') != std::string::npos)
     return usage_error(fmt::format(
         "--input-bucket-name {}: a bucket has no '/'; what follows it goes to --input-prefix",
@@ -58,19 +61,19 @@ Status check_place(const LoaderFlags& flags, const std::string& input) {
                     printable(input)));
   if (!flags.input_dir.empty() && is_uri(input))
     return usage_error(fmt::format("--input-dir {}: is a local folder; give --input for buckets",
-                             printable(input)));
+                                   printable(input)));
   const std::pair<const char*, bool> remote_only[] = {{"--endpoint", !flags.endpoint.empty()},
                                                       {"--region", !flags.region.empty()},
                                                       {"--anonymous", flags.anonymous},
                                                       {"--cache-dir", !flags.cache_dir.empty()}};
   for (const auto& [name, given] : remote_only) {
     if (given && !is_uri(input))
-      return usage_error(fmt::format("{}: the input {} is a local folder; it is for s3:// and gs://",
-                               name, printable(input)));
+      return usage_error(fmt::format(
+          "{}: the input {} is a local folder; it is for s3:// and gs://", name, printable(input)));
   }
   if (is_uri(input) && flags.read_mode)
     return usage_error(fmt::format("--read-mode {}: is for local folders; {} is not one",
-                             *flags.read_mode, printable(input)));
+                                   *flags.read_mode, printable(input)));
   if (flags.bundle_size_gb && !flags.bundling)
     return usage_error("--bundle-size-gb: needs --enable-bundling");
   return ok;

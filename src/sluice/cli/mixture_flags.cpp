@@ -24,8 +24,8 @@ using loader::mixture::MixtureOptions;
 using scenario::DatasetOverride;
 using scenario::MixtureSpec;
 
-constexpr std::uint64_t kStudySeed = 42;    // of the published study
-constexpr double kSlowestBatchS = 10;  // a worker whose batches take longer hangs
+constexpr std::uint64_t kStudySeed = 42;  // of the published study
+constexpr double kSlowestBatchS = 10;     // a worker whose batches take longer hangs
 constexpr int kMostSeeds = 100;
 
 /// The override of `name`, made where there is none.
@@ -84,8 +84,8 @@ Result<std::vector<std::uint64_t>> seeds_of(const MixtureFlags& flags, const Glo
     return std::vector<std::uint64_t>{globals.seed_given ? globals.seed : kStudySeed};
   if (globals.seed_given) return usage_error("--seed and --seeds: give one of them");
   if (flags.seeds.size() > kMostSeeds)
-    return usage_error(fmt::format("--seeds: {} of them; at most {} are accepted", flags.seeds.size(),
-                             kMostSeeds));
+    return usage_error(fmt::format("--seeds: {} of them; at most {} are accepted",
+                                   flags.seeds.size(), kMostSeeds));
   if (std::set(flags.seeds.begin(), flags.seeds.end()).size() != flags.seeds.size())
     return usage_error(
         fmt::format("--seeds {}: one is there twice; --runs repeats", fmt::join(flags.seeds, ",")));
@@ -247,8 +247,9 @@ Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globa
   SLUICE_CHECK(check(plan.spec));
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "mixture"));
   if (plan.libraries.size() > 1 && plan.spec.remote())
-    return usage_error(fmt::format("--libraries {}: others are measured on local folders; {} is none",
-                             printable(flags.libraries), printable(plan.spec.root)));
+    return usage_error(
+        fmt::format("--libraries {}: others are measured on local folders; {} is none",
+                    printable(flags.libraries), printable(plan.spec.root)));
   if (plan.libraries.size() > 1 && !plan.spec.train.empty())
     return usage_error(
         fmt::format("--libraries {}: others train nothing; --step-time in place of "

@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-
 }  // namespace
 
 measure::SubjectSpec named_mixture_row(const scenario::MixtureSpec& spec,

@@ -27,7 +27,7 @@ Result<std::vector<std::string>> modes_of(const std::string& text, bool remote) 
   if (remote) {
     if (!text.empty())
       return usage_error(fmt::format("--modes {}: are for local inputs; leave it out for a bucket",
-                               printable(text)));
+                                     printable(text)));
     return std::vector<std::string>{};
   }
   if (text.empty()) return kModes;
@@ -35,7 +35,7 @@ Result<std::vector<std::string>> modes_of(const std::string& text, bool remote) 
   for (const std::string& mode : modes) {
     if (std::find(kModes.begin(), kModes.end(), mode) == kModes.end()) {
       return usage_error(fmt::format("--modes {}: '{}' is not one of {}", printable(text),
-                               printable(mode), join(kModes)));
+                                     printable(mode), join(kModes)));
     }
   }
   return modes;
@@ -60,7 +60,7 @@ Result<std::vector<int>> concurrency_of(const std::string& text) {
     if (parsed.ec != std::errc() || parsed.ptr != part.data() + part.size() || value < 1 ||
         value > kMostConcurrency) {
       return usage_error(fmt::format("--concurrency {}: '{}' is not a number from 1 to {}",
-                               printable(text), printable(part), kMostConcurrency));
+                                     printable(text), printable(part), kMostConcurrency));
     }
     values.push_back(value);
   }
@@ -140,8 +140,8 @@ Result<std::uint64_t> parse_bytes(const std::string& text, const std::string& fl
   if (suffix == "g" || suffix == "G") unit = std::uint64_t{1} << 30U;
   if (parsed.ec != std::errc() || value == 0 || (unit == 1 && !suffix.empty()) ||
       value > kMostBytes / unit) {
-    return usage_error(fmt::format("{} '{}': bytes are given as 4096, 4k, 1m or 1g, from 1 to 1024g",
-                             flag, printable(text)));
+    return usage_error(fmt::format(
+        "{} '{}': bytes are given as 4096, 4k, 1m or 1g, from 1 to 1024g", flag, printable(text)));
   }
   return value * unit;
 }
@@ -160,7 +160,8 @@ Result<StoragePlan> storage_plan(const StorageFlags& flags) {
   const bool remote = plan.large.remote();
   if (!remote && (!flags.endpoint.empty() || !flags.region.empty() || flags.anonymous))
     return usage_error("--endpoint, --region and --anonymous: need --input s3://... or gs://...");
-  if (remote && flags.warm) return usage_error("--warm: is for local inputs; leave it out for a bucket");
+  if (remote && flags.warm)
+    return usage_error("--warm: is for local inputs; leave it out for a bucket");
   SLUICE_TRY(plan.modes, modes_of(flags.modes, remote));
   SLUICE_TRY(plan.sizes, sizes_of(flags.sizes));
   SLUICE_TRY(plan.concurrency, concurrency_of(flags.concurrency));

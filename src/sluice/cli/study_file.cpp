@@ -43,12 +43,14 @@ struct PairFormat {
     };
     if (parts.size() == 2) {
       const Pair pair{number(parts[0]), number(parts[1])};
-      if (pair.first >= 1 && pair.second >= 1 && pair.first <= kMostOfAxis && pair.second <= kMostOfAxis) {
+      if (pair.first >= 1 && pair.second >= 1 && pair.first <= kMostOfAxis &&
+          pair.second <= kMostOfAxis) {
         out = pair;
         return true;
       }
     }
-    problems.add_value(node, fmt::format("is not two numbers from 1 to {}, such as 4/4", kMostOfAxis));
+    problems.add_value(node,
+                       fmt::format("is not two numbers from 1 to {}, such as 4/4", kMostOfAxis));
     return false;
   }
   [[nodiscard]] static std::string type() { return "two numbers"; }

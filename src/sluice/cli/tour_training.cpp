@@ -19,7 +19,7 @@ namespace {
 constexpr int kTourRuns = 3;
 constexpr int kStepBatch = 8;
 constexpr int kAcceleratorBatch = 32;
-constexpr double kStepWarmupMs = 1;   // a step that came before warms as well as ten
+constexpr double kStepWarmupMs = 1;  // a step that came before warms as well as ten
 /// ResNet-50 on an H100, as MLPerf Storage emulates it: 400 images in 0.224 s.
 constexpr double kAcceleratorMsPerImage = 0.56;
 

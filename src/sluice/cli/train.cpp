@@ -25,12 +25,13 @@ Status check(const TrainFlags& flags) {
         "--input takes the bundles");
   if (flags.validate.empty() && (!flags.expect.empty() || !flags.record.empty()))
     return usage_error(fmt::format("{}: needs --validate CHECKPOINT",
-                             flags.expect.empty() ? "--record" : "--expect"));
+                                   flags.expect.empty() ? "--record" : "--expect"));
   if (!flags.validate.empty() && (flags.resume || !flags.checkpoint_dir.empty()))
-    return usage_error("--validate: trains nothing; --resume and --checkpoint-dir do not go with it");
+    return usage_error(
+        "--validate: trains nothing; --resume and --checkpoint-dir do not go with it");
   if (flags.warmup_epochs > flags.epochs)
     return usage_error(fmt::format("--warmup-epochs {:g}: at most the {} of --epochs is accepted",
-                             flags.warmup_epochs, flags.epochs));
+                                   flags.warmup_epochs, flags.epochs));
   return ok;
 }
 
@@ -84,7 +85,7 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
 }
 
 void add_train_as(CLI::App& root, Context& context, const std::string& name,
-            const std::string& description) {
+                  const std::string& description) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* command =
       add_command(root, context, name, description, [flags, &context]() -> Result<ExitCode> {
@@ -115,8 +116,9 @@ Result<TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) 
                     "vit5 models are accepted",
                     request.engine.model.name));
   if (!request.engine.optimizer && flags.validate.empty())
-    return usage_error(fmt::format("--dtype {}: has no optimizer; fp32, bf16 and bf16-residual train",
-                             train::to_string(request.engine.regime)));
+    return usage_error(
+        fmt::format("--dtype {}: has no optimizer; fp32, bf16 and bf16-residual train",
+                    train::to_string(request.engine.regime)));
   request.plan.epochs = static_cast<std::uint64_t>(flags.epochs);
   request.plan.warmup_epochs = flags.warmup_epochs;
   request.plan.val_every = static_cast<std::uint64_t>(flags.val_every);
@@ -126,8 +128,9 @@ Result<TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) 
   request.plan.mix = {flags.mixup, flags.cutmix};
   request.engine.soft_targets = request.plan.mix.on();
   if (request.plan.mix.on() && request.loader.batch_size % 2 != 0)
-    return usage_error(fmt::format("--batch-size {}: mixing takes pairs; an even number is accepted",
-                             request.loader.batch_size));
+    return usage_error(
+        fmt::format("--batch-size {}: mixing takes pairs; an even number is accepted",
+                    request.loader.batch_size));
   request.skip_errors = flags.skip_errors;
   request.val_input = flags.val_input;
   request.val_split = flags.val_split.value_or(request.val_split);

@@ -21,7 +21,7 @@ namespace {
 constexpr int kMaxSteps = 1'000'000;
 constexpr int kGptBatch = 8;
 constexpr std::uint64_t kWeightSeed = 42;  // weights and generated numbers
-constexpr int kLongestTrainingTurn = 10;     // steps in a row beside other rows
+constexpr int kLongestTrainingTurn = 10;   // steps in a row beside other rows
 
 /// Values of a flag that takes several, none of them twice.
 template <class Value>
@@ -42,8 +42,8 @@ Status set_rungs(TrainingPlan& plan, const std::string& text) {
   SLUICE_TRY(plan.rungs, parse_each("--compile", text, train::parse_rung));
   std::sort(plan.rungs.begin(), plan.rungs.end());
   if (plan.rungs.size() > 1 && plan.gpu_index < 0)
-    return usage_error(fmt::format("--compile {}: the CPU has one form; several are for --gpu cuda:N",
-                             printable(text)));
+    return usage_error(fmt::format(
+        "--compile {}: the CPU has one form; several are for --gpu cuda:N", printable(text)));
   return ok;
 }
 
@@ -66,7 +66,7 @@ Result<std::vector<int>> parse_batches(const std::string& text, bool& to_max) {
     const auto [stop, problem] = std::from_chars(word.data(), end, value);
     if (problem != std::errc{} || stop != end || value < 1 || value > kMaxBatch)
       return usage_error(fmt::format("--sweep {}: '{}' is no number from 1 to {}", printable(text),
-                               printable(word), kMaxBatch));
+                                     printable(word), kMaxBatch));
     if (std::find(batches.begin(), batches.end(), value) == batches.end()) batches.push_back(value);
   }
   if (batches.empty()) return usage_error(fmt::format("--sweep {}: no value", printable(text)));
@@ -184,13 +184,15 @@ Result<TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Global
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training", false));
   plan.profile = flags.profile;
   if (plan.profile != "off" && !plan.has_ours())
-    return usage_error(fmt::format("--profile {}: is of our engine, and --libraries {} has no 'sluice'",
-                             plan.profile, printable(flags.libraries)));
+    return usage_error(
+        fmt::format("--profile {}: is of our engine, and --libraries {} has no 'sluice'",
+                    plan.profile, printable(flags.libraries)));
   plan.warmup_steps = flags.warmup_steps;
   plan.measure_steps = flags.measure_steps;
   if (flags.loader.num_batches) {
     if (flags.steps_given)
-      return usage_error("--num-batches and --measure-steps: give one of them, both are the timed steps");
+      return usage_error(
+          "--num-batches and --measure-steps: give one of them, both are the timed steps");
     plan.measure_steps = *flags.loader.num_batches;
   }
   plan.peak_tflops = flags.peak_tflops;

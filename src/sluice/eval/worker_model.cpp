@@ -18,10 +18,10 @@ namespace {
 
 using measure::Reply;
 
-constexpr double kStartTimeout_s = 600;      // importing and loading a large model
-constexpr double kScoreTimeout_s = 3600;     // the whole shard
-constexpr double kAnswerTimeout_s = 600;     // one question
-constexpr int kContextUnlessSaid = 2048;        // of a worker that does not say
+constexpr double kStartTimeout_s = 600;          // importing and loading a large model
+constexpr double kScoreTimeout_s = 3600;         // the whole shard
+constexpr double kAnswerTimeout_s = 600;         // one question
+constexpr int kContextUnlessSaid = 2048;         // of a worker that does not say
 constexpr std::size_t kMaxAnswerText = 1 << 16;  // bytes
 
 }  // namespace

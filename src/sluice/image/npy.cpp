@@ -86,7 +86,7 @@ Status read_dtype(Header& header, HeaderText& text) {
     header.dtype = DType::f32;
   } else {
     return bad_npy(fmt::format("samples of type '{}'; '|u1' (u8) and '<f4' (f32) are read",
-                           printable(name->substr(0, 40))));
+                               printable(name->substr(0, 40))));
   }
   return ok;
 }
@@ -193,8 +193,8 @@ Result<NpyArray> parse_npy(Bytes bytes) {
   const auto needed = bytes_of(array.shape, array.dtype);
   if (!needed || *needed != array.data.size())
     return bad_npy(fmt::format("the shape ({}) needs {} bytes of data, {} are there",
-                           fmt::join(array.shape, ", "),
-                           needed ? std::to_string(*needed) : "countless", array.data.size()));
+                               fmt::join(array.shape, ", "),
+                               needed ? std::to_string(*needed) : "countless", array.data.size()));
   return array;
 }
 
@@ -206,7 +206,7 @@ Status decode_npy(Image& out, Bytes bytes) {
   const std::int64_t channels = shape.size() == 3 ? shape[2] : 1;
   if (*std::max_element(shape.begin(), shape.end()) > kMaxSide || channels > kMaxChannels)
     return bad_npy(fmt::format("an image of shape ({}); sides to {} and {} channels are read",
-                           fmt::join(shape, ", "), kMaxSide, kMaxChannels));
+                               fmt::join(shape, ", "), kMaxSide, kMaxChannels));
   SLUICE_CHECK(out.resize_for(static_cast<int>(shape[1]), static_cast<int>(shape[0]),
                               static_cast<int>(channels), array.dtype));
   void* pixels = array.dtype == DType::u8 ? static_cast<void*>(out.span<std::uint8_t>().data())
@@ -219,8 +219,8 @@ Status encode_npy(std::vector<std::uint8_t>& out, std::span<const std::int64_t> 
                   Bytes data) {
   const auto needed = bytes_of(shape, dtype);
   if (shape.size() > kMaxDimensions || !needed || *needed != data.size())
-    return bad_npy(fmt::format("the shape ({}) does not fit {} bytes of data", fmt::join(shape, ", "),
-                           data.size()));
+    return bad_npy(fmt::format("the shape ({}) does not fit {} bytes of data",
+                               fmt::join(shape, ", "), data.size()));
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                    dtype == DType::u8 ? "|u1" : "<f4", fmt::join(shape, ", "),
                                    shape.size() == 1 ? "," : "");

@@ -271,10 +271,10 @@ const char* to_string(MadeKind kind) {
 }
 
 std::string made_name(MadeKind kind, int index, int classes) {
-  constexpr std::array kSuffixes = {"jpg", "npy", "mp4"};
+  constexpr std::array kEndings = {"jpg", "npy", "mp4"};
   return fmt::format("{}{}-{:06}.{}",
                      classes > 0 ? fmt::format("class-{:03}/", index % classes) : "",
-                     to_string(kind), index, kSuffixes[static_cast<std::size_t>(kind)]);
+                     to_string(kind), index, kEndings[static_cast<std::size_t>(kind)]);
 }
 
 Result<PhotoDataset> make_photo_dataset(const PhotoDatasetOptions& options, Progress& progress) {

@@ -43,7 +43,7 @@ Status read_counters(Run& run, const Reply& reply) {
   return ok;
 }
 
-std::string shown(const Json& value) {
+std::string in_words(const Json& value) {
   constexpr std::size_t kShown = 60;
   const std::string text = dump_json(value, -1);
   return printable(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "");
@@ -60,7 +60,7 @@ const Json& Reply::field(const char* key) const {
 Error Reply::wrong(const char* key, const std::string& accepted) const {
   const Json& value = field(key);
   return {Errc::measurement, fmt::format("{}: {} is {}; expected {}", step_, key,
-                                         value.is_null() ? "missing" : shown(value), accepted)};
+                                         value.is_null() ? "missing" : in_words(value), accepted)};
 }
 
 Result<std::int64_t> Reply::integer(const char* key, std::int64_t low, std::int64_t high,

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxReason = 1000;  // of what an adapter may say about one case
 
-std::string shown(const Json& text) {
+std::string printable_text(const Json& text) {
   return printable(text.get_ref<const std::string&>().substr(0, kMaxReason));
 }
 
@@ -25,7 +25,7 @@ std::map<std::string, std::string> texts(const Json& object) {
   std::map<std::string, std::string> found;
   if (!object.is_object()) return found;
   for (const auto& [key, value] : object.items()) {
-    if (value.is_string()) found[printable(key)] = shown(value);
+    if (value.is_string()) found[printable(key)] = printable_text(value);
   }
   return found;
 }

@@ -113,7 +113,7 @@ details { margin-top: 1rem; font-size: .9rem; } summary { cursor: pointer; color
 pre { background: var(--faint); border: 1px solid var(--line); border-radius: .4rem; padding: .8rem 1rem; margin: .8rem 0 0; font: .875rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
 footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .8125rem; color: var(--soft); }
 
-@media (max-width: 960px) {
+@media (max-width: 1010px) {
   main { padding: 1.5rem 1rem 3rem; }
   h1 { font-size: 1.55rem; }
   .cards { grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: .6rem; } .card { padding: .7rem .8rem; } .card .value { font-size: 1.3rem; }

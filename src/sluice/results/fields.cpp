@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kShownValue = 40;  // characters of an offending value that an error repeats
 
 /// What an error shows of a value: scalars as they stand, containers by their kind.
-std::string shown(const Json& value) {
+std::string in_words(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
@@ -43,7 +43,7 @@ void Problem::report(const Where& where, std::string_view message) {
 }
 
 void Problem::wrong(const Where& where, std::string_view expected, const Json& value) {
-  report(where, fmt::format("must be {}, is {}", expected, shown(value)));
+  report(where, fmt::format("must be {}, is {}", expected, in_words(value)));
 }
 
 bool read_value(const Json& json, const Where& where, Problem& problem, std::string& out) {

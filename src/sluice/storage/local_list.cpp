@@ -95,8 +95,9 @@ class Listing {
   Status enter(std::string key) {
     if (stop_()) return Error{Errc::interrupted, fmt::format("{}: stopped", printable(name_))};
     if (folders_.size() == kMaxFolderDepth)
-      return Error{Errc::invalid_input, fmt::format("{}/{}: folders in folders more than {} deep",
-                                                    printable(name_), printable(key), kMaxFolderDepth)};
+      return Error{Errc::invalid_input,
+                   fmt::format("{}/{}: folders in folders more than {} deep", printable(name_),
+                               printable(key), kMaxFolderDepth)};
     const int fd =
         ::openat(root_, key.empty() ? "." : key.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {

@@ -98,7 +98,8 @@ Status check(const StageOptions& options) {
 /// `size` is not compared when the source is gone.
 std::string difference(const Json& there, const Json& mine, bool source_is_here) {
   const Json source = there.value("source", Json::object());
-  if (there.value("version", 0) != kStageVersion || !source.is_object()) return "by another version";
+  if (there.value("version", 0) != kStageVersion || !source.is_object())
+    return "by another version";
   if (source.value("name", "") != mine["source"]["name"].get<std::string>())
     return fmt::format("from '{}'", printable(source.value("name", "")));
   if (there.value("options_hash", "") != mine["options_hash"].get<std::string>())

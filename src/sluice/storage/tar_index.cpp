@@ -69,7 +69,8 @@ bool is_zero(Header header) {
 
 std::string name_of(Header header) {
   const std::string name(header_text(header, 0, 100));
-  if (header_text(header, 257, 6) != "ustar") return name;  // v7; GNU's "ustar  " has no prefix either
+  if (header_text(header, 257, 6) != "ustar")
+    return name;  // v7; GNU's "ustar  " has no prefix either
   const std::string_view prefix = header_text(header, 345, 155);
   return prefix.empty() ? name : fmt::format("{}/{}", prefix, name);
 }
@@ -231,7 +232,8 @@ Result<std::optional<TarMember>> TarScan::State::next() {
     if (name.size() > kMaxMemberName || name.find('\0') != name.npos)
       return wrong(at, fmt::format("a name of {} bytes; {} without NUL are accepted", name.size(),
                                    kMaxMemberName));
-    return std::optional(TarMember{.name = std::move(name), .offset = at + kTarBlock, .size = size});
+    return std::optional(
+        TarMember{.name = std::move(name), .offset = at + kTarBlock, .size = size});
   }
 }
 

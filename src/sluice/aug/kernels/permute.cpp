@@ -60,7 +60,8 @@ void permute_bytes(std::uint8_t* dst, const std::uint8_t* src, std::size_t pixel
     alignas(16) std::array<std::uint8_t, kMostInReach * kPermuteLanes> lower, upper;
     for (std::size_t i = 0; i < period; ++i) {
       const std::size_t from = i - i % channels + order[i % channels];
-      const auto index = static_cast<std::uint8_t>(from + kHalf - i / kPermuteLanes * kPermuteLanes);
+      const auto index =
+          static_cast<std::uint8_t>(from + kHalf - i / kPermuteLanes * kPermuteLanes);
 #if HWY_TARGET == HWY_NEON
       lower[i] = index;
 #else

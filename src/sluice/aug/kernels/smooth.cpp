@@ -47,7 +47,7 @@ HWY_INLINE void sums(float* dst, int count, AddUp add_up) {
 }
 
 void smooth_across(float* dst, const float* even, const float* odd, int count,
-            std::span<const float> even_taps, std::span<const float> odd_taps) {
+                   std::span<const float> even_taps, std::span<const float> odd_taps) {
   sums(dst, count, [=](auto add) HWY_ATTR {
     for (std::size_t k = 0; k < even_taps.size(); ++k)
       add(even + k, even_taps[k]);
@@ -56,7 +56,8 @@ void smooth_across(float* dst, const float* even, const float* odd, int count,
   });
 }
 
-void smooth_down(float* dst, std::span<const float* const> rows, int count, std::span<const float> taps) {
+void smooth_down(float* dst, std::span<const float* const> rows, int count,
+                 std::span<const float> taps) {
   sums(dst, count, [=](auto add) HWY_ATTR {
     for (std::size_t k = 0; k < taps.size(); ++k)
       add(rows[k], taps[k]);

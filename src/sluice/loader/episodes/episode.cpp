@@ -57,7 +57,8 @@ Status Episode::count_steps() {
   const std::size_t count =
       list_size(spec.list(), column->bytes.size(), column->floats.size(), column->ints.size());
   const auto values = static_cast<std::size_t>(spec.values().value_or(1));
-  if (count % values != 0) return bad_feature(spec, fmt::format("{} values, {} per step", count, values));
+  if (count % values != 0)
+    return bad_feature(spec, fmt::format("{} values, {} per step", count, values));
   steps_ = count / values;
   return ok;
 }
@@ -83,8 +84,8 @@ Status Episode::decode(Column& column, const FeatureSpec& spec) {
   column.floats.clear();
   column.ints.clear();
   if (spec.type == FeatureType::other || spec.list() == ListKind::none)
-    return bad_feature(spec,
-               fmt::format("{} {} is not read", printable(spec.class_name), printable(spec.dtype)));
+    return bad_feature(
+        spec, fmt::format("{} {} is not read", printable(spec.class_name), printable(spec.dtype)));
   const storage::ExampleFeature* values = list(spec, spec.ragged()       ? "/ragged_flat_values"
                                                      : spec.with_shape() ? "/value"
                                                                          : "");
@@ -131,7 +132,8 @@ Status Episode::decode_lengths(Column& column, const FeatureSpec& spec) {
       sum += static_cast<std::size_t>(length);
     }
     if (values != 0 && sum != next)
-      return bad_feature(spec, fmt::format("row lengths add up to {}, there are {} elements", sum, next));
+      return bad_feature(spec,
+                         fmt::format("row lengths add up to {}, there are {} elements", sum, next));
   }
   return ok;
 }
@@ -143,15 +145,17 @@ Result<std::size_t> Episode::per_step(const FeatureSpec& spec, std::size_t count
   if (step >= steps) return bad_feature(spec, fmt::format("step {} of {}", step, steps));
   const auto stated = spec.values();
   if (count % steps != 0 || (stated && count / steps != *stated))
-    return bad_feature(spec, stated ? fmt::format("{} values in {} steps of {}", count, steps, *stated)
-                            : fmt::format("{} values in {} steps", count, steps));
+    return bad_feature(spec, stated
+                                 ? fmt::format("{} values in {} steps of {}", count, steps, *stated)
+                                 : fmt::format("{} values in {} steps", count, steps));
   return count / steps;
 }
 
 Result<std::string_view> Episode::bytes(std::size_t feature, std::size_t step) {
   SLUICE_TRY(const auto all, all_bytes(feature));
   SLUICE_TRY(const std::size_t each, per_step(table_->specs[feature], all.size(), step));
-  if (each != 1) return bad_feature(table_->specs[feature], fmt::format("{} strings per step", each));
+  if (each != 1)
+    return bad_feature(table_->specs[feature], fmt::format("{} strings per step", each));
   return all[step];
 }
 
@@ -170,7 +174,8 @@ Result<std::span<const std::int64_t>> Episode::ints(std::size_t feature, std::si
 Status Episode::numbers(std::span<float> out, std::size_t feature, std::size_t step) {
   const FeatureSpec& spec = table_->specs[feature];
   const auto wrong = [&](std::size_t size) {
-    return bad_feature(spec, fmt::format("{} values per step where {} are expected", size, out.size()));
+    return bad_feature(spec,
+                       fmt::format("{} values per step where {} are expected", size, out.size()));
   };
   if (spec.list() == ListKind::ints) {
     SLUICE_TRY(const auto values, ints(feature, step));
@@ -197,8 +202,8 @@ Result<Episode::Range> Episode::ragged(std::size_t feature, std::size_t step) {
   const FeatureSpec& spec = table_->specs[feature];
   SLUICE_TRY(const auto rows, row_lengths(feature, 0));
   if (rows.size() != steps_ || step >= steps_)
-    return bad_feature(spec, fmt::format("{} rows in {} steps, of which {} is asked for", rows.size(),
-                                 steps_, step));
+    return bad_feature(spec, fmt::format("{} rows in {} steps, of which {} is asked for",
+                                         rows.size(), steps_, step));
   Range range{.first = step, .last = step + 1};
   for (int level = 0; level < spec.sequences - 1; ++level) {
     SLUICE_TRY(const auto lengths, row_lengths(feature, level));
@@ -240,8 +245,8 @@ Result<std::span<const std::int64_t>> Episode::shape(std::size_t feature, std::s
   const std::size_t rank = spec.shape.size();
   const std::size_t steps = spec.in_steps ? steps_ : 1;
   if (!spec.with_shape() || spec.ragged() || column->shapes.size() != steps * rank || step >= steps)
-    return bad_feature(spec, fmt::format("{} numbers of shapes in {} steps of {}", column->shapes.size(),
-                                 steps, rank));
+    return bad_feature(spec, fmt::format("{} numbers of shapes in {} steps of {}",
+                                         column->shapes.size(), steps, rank));
   return std::span<const std::int64_t>(column->shapes).subspan(step * rank, rank);
 }
 

@@ -29,7 +29,7 @@ Status inflate(std::vector<std::byte>& out, const FeatureSpec& spec, std::string
   if (libdeflate_zlib_decompress(reader.get(), encoded.data(), encoded.size(), out.data(),
                                  out.size(), nullptr) != LIBDEFLATE_SUCCESS)
     return bad_feature(spec, fmt::format("{} bytes that do not inflate to the {} of its shape",
-                                 encoded.size(), out.size()));
+                                         encoded.size(), out.size()));
   return ok;
 }
 
@@ -74,7 +74,8 @@ Status unpack_tensor(std::vector<std::byte>& out, const FeatureSpec& spec, std::
   out.resize(size);
   if (spec.encoding == Encoding::zlib) return inflate(out, spec, encoded);
   if (encoded.size() != size)
-    return bad_feature(spec, fmt::format("{} bytes where its shape needs {}", encoded.size(), size));
+    return bad_feature(spec,
+                       fmt::format("{} bytes where its shape needs {}", encoded.size(), size));
   std::copy_n(reinterpret_cast<const std::byte*>(encoded.data()), size, out.data());
   return ok;
 }

@@ -18,7 +18,7 @@ PROGRAM = None
 # Small enough for a test; the numbers mean nothing.
 TINY = ["--images", "2", "--samples", "1", "--sample-ms", "1", "--warmup-ms", "0"]
 SHORTEST = ["bench", "harness", "--quiet"]  # the same session as `quick`, with four rows
-TRANSFORMS = ["HorizontalFlip", "Resize", "Rotate", "GaussianBlur", "Equalize", "JpegCompression"]
+TRANSFORMS = ["HorizontalFlip", "Resize", "Rotate", "GaussianBlur", "Equalize"]
 PLAYED = ["pillow", "opencv-wheel"]  # by tour_worker.py
 
 

@@ -23,7 +23,7 @@ class TourPeersTest(unittest.TestCase):
             document = json.loads(done.stdout)
             self.assertIn("Ours over it", (out / "report.html").read_text())
         theirs = [row for row in document["rows"] if row["library"] in PEERS]
-        self.assertEqual(len(theirs), 14, "six transforms and the decoder, in both")
+        self.assertEqual(len(theirs), 12, "five transforms and the decoder, in both")
         for row in theirs:
             self.assertEqual((row["status"], row.get("not_comparable", "")), ("ok", ""), row)
             self.assertEqual(len({run["pid"] for run in row["runs"]}), 2)

@@ -24,6 +24,7 @@ Status go_on(const LaterPart& part, const measure::Policy& session, const TourPe
 Result<SessionPlan> quick_plan(const SessionFlags& flags, const Globals& globals) {
   SLUICE_TRY(SessionPlan plan, make_plan(flags, globals, "quick"));
   plan.kinds = {scenario::Kind::canary, scenario::Kind::bench};
+  plan.scenarios = {"decode/jpeg", "pipeline/rrc224", "loader/rrc224-antialias"};
   const TourPeers peers = find_tour_peers();
   plan.peers.insert(plan.peers.end(), peers.decoders.begin(), peers.decoders.end());
   plan.later_rows = tour_rows(peers);
@@ -37,6 +38,7 @@ Result<SessionPlan> quick_plan(const SessionFlags& flags, const Globals& globals
 
 void add_quick(CLI::App& root, Context& context) {
   auto flags = std::make_shared<SessionFlags>();
+  flags->samples = 1;  // the tour has 90 s; only runs are compared
   CLI::App* command = add_command(
       root, context, "quick",
       "The tour: decode, transforms beside Pillow and OpenCV, loader, training, what limits it",

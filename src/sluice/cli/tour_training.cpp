@@ -17,7 +17,7 @@ namespace sluice::cli {
 namespace {
 
 constexpr int kTourRuns = 3;
-constexpr int kStepBatch = 8;
+constexpr int kStepBatch = 4;
 constexpr int kAcceleratorBatch = 32;
 constexpr double kStepWarmupMs = 1;  // a step that came before warms as well as ten
 /// ResNet-50 on an H100, as MLPerf Storage emulates it: 400 images in 0.224 s.

@@ -86,7 +86,7 @@ install: build  ## headers, libraries, program, completion and documents into PR
 
 dist: build  ## archives that run with nothing to install, in BUILD/dist
 	$(compile) installed
-	@tools/dist --dir "$(tree)"
+	@JOBS=$(JOBS) tools/dist --dir "$(tree)" --out "$(BUILD)/dist"
 
 clean:  ## remove everything that was built
 	rm -rf "$(BUILD)" sluice

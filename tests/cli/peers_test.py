@@ -75,7 +75,7 @@ class Peers(unittest.TestCase):
 
     def run_program(self, *arguments, code=0, **more):
         process = self.start(*arguments, **more)
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=400)  # under sanitizers a check of all our modes takes 80 s
         self.assertEqual(process.returncode, code, err + out)
         return out, err
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 # Each line: the rooms on the right may see those on the left, and whatever those may see.
 ORDER = """
-core < stats config env image cuda storage
-stats config env image cuda storage < aug measure
+core < stats config env image storage
+stats config env image storage < aug measure
 aug measure < results loader train
 results loader train < peers
 peers < eval
@@ -23,7 +23,8 @@ scenario < plan
 plan < backend
 stats results < gate
 gate < report
-backend report < cli
+backend report < visit
+visit < cli
 """
 OWNERS = {"yaml-cpp/": "config", "CLI/": "cli"}  # header prefix: the only room that includes it
 SOURCE_SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}

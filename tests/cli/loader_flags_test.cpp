@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<LoaderRequest> parse(const std::string& words) {
+Result<visit::LoaderRequest> parse(const std::string& words) {
   CLI::App app;
   LoaderFlags flags;
   add_loader_flags(app, flags);
@@ -100,7 +100,7 @@ TEST(LoaderFlagsTest, RangesAreThoseOfTheTable) {
 TEST(LoaderFlagsTest, TheTextGivesTheSameLoaderAgain) {
   const auto request = parse("--input D --num-workers 4 --prefetch 3 --pin-memory");
   ASSERT_TRUE(request);
-  EXPECT_EQ(loader_flags_text(*request),
+  EXPECT_EQ(visit::loader_flags_text(*request),
             "--batch-size 256 --num-workers 4 --prefetch 3 --pin-memory");
 }
 

@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Result<MixturePlan> parse(std::vector<std::string> arguments, const Globals& globals = {}) {
+Result<visit::MixturePlan> parse(std::vector<std::string> arguments, const Globals& globals = {}) {
   CLI::App app;
   MixtureFlags flags;
   add_mixture_flags(app, flags);

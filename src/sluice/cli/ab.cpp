@@ -1,15 +1,16 @@
 // sluice/cli/ab.cpp - `sluice ab`: is command B slower than command A? Pairs, a verdict, an exit
 // code.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/ab_run.h"
+#include "sluice/visit/gate/ab.h"
+
 #include "sluice/cli/commands.h"
-#include "sluice/cli/gate_run.h"
 #include "sluice/cli/paired_flags.h"
 #include "sluice/cli/terminal.h"
 #include "sluice/core/file.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/report/paired_text.h"
 #include "sluice/results/result_file.h"
+#include "sluice/visit/gate/run.h"
 
 #include <fmt/format.h>
 
@@ -28,7 +29,7 @@ struct AbArgs {
 
 Result<ExitCode> run(Context& context, const AbArgs& args) {
   const Globals& globals = context.globals;
-  AbPlan plan;
+  visit::AbPlan plan;
   plan.a = {.name = "A", .command = args.a};
   plan.b = {.name = "B", .command = args.b};
   plan.seed = order_seed(globals);
@@ -37,7 +38,8 @@ Result<ExitCode> run(Context& context, const AbArgs& args) {
   SLUICE_CHECK(apply(args.metrics, plan));
   if (!globals.out.empty()) SLUICE_CHECK(create_folders(globals.out));
   const measure::Interrupt interrupt;
-  SLUICE_TRY(const AbResult result, run_ab(plan, {context.progress, interrupt.fd()}));
+  SLUICE_TRY(const visit::AbResult result,
+             visit::run_ab(plan, {context.globals.progress, interrupt.fd()}));
   const std::string json = results::to_text(result.document);
   if (!globals.out.empty()) SLUICE_CHECK(write_file_atomic(globals.out / "verdict.json", json));
   fmt::print("{}", globals.json ? json : report::paired_text(result.report, terminal_options()));

@@ -1,14 +1,15 @@
 // sluice/cli/against_command.cpp - `sluice gate --against REV`: flags in, verdict and exit code
 // out.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/against.h"
-#include "sluice/cli/gate_run.h"
+#include "sluice/cli/against_flags.h"
 #include "sluice/cli/terminal.h"
 #include "sluice/core/file.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/report/gate_exports.h"
 #include "sluice/report/paired_text.h"
 #include "sluice/results/result_file.h"
+#include "sluice/visit/gate/against.h"
+#include "sluice/visit/gate/run.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +22,7 @@ constexpr const char* kBuiltInCommand =
     "--repeat 1 --out {out}";
 constexpr const char* kBuiltInMetric = "training/gpt-tiny";
 
-Status write_all(const Globals& globals, const AbResult& result) {
+Status write_all(const Globals& globals, const visit::AbResult& result) {
   if (globals.out.empty()) return ok;
   SLUICE_CHECK(write_file_atomic(globals.out / "verdict.json", results::to_text(result.document)));
   SLUICE_CHECK(
@@ -53,7 +54,7 @@ void add_against_flags(CLI::App& command, AgainstFlags& flags) {
 
 Result<ExitCode> gate_against(Context& context, const AgainstFlags& flags, bool strict) {
   const Globals& globals = context.globals;
-  AgainstPlan plan;
+  visit::AgainstPlan plan;
   plan.revision = flags.revision;
   plan.build = flags.build;
   plan.command = flags.command.empty() ? kBuiltInCommand : flags.command;
@@ -66,7 +67,8 @@ Result<ExitCode> gate_against(Context& context, const AgainstFlags& flags, bool 
   SLUICE_CHECK(apply(metrics, plan.ab));
   if (!globals.out.empty()) SLUICE_CHECK(create_folders(globals.out));
   const measure::Interrupt interrupt;
-  SLUICE_TRY(const AbResult result, run_against(plan, {context.progress, interrupt.fd()}));
+  SLUICE_TRY(const visit::AbResult result,
+             visit::run_against(plan, {context.globals.progress, interrupt.fd()}));
   SLUICE_CHECK(write_all(globals, result));
   fmt::print("{}", globals.json ? results::to_text(result.document)
                                 : report::paired_text(result.report, terminal_options()));

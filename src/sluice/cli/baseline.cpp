@@ -1,13 +1,13 @@
 // sluice/cli/baseline.cpp - `sluice baseline list|show|promote|prune`: what the gate compares with.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/cli/kept_program.h"
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/core/user_folders.h"
 #include "sluice/env/git.h"
 #include "sluice/gate/baseline_pairs.h"
 #include "sluice/gate/promotion.h"
+#include "sluice/visit/gate/kept_program.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -135,7 +135,7 @@ void keep_program_of(const fs::path& run) {
   const auto files = gate::read_run_files(run);
   const std::string measured_by = files ? gate::program_of(*files) : std::string();
   if (measured_by.empty()) return;
-  const auto digest = own_digest();
+  const auto digest = visit::own_digest();
   if (!digest || *digest != measured_by) {
     log::warn(
         "{}: another program than this measured it; later gates compare with its numbers only",
@@ -143,7 +143,7 @@ void keep_program_of(const fs::path& run) {
     return;
   }
   const auto cache = user_cache_folder();
-  const Status kept = cache ? keep_own_program(*digest, *cache) : Status(cache.error());
+  const Status kept = cache ? visit::keep_own_program(*digest, *cache) : Status(cache.error());
   if (!kept) log::warn("the program is not kept: {}", kept.error().message);
 }
 

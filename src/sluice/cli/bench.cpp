@@ -2,7 +2,7 @@
 // the group of the others.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/cli/session.h"
+#include "sluice/cli/session_flags.h"
 
 #include <memory>
 
@@ -16,11 +16,11 @@ CLI::App* add_bench_of(CLI::App& bench, Context& context, const std::string& nam
   CLI::App* command = add_command(
       bench, context, name, description,
       [flags, &context, name, kinds, scenarios]() -> Result<ExitCode> {
-        SLUICE_TRY(SessionPlan plan, make_plan(*flags, context.globals, "bench-" + name));
+        SLUICE_TRY(visit::SessionPlan plan, make_plan(*flags, context.globals, "bench-" + name));
         plan.kinds = kinds;
         plan.kinds.push_back(scenario::Kind::canary);
         plan.scenarios = scenarios;
-        SLUICE_TRY(const SessionResult session, run_session(context, plan));
+        SLUICE_TRY(const visit::SessionResult session, visit::run_session(context.globals, plan));
         return show_session(context, session);
       });
   add_session_flags(*command, *flags);

@@ -2,13 +2,14 @@
 // how fast, what limits it, and beside whom.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/cli/dataloader_rows.h"
-#include "sluice/cli/dataloader_run.h"
+#include "sluice/cli/loader_flags.h"
 #include "sluice/cli/sampling_flags.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/gate/loader_metrics.h"
 #include "sluice/report/loader_text.h"
+#include "sluice/visit/loader/rows.h"
+#include "sluice/visit/loader/run.h"
 
 #include <fmt/format.h>
 
@@ -33,8 +34,8 @@ struct DataloaderFlags {
   double timeout_s = 300;
 };
 
-Result<DataloaderPlan> plan_of(const DataloaderFlags& flags, const Globals& globals) {
-  DataloaderPlan plan;
+Result<visit::DataloaderPlan> plan_of(const DataloaderFlags& flags, const Globals& globals) {
+  visit::DataloaderPlan plan;
   SLUICE_TRY(plan.loader, loader_request(flags.loader, usable_cores()));
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "loader"));
   if (plan.loader.remote && plan.libraries.size() > 1)
@@ -86,8 +87,8 @@ Result<ExitCode> run_bench(Context& context, const DataloaderFlags& flags) {
     explain(context.globals.json);
     return ExitCode::done;
   }
-  SLUICE_TRY(const DataloaderPlan plan, plan_of(flags, context.globals));
-  SLUICE_TRY(const DataloaderResult result, run_dataloader(context, plan));
+  SLUICE_TRY(const visit::DataloaderPlan plan, plan_of(flags, context.globals));
+  SLUICE_TRY(const visit::DataloaderResult result, visit::run_dataloader(context.globals, plan));
   if (context.globals.json) {
     fmt::print("{}", results::to_text(results::to_json(result.file)));
   } else {

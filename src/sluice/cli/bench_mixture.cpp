@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
 #include "sluice/cli/mixture_flags.h"
-#include "sluice/cli/mixture_visit.h"
 #include "sluice/cli/study_flags.h"
+#include "sluice/core/file.h"
+#include "sluice/core/text.h"
+#include "sluice/visit/mixture/run.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +16,8 @@ namespace sluice::cli {
 namespace {
 
 Result<ExitCode> run_bench(Context& context, const MixtureFlags& flags) {
-  SLUICE_TRY(const MixturePlan plan, mixture_plan(flags, context.globals));
-  SLUICE_TRY(const MixtureResult result, run_mixture_bench(context, plan));
+  SLUICE_TRY(const visit::MixturePlan plan, mixture_plan(flags, context.globals));
+  SLUICE_TRY(const visit::MixtureResult result, visit::run_mixture_bench(context.globals, plan));
   if (context.globals.json)
     fmt::print("{}", results::to_text(results::to_json(result.file)));
   else
@@ -24,6 +26,23 @@ Result<ExitCode> run_bench(Context& context, const MixtureFlags& flags) {
     return Error{Errc::interrupted,
                  fmt::format("interrupted; what was measured is in {}", result.folder.string())};
   return exit_code_of(result.file);
+}
+
+Result<ExitCode> run_study(const Context& context, const visit::StudyRequest& request) {
+  SLUICE_TRY(const visit::StudyResult result, visit::run_study(context.globals, request));
+  if (context.globals.json) {
+    fmt::print("{}", results::to_text(visit::to_json(result.record)));
+  } else {
+    SLUICE_TRY(const std::string advice, read_text_file(result.folder / visit::kStudyAdvice));
+    fmt::print("{}", advice);
+    for (const char* file : {visit::kStudyLog, visit::kStudyAdvice, visit::kStudyRecord})
+      fmt::print("{}\n", printable((result.folder / file).string()));
+  }
+  if (result.interrupted)
+    return Error{Errc::interrupted,
+                 fmt::format("interrupted; {} of {} runs are in {}; the same command goes on",
+                             result.record.runs.size(), result.planned, result.folder.string())};
+  return result.failed ? ExitCode::invalid : ExitCode::done;
 }
 
 }  // namespace
@@ -37,8 +56,9 @@ void add_bench_mixture(CLI::App& bench, Context& context) {
         if (study->file.empty() && study->repeats > 0)
           return Error{Errc::usage, "--repeats belongs to --study; --runs repeats one setting"};
         if (study->file.empty()) return run_bench(context, *flags);
-        SLUICE_TRY(const StudyRequest request, study_request(*bench.get_subcommand("mixture"),
-                                                             *flags, *study, context.globals));
+        SLUICE_TRY(
+            const visit::StudyRequest request,
+            study_request(*bench.get_subcommand("mixture"), *flags, *study, context.globals));
         return run_study(context, request);
       });
   add_mixture_flags(*command, *flags);

@@ -1,10 +1,11 @@
 // sluice/cli/bench_training.cpp - `sluice bench training`: a training step, how fast, how near the
 // hardware, where the time goes, and beside whom.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/bench_training_flags.h"
 #include "sluice/cli/commands.h"
-#include "sluice/cli/training_run.h"
 #include "sluice/report/training_text.h"
 #include "sluice/train/memory_plan.h"
+#include "sluice/visit/training/run.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ Json memory_json(const train::MemoryPlan& plan) {
   return Json{{"bytes", plan.bytes()}, {"tensors", std::move(tensors)}};
 }
 
-Result<ExitCode> print_memory(const TrainingPlan& plan, bool json) {
+Result<ExitCode> print_memory(const visit::TrainingPlan& plan, bool json) {
   SLUICE_TRY(const train::Program program, train::plan_engine(plan.engine));
   if (json)
     fmt::print("{}\n", dump_json(memory_json(program.plan)));
@@ -35,10 +36,10 @@ Result<ExitCode> print_memory(const TrainingPlan& plan, bool json) {
 }
 
 Result<ExitCode> run_bench(Context& context, const BenchTrainingFlags& flags) {
-  SLUICE_TRY(TrainingPlan plan, training_plan(flags, context.globals));
-  SLUICE_CHECK(extend_sweep(plan));
+  SLUICE_TRY(visit::TrainingPlan plan, training_plan(flags, context.globals));
+  SLUICE_CHECK(visit::extend_sweep(plan));
   if (flags.print_memory) return print_memory(plan, context.globals.json);
-  SLUICE_TRY(const TrainingResult result, run_training(context, plan));
+  SLUICE_TRY(const visit::TrainingResult result, visit::run_training(context.globals, plan));
   if (context.globals.json) {
     fmt::print("{}", results::to_text(results::to_json(result.file)));
   } else {

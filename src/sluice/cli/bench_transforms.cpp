@@ -156,7 +156,8 @@ Result<ExitCode> run_bench(const Context& context, const TransformFlags& flags) 
   SLUICE_TRY(const backend::LocalOptions options, options_of(flags, context));
   SLUICE_TRY(const plan::RunConfig config, config_of(flags, context.globals));
   SLUICE_TRY(const plan::Plan plan, plan::make_plan(config));
-  SLUICE_TRY(backend::LocalResult run, backend::run_local(plan, options, *context.progress));
+  SLUICE_TRY(backend::LocalResult run,
+             backend::run_local(plan, options, *context.globals.progress));
   const Verdict verdict = judge(run);
   SLUICE_CHECK(keep(run, plan, verdict));
   if (context.globals.json)

@@ -1,10 +1,10 @@
 // sluice/cli/ci.cpp - `sluice ci`: writes the workflow of a performance gate and its page.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/ci_files.h"
 #include "sluice/cli/commands.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
+#include "sluice/report/ci/files.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CiFlags {
-  CiOptions options;
+  report::CiOptions options;
   std::string provider = "github";
   std::string runner;
   fs::path out_dir = ".";
@@ -24,9 +24,10 @@ struct CiFlags {
   bool force = false;
 };
 
-Result<CiOptions> options_of(const CiFlags& flags) {
-  CiOptions options = flags.options;
-  options.provider = flags.provider == "gitlab" ? CiProvider::gitlab : CiProvider::github;
+Result<report::CiOptions> options_of(const CiFlags& flags) {
+  report::CiOptions options = flags.options;
+  options.provider =
+      flags.provider == "gitlab" ? report::CiProvider::gitlab : report::CiProvider::github;
   options.runner = split(flags.runner, ',');
   SLUICE_CHECK(check(options));
   return options;
@@ -37,26 +38,26 @@ Status check_writable(const fs::path& path) {
   std::error_code code;
   if (!fs::exists(fs::symlink_status(path, code))) return ok;
   const auto text = read_text_file(path);
-  if (text && text->find(kCiMarker) != std::string::npos) return ok;
+  if (text && text->find(report::kCiMarker) != std::string::npos) return ok;
   return Error{Errc::usage,
                fmt::format("{}: exists and was not written by sluice ci; --force overwrites it",
                            printable(path.string()))};
 }
 
 Result<ExitCode> run_ci(const CiFlags& flags, const Globals& globals) {
-  SLUICE_TRY(const CiOptions options, options_of(flags));
-  const std::vector<CiFile> files = ci_files(options);
+  SLUICE_TRY(const report::CiOptions options, options_of(flags));
+  const std::vector<report::CiFile> files = report::ci_files(options);
   if (flags.print) {
     fmt::print("{}", files.front().text);
     return ExitCode::done;
   }
   const fs::path root = globals.out.empty() ? flags.out_dir : globals.out;
   if (!flags.force) {
-    for (const CiFile& file : files)
+    for (const report::CiFile& file : files)
       SLUICE_CHECK(check_writable(root / file.path));
   }
   Json written = Json::array();
-  for (const CiFile& file : files) {
+  for (const report::CiFile& file : files) {
     const fs::path path = root / file.path;
     SLUICE_CHECK(create_folders(path.parent_path()));
     SLUICE_CHECK(write_file_atomic(path, file.text));
@@ -74,7 +75,7 @@ void add_ci(CLI::App& root, Context& context) {
   CLI::App* sub =
       add_command(root, context, "ci", "Write the workflow of a performance gate, and its page",
                   [flags, &context] { return run_ci(*flags, context.globals); });
-  CiOptions& options = flags->options;
+  report::CiOptions& options = flags->options;
   sub->add_option("--provider", flags->provider, "Whose CI")
       ->check(CLI::IsMember({"github", "gitlab"}))
       ->capture_default_str();

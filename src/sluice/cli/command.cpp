@@ -4,6 +4,7 @@
 
 #include "sluice/config/units.h"
 #include "sluice/core/text.h"
+#include "sluice/gate/gate_report.h"
 #include "sluice/results/result_file.h"
 
 #include <fmt/format.h>
@@ -33,10 +34,7 @@ ExitCode exit_code_of(Errc code) {
 }
 
 ExitCode exit_code_of(const results::ResultFile& file) {
-  const bool failed = std::any_of(file.rows.begin(), file.rows.end(), [](const measure::Row& row) {
-    return row.status == measure::RowStatus::failed;
-  });
-  return failed ? ExitCode::invalid : ExitCode::done;
+  return results::has_failed_row(file) ? ExitCode::invalid : ExitCode::done;
 }
 
 CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name,
@@ -68,6 +66,24 @@ Result<double> parse_fraction(const std::string& text, const std::string& flag) 
   return Error{Errc::usage,
                fmt::format("{} {}: expected a share such as 5% or 0.05, between 0 and 1", flag,
                            printable(text))};
+}
+
+ExitCode exit_code_of(gate::GateStatus status, bool strict) {
+  switch (status) {
+    case gate::GateStatus::pass:
+    case gate::GateStatus::improved:
+    case gate::GateStatus::warn:
+      return ExitCode::done;
+    case gate::GateStatus::inconclusive:
+      return strict ? ExitCode::inconclusive : ExitCode::done;
+    case gate::GateStatus::skip:
+      return ExitCode::no_baseline;
+    case gate::GateStatus::fail:
+      return ExitCode::regression;
+    case gate::GateStatus::invalid:
+      return ExitCode::invalid;
+  }
+  return ExitCode::invalid;
 }
 
 }  // namespace sluice::cli

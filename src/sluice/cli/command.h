@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/core/progress.h"
 #include "sluice/core/result.h"
+#include "sluice/visit/caller.h"
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +16,9 @@
 
 namespace sluice::results {
 struct ResultFile;
+}
+namespace sluice::gate {
+enum class GateStatus;
 }
 
 namespace sluice::cli {
@@ -35,19 +38,12 @@ enum class ExitCode : int {
 ExitCode exit_code_of(Errc code);
 /// Of a complete run: invalid when a row failed.
 ExitCode exit_code_of(const results::ResultFile& file);
-
-/// An error in what the user typed.
-inline Error usage_error(std::string text) {
-  return Error{Errc::usage, std::move(text)};
-}
+/// pass, warn, improved: 0; fail 1; inconclusive 3 with `strict`; skip 4; invalid 5.
+ExitCode exit_code_of(gate::GateStatus status, bool strict);
 
 /// The flags that every command takes.
-struct Globals {
+struct Globals : visit::Caller {
   bool json = false;  // one JSON document on stdout, nothing else there
-  bool quiet = false;
-  std::filesystem::path out;  // empty: the command's default
-  std::uint64_t seed = 0;
-  bool seed_given = false;
   std::string log_level = "warn";
 };
 
@@ -61,8 +57,6 @@ struct Command {
 /// Lives as long as the program; commands keep references to it.
 struct Context {
   Globals globals;
-  std::vector<std::string> argv;  // as typed, argv[0] included
-  Progress* progress = nullptr;   // set before a command runs
   std::vector<Command> commands;
 };
 

@@ -32,7 +32,7 @@ void print_json(const Json& json) {
 }
 
 Result<ExitCode> make(const image::PhotoDatasetOptions& options, const Context& context) {
-  SLUICE_TRY(const auto made, image::make_photo_dataset(options, *context.progress));
+  SLUICE_TRY(const auto made, image::make_photo_dataset(options, *context.globals.progress));
   if (context.globals.json) {
     Json json = {{"path", options.folder.string()},
                  {"kind", to_string(options.kind)},
@@ -53,7 +53,7 @@ Result<ExitCode> make(const image::PhotoDatasetOptions& options, const Context& 
 }
 
 Result<ExitCode> make_arrays(const image::ArrayOptions& options, const Context& context) {
-  SLUICE_TRY(const auto made, image::make_arrays(options, *context.progress));
+  SLUICE_TRY(const auto made, image::make_arrays(options, *context.globals.progress));
   if (context.globals.json)
     print_json({{"path", options.folder.string()},
                 {"kind", "arrays"},
@@ -124,7 +124,7 @@ void print_text(const image::DatasetInfo& info, const fs::path& path) {
 
 Result<ExitCode> info_folder(const fs::path& path, const image::DecodeOptions& options,
                              const Context& context) {
-  SLUICE_TRY(const auto info, image::inspect_media(path, options, *context.progress));
+  SLUICE_TRY(const auto info, image::inspect_media(path, options, *context.globals.progress));
   if (context.globals.json)
     print_json(to_json(info, path));
   else

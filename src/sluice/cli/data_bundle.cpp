@@ -62,7 +62,7 @@ Result<ExitCode> run_bundle(const BundleArgs& args, const Context& context) {
   const measure::Interrupt interrupt;
   options.stop = [&] { return interrupt.requested(); };
   SLUICE_TRY(const auto store, storage::open_store(args.store));
-  SLUICE_TRY(const auto report, storage::write_bundles(*store, options, *context.progress));
+  SLUICE_TRY(const auto report, storage::write_bundles(*store, options, *context.globals.progress));
   SLUICE_CHECK(look(out, args.check));
   if (context.globals.json) {
     Json json = {{"path", out.string()}, {"input", store->name()}};

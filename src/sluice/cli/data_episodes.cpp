@@ -91,7 +91,7 @@ Result<ExitCode> make_episodes(const EpisodeFlags& flags, const Context& context
                                 .seed = context.globals.seed,
                                 .max_gb = flags.max_gb,
                                 .interrupted = [&] { return interrupt.requested(); }},
-                               *context.progress));
+                               *context.globals.progress));
   if (context.globals.json) {
     Json datasets = Json::array();
     for (const ep::MadeDataset& dataset : made.datasets)
@@ -136,7 +136,7 @@ Result<ExitCode> info_episodes(const std::string& path, const Context& context) 
   storage::StoreOptions options;
   options.input = path;
   SLUICE_TRY(const auto store, storage::open_store(options));
-  SLUICE_TRY(const auto reports, ep::inspect_episodes(store, *context.progress));
+  SLUICE_TRY(const auto reports, ep::inspect_episodes(store, *context.globals.progress));
   std::uint64_t usable = 0, episodes = 0, bytes = 0;
   std::string first_error;
   Json datasets = Json::array();

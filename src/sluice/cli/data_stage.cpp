@@ -102,7 +102,7 @@ Result<ExitCode> run_stage(const StageArgs& args, const Context& context) {
     log::warn("{}: another process is staging there; waiting for it",
               printable(options.to.string()));
   };
-  SLUICE_TRY(const auto report, storage::stage(options, *context.progress));
+  SLUICE_TRY(const auto report, storage::stage(options, *context.globals.progress));
   print_report(report, options, context.globals.json);
   return ExitCode::done;
 }

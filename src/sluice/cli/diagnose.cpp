@@ -1,12 +1,13 @@
 // sluice/cli/diagnose.cpp - `sluice diagnose`: is it the loader, the model, or both at once?
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/cli/diagnose_run.h"
+#include "sluice/cli/loader_flags.h"
 #include "sluice/cli/sampling_flags.h"
 #include "sluice/cli/training_flags.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/report/diagnose_text.h"
+#include "sluice/visit/diagnose/run.h"
 
 #include <fmt/format.h>
 
@@ -32,17 +33,17 @@ struct DiagnoseFlags {
   double timeout_s = 300;
 };
 
-Result<LoaderRequest> request_of(const DiagnoseFlags& flags) {
+Result<visit::LoaderRequest> request_of(const DiagnoseFlags& flags) {
   if (names_input(flags.loader)) return loader_request(flags.loader, usable_cores());
   LoaderFlags later = flags.loader;  // all but the input, which is made later
   later.input = ".";
-  SLUICE_TRY(LoaderRequest request, loader_request(later, usable_cores()));
+  SLUICE_TRY(visit::LoaderRequest request, loader_request(later, usable_cores()));
   request.input.clear();
   return request;
 }
 
-Result<DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& globals) {
-  DiagnosePlan plan;
+Result<visit::DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& globals) {
+  visit::DiagnosePlan plan;
   SLUICE_TRY(plan.loader, request_of(flags));
   if (plan.loader.bundling)
     return Error{Errc::usage,
@@ -69,8 +70,8 @@ Result<DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& globals)
 }
 
 Result<ExitCode> run_command(Context& context, const DiagnoseFlags& flags) {
-  SLUICE_TRY(const DiagnosePlan plan, plan_of(flags, context.globals));
-  SLUICE_TRY(const DiagnoseResult result, run_diagnose(context, plan));
+  SLUICE_TRY(const visit::DiagnosePlan plan, plan_of(flags, context.globals));
+  SLUICE_TRY(const visit::DiagnoseResult result, visit::run_diagnose(context.globals, plan));
   if (context.globals.json)
     fmt::print("{}", results::to_text(results::to_json(result.file)));
   else

@@ -3,7 +3,6 @@
 #include "sluice/eval/eval.h"
 
 #include "sluice/cli/commands.h"
-#include "sluice/cli/training_result.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/env/collect.h"
@@ -11,6 +10,7 @@
 #include "sluice/eval/probe_set.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/results/result_file.h"
+#include "sluice/visit/training/result.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ Result<eval::EvalFacts> facts_now() {
   env::ProfileOptions options;
   options.framework = env::framework_sluice(results::kSchemaVersion);
   return eval::EvalFacts{env::machine_profile(environment, options),
-                         metrics_env_json(env::to_json(environment)), environment.timestamp};
+                         visit::metrics_env_json(env::to_json(environment)), environment.timestamp};
 }
 
 std::string text_of(const eval::EvalResult& result) {
@@ -65,7 +65,7 @@ Result<ExitCode> run(const EvalArgs& args, Context& context) {
   }
   const measure::Interrupt interrupt;
   config.cancel_fd = interrupt.fd();
-  SLUICE_TRY(const eval::EvalResult result, eval::run_eval(config, *context.progress));
+  SLUICE_TRY(const eval::EvalResult result, eval::run_eval(config, *context.globals.progress));
   SLUICE_TRY(const eval::EvalFacts facts, facts_now());
   const std::string json = dump_json(eval::eval_json(result, facts)) + "\n";
   if (!globals.out.empty()) SLUICE_CHECK(write_file_atomic(globals.out / "eval.json", json));

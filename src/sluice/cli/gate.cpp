@@ -1,12 +1,13 @@
 // sluice/cli/gate.cpp - `sluice gate`: measure, evaluate, compare with the stored baseline of this
 // machine profile.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/against.h"
+#include "sluice/cli/against_flags.h"
+#include "sluice/cli/bench_training_flags.h"
 #include "sluice/cli/commands.h"
-#include "sluice/cli/gate_run.h"
 #include "sluice/core/text.h"
 #include "sluice/report/gate_text.h"
 #include "sluice/results/result_file.h"
+#include "sluice/visit/gate/run.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +32,7 @@ struct GateFlags {
   bool strict = false;
   bool once = false;
   bool alone = false;
-  FenceMode fence = FenceMode::fail;
+  visit::FenceMode fence = visit::FenceMode::fail;
   std::string preset = "default";
   std::map<std::string, double> given;  // tolerances, by name
   std::filesystem::path baseline_dir = gate::kBaselineDir;
@@ -96,8 +97,10 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
   command
       .add_option("--fence", flags.fence,
                   "what a run beyond the prediction fence of 20 or more stored visits is")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, FenceMode>{
-          {"fail", FenceMode::fail}, {"warn", FenceMode::warn}, {"off", FenceMode::off}}))
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, visit::FenceMode>{{"fail", visit::FenceMode::fail},
+                                                  {"warn", visit::FenceMode::warn},
+                                                  {"off", visit::FenceMode::off}}))
       ->type_name("{fail,warn,off}")
       ->default_str("fail");
   command.add_flag("--strict", flags.strict, "end with 3 where nothing could be decided");
@@ -131,15 +134,16 @@ BenchTrainingFlags training_of(const GateFlags& flags, const CLI::App& command) 
   return training;
 }
 
-GateModes modes_of(const GateFlags& flags) {
+visit::GateModes modes_of(const GateFlags& flags) {
   const bool profile = flags.training.profile != "off";
   const bool chosen = flags.env || flags.bench || flags.eval || flags.compare || profile;
   if (!chosen) return {};
   return {flags.env, flags.bench, flags.eval, profile, flags.compare};
 }
 
-Result<GatePlan> plan_of(const GateFlags& flags, const CLI::App& command, const Globals& globals) {
-  GatePlan plan;
+Result<visit::GatePlan> plan_of(const GateFlags& flags, const CLI::App& command,
+                                const Globals& globals) {
+  visit::GatePlan plan;
   plan.modes = modes_of(flags);
   SLUICE_TRY(plan.tolerances, tolerances_of(flags));
   SLUICE_TRY(plan.training, training_plan(training_of(flags, command), globals));
@@ -167,7 +171,7 @@ Result<GatePlan> plan_of(const GateFlags& flags, const CLI::App& command, const 
   return plan;
 }
 
-Json document_of(const GateOutcome& outcome) {
+Json document_of(const visit::GateOutcome& outcome) {
   Json json = outcome.file ? results::to_json(*outcome.file) : Json::object();
   if (outcome.report) json["verdict"] = gate::to_json(*outcome.report);
   if (outcome.metrics) json["metrics"] = *outcome.metrics;
@@ -178,8 +182,8 @@ Json document_of(const GateOutcome& outcome) {
 
 Result<ExitCode> run_command(Context& context, const GateFlags& flags, const CLI::App& command) {
   if (!flags.against.revision.empty()) return gate_against(context, flags.against, flags.strict);
-  SLUICE_TRY(const GatePlan plan, plan_of(flags, command, context.globals));
-  SLUICE_TRY(const GateOutcome outcome, run_gate(context, plan));
+  SLUICE_TRY(const visit::GatePlan plan, plan_of(flags, command, context.globals));
+  SLUICE_TRY(const visit::GateOutcome outcome, visit::run_gate(context.globals, plan));
   if (context.globals.json) {
     fmt::print("{}", results::to_text(document_of(outcome)));
   } else {

@@ -3,6 +3,8 @@
 #include "sluice/cli/loader_flags.h"
 
 #include "sluice/core/text.h"
+#include "sluice/peers/library.h"
+#include "sluice/scenario/loader_spec.h"
 
 #include <fmt/format.h>
 
@@ -79,6 +81,13 @@ Status check_place(const LoaderFlags& flags, const std::string& input) {
   return ok;
 }
 
+std::vector<std::string> library_names(const std::string& mode) {
+  std::vector<std::string> names;
+  for (const peers::Library& library : peers::libraries())
+    if (library.way(mode) != nullptr) names.emplace_back(library.name);
+  return names;
+}
+
 }  // namespace
 
 bool names_input(const LoaderFlags& flags) {
@@ -136,7 +145,7 @@ void add_loader_flags(CLI::App& command, LoaderFlags& flags) {
   command.add_option("--gpu", flags.gpu, "device whose use is watched: cpu or cuda:N")
       ->type_name("DEVICE");
   command.add_option("--batch-size", flags.batch_size, "samples per batch")
-      ->check(CLI::Range(1, kMaxBatch))
+      ->check(CLI::Range(1, static_cast<int>(scenario::kMaxBatch)))
       ->capture_default_str();
   command
       .add_option("--num-workers", flags.num_workers,
@@ -159,8 +168,8 @@ void add_loader_flags(CLI::App& command, LoaderFlags& flags) {
       ->check(CLI::Range(1, kMaxBatches));
 }
 
-Result<LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores) {
-  LoaderRequest request;
+Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores) {
+  visit::LoaderRequest request;
   SLUICE_TRY(request.input, input_of(flags));
   SLUICE_CHECK(check_place(flags, request.input));
   request.remote = is_uri(request.input);
@@ -185,15 +194,49 @@ Result<LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores) {
   return request;
 }
 
-std::string loader_flags_text(const LoaderRequest& request) {
-  std::string text = fmt::format("--batch-size {} --num-workers {} --prefetch {}",
-                                 request.batch_size, request.workers, request.prefetch);
-  if (request.pin_memory) text += " --pin-memory";
-  if (!request.persistent_workers) text += " --no-persistent-workers";
-  if (!request.cache_dir.empty()) text += " --cache-dir " + request.cache_dir;
-  if (request.bundling)
-    text += fmt::format(" --enable-bundling --bundle-size-gb {:g}", request.bundle_size_gb);
-  return text;
+Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode,
+                                                 bool ours_needed) {
+  std::vector<std::string> names;
+  for (const std::string& name : split(text, ',')) {
+    const std::vector<std::string> known = library_names(mode);
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      const auto near = nearest(name, known);
+      return usage_error(fmt::format(
+          "--libraries {}: no {} library '{}'; {}", printable(text), mode, printable(name),
+          near ? fmt::format("did you mean '{}'?", *near) : "accepted: " + join(known)));
+    }
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      return usage_error(fmt::format("--libraries {}: '{}' twice", printable(text), name));
+    names.push_back(name);
+  }
+  if (ours_needed && std::find(names.begin(), names.end(), "sluice") == names.end())
+    return usage_error(
+        fmt::format("--libraries {}: 'sluice' is missing, which the others are compared "
+                    "with",
+                    printable(text)));
+  return names;
+}
+
+Status parse_sweep(visit::Sweep& sweep, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const bool workers = name == "workers";
+  if (equals == std::string::npos || (!workers && name != "prefetch"))
+    return usage_error(
+        fmt::format("--sweep {}: expected workers=0,1,2,4 or prefetch=1,2,4", printable(text)));
+  std::vector<int>& values = workers ? sweep.workers : sweep.prefetch;
+  const int low = workers ? 0 : 1;
+  for (const std::string& word : split(text.substr(equals + 1), ',')) {
+    int value = -1;
+    const char* end = word.data() + word.size();
+    const auto [stop, problem] = std::from_chars(word.data(), end, value);
+    if (problem != std::errc{} || stop != end || value < low || value > 64)
+      return usage_error(fmt::format("--sweep {}: '{}' is no number from {} to 64", printable(text),
+                                     printable(word), low));
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  if (values.empty()) return usage_error(fmt::format("--sweep {}: no value", printable(text)));
+  return ok;
 }
 
 }  // namespace sluice::cli

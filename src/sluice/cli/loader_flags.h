@@ -4,15 +4,13 @@
 #pragma once
 
 #include "sluice/cli/command.h"
+#include "sluice/visit/loader/run.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace sluice::cli {
-
-/// The largest batch that a flag takes, in samples.
-inline constexpr int kMaxBatch = 65'536;
 
 /// As typed.
 struct LoaderFlags {
@@ -45,39 +43,21 @@ void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& reg
 /// `flags` holds the defaults and must outlive the parse.
 void add_loader_flags(CLI::App& command, LoaderFlags& flags);
 
-/// What the flags come to: one input, everything decided.
-struct LoaderRequest {
-  std::string input;  // folder or URI
-  bool remote = false;
-  std::string endpoint, region;
-  bool anonymous = false;
-  std::string cache_dir;  // empty: none
-  bool bundling = false;
-  double bundle_size_gb = 1;
-  std::string read_mode = "buffered";
-
-  std::string device = "cpu";  // or "cuda:N"
-  int gpu_index = -1;          // -1: none
-  int batch_size = 256;
-  int workers = 2;
-  bool workers_given = false;
-  int prefetch = 2;
-  bool pin_memory = false;
-  bool persistent_workers = true;
-  double sample_ratio = 1;
-  int num_batches = 0;  // 0: chosen by the command
-};
-
 /// Contradictory or incomplete flags are one usage error that says which and what would do.
 /// `cores` is the default number of workers.
-Result<LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores);
+Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores);
 
 /// Whether any flag speaks of an input: then loader_request() has the last word.
 bool names_input(const LoaderFlags& flags);
 /// The device of --gpu: -1 is the CPU ("", "cpu"), else its index ("cuda", "cuda:1").
 Result<int> parse_gpu(const std::string& text);
 
-/// The flags that give the same loader again: "--batch-size 256 --num-workers 2 --prefetch 2".
-std::string loader_flags_text(const LoaderRequest& request);
+/// Names of --libraries, checked: known, measured in `mode` ("loader", "training"), no two alike,
+/// ours among them unless it may be left out.
+Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode,
+                                                 bool ours_needed = true);
+
+/// "workers=0,1,2" and "prefetch=1,2" into `sweep`.
+Status parse_sweep(visit::Sweep& sweep, const std::string& text);
 
 }  // namespace sluice::cli

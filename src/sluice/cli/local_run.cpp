@@ -34,7 +34,7 @@ Result<backend::LocalOptions> local_options(const Context& context, const LocalF
   if (!flags.cpus.empty()) {
     SLUICE_TRY(options.cpus, measure::parse_cpu_list(flags.cpus));
   }
-  options.argv = context.argv;
+  options.argv = context.globals.argv;
   if (!places.adapters.empty()) options.semantics = places.adapters / "semantics.json";
   return options;
 }

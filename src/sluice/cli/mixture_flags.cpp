@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/mixture_flags.h"
 
-#include "sluice/cli/dataloader_rows.h"
+#include "sluice/cli/drawing_flags.h"
 #include "sluice/cli/loader_flags.h"
-#include "sluice/cli/mixture_artifacts.h"
 #include "sluice/cli/sampling_flags.h"
 #include "sluice/config/parse.h"
 #include "sluice/config/reader.h"
@@ -25,7 +24,6 @@ using scenario::DatasetOverride;
 using scenario::MixtureSpec;
 
 constexpr std::uint64_t kStudySeed = 42;  // of the published study
-constexpr double kSlowestBatchS = 10;     // a worker whose batches take longer hangs
 constexpr int kMostSeeds = 100;
 
 /// The override of `name`, made where there is none.
@@ -208,22 +206,8 @@ Result<std::vector<DatasetOverride>> read_dataset_overrides(const std::filesyste
   return list;
 }
 
-measure::Policy mixture_policy(const MixtureSpec& spec, int runs, std::uint64_t seed) {
-  measure::Policy policy;
-  policy.runs = runs;
-  policy.samples_per_run = 1;
-  policy.min_sample_ms = 0;
-  policy.warmup_ms = policy.warmup_limit_ms = 0;  // the warm-up is a number of batches
-  policy.slow_item_s = 0;
-  policy.step_timeout_s =
-      spec.options.stall_limit_s +
-      static_cast<double>(spec.warmup + spec.steps) * (kSlowestBatchS + spec.sleep_s);
-  policy.seed = seed;
-  return policy;
-}
-
-Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globals) {
-  MixturePlan plan;
+Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globals) {
+  visit::MixturePlan plan;
   if (flags.spec.root.empty())
     return usage_error(
         "--root is missing: a folder of data sets, s3://bucket/prefix or "
@@ -256,8 +240,8 @@ Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globa
                     "--train {} is accepted",
                     printable(flags.libraries), printable(plan.spec.train)));
   plan.drawing = flags.drawing;
-  plan.policy = mixture_policy(plan.spec, flags.runs,
-                               globals.seed_given ? globals.seed : std::random_device{}());
+  plan.policy = visit::mixture_policy(plan.spec, flags.runs,
+                                      globals.seed_given ? globals.seed : std::random_device{}());
   return plan;
 }
 

@@ -6,6 +6,7 @@
 #include "sluice/measure/policy.h"
 #include "sluice/report/mixture_svg.h"
 #include "sluice/scenario/mixture_spec.h"
+#include "sluice/visit/mixture/plan.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -33,21 +34,8 @@ struct MixtureFlags {
 
 void add_mixture_flags(CLI::App& command, MixtureFlags& flags);
 
-/// What a visit measures: every seed in every library.
-struct MixturePlan {
-  scenario::MixtureSpec spec;  // its seed is the first
-  std::vector<std::uint64_t> seeds;
-  std::vector<std::string> libraries{"sluice"};
-  report::MixtureDrawing drawing;
-  measure::Policy policy;
-};
-
 /// Everything is checked that can be without the data. Flags come after the file of --datasets.
-Result<MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globals);
-
-/// How rows of mixtures are measured: one pass per fresh process, no time limit but the loader's
-/// own and one for a worker that hangs.
-measure::Policy mixture_policy(const scenario::MixtureSpec& spec, int runs, std::uint64_t seed);
+Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globals);
 
 /// "rt1: {weight: 2}", "droid: {skip: true}" below `datasets`.
 Result<std::vector<scenario::DatasetOverride>> read_dataset_overrides(

@@ -63,7 +63,7 @@ void add_metric_flags(CLI::App& command, MetricFlags& flags) {
       ->capture_default_str();
 }
 
-Status apply(const MetricFlags& flags, AbPlan& plan) {
+Status apply(const MetricFlags& flags, visit::AbPlan& plan) {
   std::vector<std::string> seen;
   const auto add = [&](const std::string& name, bool blocking) -> Status {
     if (name.empty())
@@ -76,7 +76,7 @@ Status apply(const MetricFlags& flags, AbPlan& plan) {
   };
   for (const std::string& name : flags.metrics)
     SLUICE_CHECK(add(name, true));
-  if (flags.metrics.empty()) SLUICE_CHECK(add(kWallMetric, true));
+  if (flags.metrics.empty()) SLUICE_CHECK(add(visit::kWallMetric, true));
   for (const std::string& name : flags.also)
     SLUICE_CHECK(add(name, false));
   plan.stdout_better = flags.better == "higher" ? measure::Better::higher : measure::Better::lower;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/cli/ab_run.h"
 #include "sluice/cli/command.h"
+#include "sluice/visit/gate/ab.h"
 
 #include <optional>
 #include <string>
@@ -29,7 +29,7 @@ struct MetricFlags {
 };
 void add_metric_flags(CLI::App& command, MetricFlags& flags);
 /// Fills metrics, sense and time limit of the plan.
-Status apply(const MetricFlags& flags, AbPlan& plan);
+Status apply(const MetricFlags& flags, visit::AbPlan& plan);
 
 /// That of --seed, else another one each time; it is written with the result.
 std::uint64_t order_seed(const Globals& globals);

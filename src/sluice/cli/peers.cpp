@@ -144,7 +144,7 @@ Result<ExitCode> run_install(const std::vector<std::string>& names, const Contex
   SLUICE_TRY(const peers::Places places, peers::find_places());
   const measure::Interrupt interrupt;
   peers::InstallOptions options;
-  options.progress = context.progress;
+  options.progress = context.globals.progress;
   options.cancel_fd = interrupt.fd();
   Json reports = Json::array();
   for (const std::string& group : groups) {

@@ -58,7 +58,7 @@ Result<Json> audit_scenario(const Context& context, const AuditFlags& flags,
                             const measure::RunnerContext& runner) {
   SLUICE_TRY(const plan::Plan plan, plan_of(flags, scenario));
   SLUICE_TRY(const backend::Media media,
-             backend::prepare_media(plan.config, scratch / scenario, *context.progress));
+             backend::prepare_media(plan.config, scratch / scenario, *context.globals.progress));
   const Json& files = media.load.at("inputs");
   SLUICE_TRY(const auto mapped, image::MappedInputs::open(files.at("index").get<std::string>(),
                                                           files.at("data").get<std::string>()));
@@ -86,7 +86,7 @@ Result<ExitCode> audit(const Context& context, const AuditFlags& flags) {
   const FolderGuard scratch(fs::temp_directory_path() / fmt::format("sluice-audit-{}", getpid()));
   SLUICE_CHECK(create_folders(scratch.path()));
   measure::LocalRunner local;
-  SLUICE_TRY(const measure::RunnerContext runner, local.context(*context.progress, "", ""));
+  SLUICE_TRY(const measure::RunnerContext runner, local.context(*context.globals.progress, "", ""));
   Json scenarios = Json::object();
   for (const std::string& scenario : flags.scenarios) {
     SLUICE_TRY(scenarios[scenario],

@@ -137,7 +137,7 @@ Result<ExitCode> run_check(const std::vector<std::string>& names, const Context&
   std::vector<CheckReport> reports;
   bool failed = false;
   {
-    auto bar = context.progress->bar("check", asked.size(), "libraries");
+    auto bar = context.globals.progress->bar("check", asked.size(), "libraries");
     for (std::size_t i = 0; i < asked.size(); ++i) {
       for (const peers::Way& way : asked[i].library->ways) {
         bar.set(i, fmt::format("{}, {}", asked[i].library->name, way.mode));

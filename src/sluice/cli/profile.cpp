@@ -3,8 +3,7 @@
 #include "sluice/train/profile.h"
 
 #include "sluice/cli/commands.h"
-#include "sluice/cli/dataloader_run.h"
-#include "sluice/cli/device_profile_text.h"
+#include "sluice/cli/loader_flags.h"
 #include "sluice/cli/training_flags.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
@@ -12,6 +11,8 @@
 #include "sluice/scenario/training_feed.h"
 #include "sluice/scenario/training_spec.h"
 #include "sluice/train/device_profile.h"
+#include "sluice/visit/device_profile_text.h"
+#include "sluice/visit/loader/run.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +37,7 @@ struct ProfileFlags {
 
 Result<std::unique_ptr<scenario::TrainingFeed>> open_feed(const ProfileFlags& flags,
                                                           const train::EngineConfig& engine) {
-  SLUICE_TRY(const LoaderRequest request, loader_request(flags.loader, usable_cores()));
+  SLUICE_TRY(const visit::LoaderRequest request, loader_request(flags.loader, usable_cores()));
   if (request.bundling)
     return Error{Errc::usage,
                  "--enable-bundling: the input is read as it is; `sluice data bundle` packs it"};
@@ -45,11 +46,11 @@ Result<std::unique_ptr<scenario::TrainingFeed>> open_feed(const ProfileFlags& fl
                  fmt::format("--input {}: {} takes token ids and there is no loader of text; leave "
                              "it out, numbers are generated",
                              printable(request.input), engine.model.name)};
-  SLUICE_TRY(const InputFacts input, inspect_input(request));
-  DataloaderPlan plan;
+  SLUICE_TRY(const visit::InputFacts input, visit::inspect_input(request));
+  visit::DataloaderPlan plan;
   plan.loader = request;
   measure::SubjectContext context;
-  context.spec = loader_spec_json(plan, input, engine.seed);
+  context.spec = visit::loader_spec_json(plan, input, engine.seed);
   scenario::FeedOptions options;
   SLUICE_TRY(options.loader, scenario::read_loader_spec(context));
   options.image = engine.model.image;
@@ -156,7 +157,7 @@ Result<ExitCode> run_profile(const Context& context, const ProfileFlags& flags) 
   if (context.globals.json)
     fmt::print("{}\n", dump_json(document));
   else
-    show(document, files.summary, device ? device_text(*device, top) : "", top);
+    show(document, files.summary, device ? visit::device_text(*device, top) : "", top);
   return ExitCode::done;
 }
 

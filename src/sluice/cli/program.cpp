@@ -93,7 +93,7 @@ int run_chosen(const CLI::App& root, Context& context) {
   if (!level) return fail({Errc::usage, fmt::format("--log-level {}", level.error().message)});
   log::set_level(*level);
   Progress progress(Progress::for_stderr(context.globals.quiet));
-  context.progress = &progress;
+  context.globals.progress = &progress;
   const CLI::App& app = chosen(root);
   context.globals.seed_given = app.count("--seed") > 0;
   for (const Command& command : context.commands) {
@@ -127,7 +127,7 @@ std::unique_ptr<CLI::App> make_app(Context& context) {
 int run_program(int argc, char** argv) {
   try {
     Context context;
-    context.argv.assign(argv, argv + argc);
+    context.globals.argv.assign(argv, argv + argc);
     const auto app = make_app(context);
     try {
       app->parse(argc, argv);

@@ -1,8 +1,9 @@
 // sluice/cli/quick.cpp - `sluice quick`: the tour, on generated data, no flags needed.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/cli/tour.h"
+#include "sluice/cli/session_flags.h"
 #include "sluice/report/tour_text.h"
+#include "sluice/visit/tour/tour.h"
 
 #include <memory>
 
@@ -10,25 +11,26 @@ namespace sluice::cli {
 namespace {
 
 /// The parts that follow our own rows, and what all of it comes to.
-Status go_on(const LaterPart& part, const measure::Policy& session, const TourPeers& peers) {
+Status go_on(const visit::LaterPart& part, const measure::Policy& session,
+             const visit::TourPeers& peers) {
   if (!part.file.extra.is_object()) part.file.extra = Json::object();
   part.file.extra["summary"] = Json::object();
   if (!peers.reason.empty()) part.file.extra["summary"]["peers_reason"] = peers.reason;
-  SLUICE_CHECK(tour_transforms(part, session, peers));
-  SLUICE_CHECK(tour_training(part, session));
-  SLUICE_CHECK(tour_accelerator(part, session));
+  SLUICE_CHECK(visit::tour_transforms(part, session, peers));
+  SLUICE_CHECK(visit::tour_training(part, session));
+  SLUICE_CHECK(visit::tour_accelerator(part, session));
   part.file.extra["summary"][report::kFoundKey] = report::tour_sentences(part.file);
   return ok;
 }
 
-Result<SessionPlan> quick_plan(const SessionFlags& flags, const Globals& globals) {
-  SLUICE_TRY(SessionPlan plan, make_plan(flags, globals, "quick"));
+Result<visit::SessionPlan> quick_plan(const SessionFlags& flags, const Globals& globals) {
+  SLUICE_TRY(visit::SessionPlan plan, make_plan(flags, globals, "quick"));
   plan.kinds = {scenario::Kind::canary, scenario::Kind::bench};
   plan.scenarios = {"decode/jpeg", "pipeline/rrc224", "loader/rrc224-antialias"};
-  const TourPeers peers = find_tour_peers();
+  const visit::TourPeers peers = visit::find_tour_peers();
   plan.peers.insert(plan.peers.end(), peers.decoders.begin(), peers.decoders.end());
-  plan.later_rows = tour_rows(peers);
-  plan.afterwards = [policy = plan.policy, peers](const LaterPart& part) {
+  plan.later_rows = visit::tour_rows(peers);
+  plan.afterwards = [policy = plan.policy, peers](const visit::LaterPart& part) {
     return go_on(part, policy, peers);
   };
   return plan;
@@ -43,8 +45,8 @@ void add_quick(CLI::App& root, Context& context) {
       root, context, "quick",
       "The tour: decode, transforms beside Pillow and OpenCV, loader, training, what limits it",
       [flags, &context]() -> Result<ExitCode> {
-        SLUICE_TRY(const SessionPlan plan, quick_plan(*flags, context.globals));
-        SLUICE_TRY(const SessionResult session, run_session(context, plan));
+        SLUICE_TRY(const visit::SessionPlan plan, quick_plan(*flags, context.globals));
+        SLUICE_TRY(const visit::SessionResult session, visit::run_session(context.globals, plan));
         return show_session(context, session, true);
       });
   add_session_flags(*command, *flags);

@@ -3,7 +3,7 @@
 #include "sluice/report/report.h"
 
 #include "sluice/cli/commands.h"
-#include "sluice/cli/mixture_artifacts.h"
+#include "sluice/cli/drawing_flags.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/report/benchmark_json.h"

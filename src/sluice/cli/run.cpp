@@ -45,7 +45,8 @@ Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
       const backend::LocalOptions options,
       local_options(context, sampling, config.output.output_dir.value_or(""),
                     fmt::format("{}-{}", config.scenario().name, plan::to_string(config.mode()))));
-  SLUICE_TRY(const backend::LocalResult run, backend::run_local(plan, options, *context.progress));
+  SLUICE_TRY(const backend::LocalResult run,
+             backend::run_local(plan, options, *context.globals.progress));
   SLUICE_CHECK(write_reports(run));
   show(context, plan, run);
   return ending_of(run);

@@ -1,16 +1,18 @@
 // sluice/cli/selftest.cpp - `sluice selftest`: how often does the paired gate cry wolf here, and
 // what does it see?
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/visit/gate/selftest.h"
+
+#include "sluice/cli/bench_training_flags.h"
 #include "sluice/cli/commands.h"
-#include "sluice/cli/done_when.h"
 #include "sluice/cli/paired_flags.h"
-#include "sluice/cli/selftest_run.h"
 #include "sluice/config/units.h"
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/text.h"
 #include "sluice/report/selftest_text.h"
 #include "sluice/results/result_file.h"
+#include "sluice/visit/gate/done_when.h"
 
 #include <fmt/format.h>
 
@@ -21,6 +23,22 @@
 
 namespace sluice::cli {
 namespace {
+
+/// What `--gates` trains.
+BenchTrainingFlags small_flags() {
+  BenchTrainingFlags flags;
+  flags.training.model = "gpt-tiny";
+  flags.training.dim = 64;
+  flags.training.heads = 2;
+  flags.training.layers = 2;
+  flags.training.sequence = 32;
+  flags.loader.batch_size = 2;
+  flags.batch_given = true;
+  flags.mode = "synthetic";
+  flags.warmup_steps = 2;
+  flags.measure_steps = 5;
+  return flags;
+}
 
 constexpr int kSimulatedTrials = 2000;
 constexpr int kSimulatedDraws = 10'000;  // of the sign-flip test above 16 pairs
@@ -101,7 +119,7 @@ Result<ExitCode> simulate(const Globals& globals, const SelftestArgs& args,
 Result<ExitCode> measure_here(Context& context, const SelftestArgs& args,
                               const gate::PairedOptions& rule) {
   const Globals& globals = context.globals;
-  SelftestPlan plan;
+  visit::SelftestPlan plan;
   plan.gate = rule;
   plan.trials = args.trials.value_or(plan.trials);
   plan.power_trials = args.power_trials;
@@ -110,7 +128,7 @@ Result<ExitCode> measure_here(Context& context, const SelftestArgs& args,
   SLUICE_TRY(plan.subject_s, time_of(args.subject, "--subject", 0.001));
   plan.seed = rule.seed;
   plan.out = globals.out;
-  SLUICE_TRY(const SelftestResult result, run_selftest(plan, context));
+  SLUICE_TRY(const visit::SelftestResult result, visit::run_selftest(plan, context.globals));
   fmt::print("{}", globals.json
                        ? results::to_text(result.document)
                        : report::selftest_text(result.conditions, result.noise, plan.gate));
@@ -126,11 +144,13 @@ Result<ExitCode> run_gates(Context& context) {
   if (globals.out.empty())
     scratch.emplace(std::filesystem::temp_directory_path() /
                     fmt::format("sluice-gates-{}", getpid()));
-  SLUICE_TRY(const auto gates, run_done_when(context, scratch ? scratch->path() : globals.out));
-  const Json document = to_json(gates);
+  SLUICE_TRY(const visit::TrainingPlan plan, training_plan(small_flags(), globals));
+  SLUICE_TRY(const auto gates,
+             visit::run_done_when(context.globals, plan, scratch ? scratch->path() : globals.out));
+  const Json document = visit::to_json(gates);
   SLUICE_CHECK(save(globals, document));
-  fmt::print("{}", globals.json ? results::to_text(document) : done_when_text(gates));
-  return all_passed(gates) ? ExitCode::done : ExitCode::regression;
+  fmt::print("{}", globals.json ? results::to_text(document) : visit::done_when_text(gates));
+  return visit::all_passed(gates) ? ExitCode::done : ExitCode::regression;
 }
 
 Result<ExitCode> run(Context& context, const SelftestArgs& args) {

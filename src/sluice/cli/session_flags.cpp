@@ -1,14 +1,20 @@
 // sluice/cli/session_flags.cpp - the flags of measuring commands, and the plan they describe.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/session.h"
+#include "sluice/cli/session_flags.h"
+
+#include "sluice/cli/terminal.h"
 #include "sluice/core/text.h"
+#include "sluice/report/diagnose_text.h"
+#include "sluice/report/report.h"
+#include "sluice/report/text_parts.h"
+#include "sluice/report/tour_text.h"
 
 #include <fmt/format.h>
 
 namespace sluice::cli {
 namespace {
 
-Result<Peer> parse_peer(const std::string& text) {
+Result<visit::Peer> parse_peer(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     return Error{
@@ -28,7 +34,7 @@ Result<Peer> parse_peer(const std::string& text) {
   }
   // A virtual environment is known by the path of its interpreter: links are not resolved.
   command.front() = std::filesystem::absolute(program).string();
-  return Peer{text.substr(0, equals), std::move(command)};
+  return visit::Peer{text.substr(0, equals), std::move(command)};
 }
 
 }  // namespace
@@ -51,12 +57,12 @@ void add_session_flags(CLI::App& command, SessionFlags& flags) {
       ->type_name("NAME=PROGRAM [ARGUMENTS]");
 }
 
-Result<SessionPlan> make_plan(const SessionFlags& flags, const Globals& globals,
-                              const std::string& name) {
+Result<visit::SessionPlan> make_plan(const SessionFlags& flags, const Globals& globals,
+                                     const std::string& name) {
   if (flags.resume && globals.out.empty()) {
     return Error{Errc::usage, "--resume: needs --out DIR, the folder of the run to continue"};
   }
-  SessionPlan plan;
+  visit::SessionPlan plan;
   plan.name = name;
   plan.data_dir = flags.data_dir;
   plan.images = flags.images;
@@ -71,10 +77,34 @@ Result<SessionPlan> make_plan(const SessionFlags& flags, const Globals& globals,
     SLUICE_TRY(plan.policy.cpus, measure::parse_cpu_list(flags.cpus));
   }
   for (const std::string& text : flags.peers) {
-    SLUICE_TRY(Peer peer, parse_peer(text));
+    SLUICE_TRY(visit::Peer peer, parse_peer(text));
     plan.peers.push_back(std::move(peer));
   }
   return plan;
+}
+
+Result<ExitCode> show_session(const Context& context, const visit::SessionResult& session,
+                              bool brief) {
+  const std::vector<results::ResultFile> files{session.file};
+  if (context.globals.json) {
+    fmt::print("{}", results::to_text(results::to_json(session.file)));
+  } else {
+    report::TextOptions options = terminal_options();
+    options.brief = brief;
+    fmt::print("{}\n", report::text_table(files, options));
+    if (const std::string text = report::diagnose_text(session.file); !brief && !text.empty())
+      fmt::print("{}\n", text);
+    for (const std::string& sentence : report::found_sentences(session.file))
+      fmt::print("{}", report::wrapped(sentence, options.width, 0));
+    fmt::print("report: {}\n", (session.folder / "report.html").string());
+  }
+  if (session.interrupted) {
+    return Error{
+        Errc::interrupted,
+        fmt::format("interrupted; what was measured is kept, continue with --out {} --resume",
+                    session.folder.string())};
+  }
+  return exit_code_of(session.file);
 }
 
 }  // namespace sluice::cli

@@ -38,21 +38,21 @@ void add_study_flags(CLI::App& command, StudyFlags& flags) {
       ->check(CLI::Range(1, 1000));
 }
 
-Result<StudyRequest> study_request(const CLI::App& command, MixtureFlags flags,
-                                   const StudyFlags& study, const Globals& globals) {
+Result<visit::StudyRequest> study_request(const CLI::App& command, MixtureFlags flags,
+                                          const StudyFlags& study, const Globals& globals) {
   for (const char* flag : kOfTheStudy)
     if (command.count(flag) > 0)
       return Error{Errc::usage, fmt::format("{}: the study says it: write it into {}", flag,
                                             printable(study.file.string()))};
-  StudyRequest request;
+  visit::StudyRequest request;
   request.file = study.file;
-  SLUICE_TRY(request.study, read_study(study.file));
+  SLUICE_TRY(request.study, visit::read_study(study.file));
   if (command.count("--preset") > 0)
     request.study.preset = flags.spec.preset;
   else
     flags.spec.preset = request.study.preset;
   if (study.repeats > 0) request.study.repeats = study.repeats;
-  SLUICE_TRY(const MixturePlan plan, mixture_plan(flags, globals));
+  SLUICE_TRY(const visit::MixturePlan plan, mixture_plan(flags, globals));
   request.data = plan.spec;
   request.drawing = plan.drawing;
   if (command.count("--steps") > 0) request.steps = flags.spec.steps;

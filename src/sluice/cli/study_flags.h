@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/cli/mixture_flags.h"
-#include "sluice/cli/mixture_study.h"
+#include "sluice/visit/study/run.h"
 
 #include <filesystem>
 
@@ -18,7 +18,7 @@ struct StudyFlags {
 void add_study_flags(CLI::App& command, StudyFlags& flags);
 
 /// What is asked for; a flag that the study itself decides is refused by name.
-Result<StudyRequest> study_request(const CLI::App& command, MixtureFlags flags,
-                                   const StudyFlags& study, const Globals& globals);
+Result<visit::StudyRequest> study_request(const CLI::App& command, MixtureFlags flags,
+                                          const StudyFlags& study, const Globals& globals);
 
 }  // namespace sluice::cli

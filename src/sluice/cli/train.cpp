@@ -1,11 +1,10 @@
 // sluice/cli/train.cpp - `sluice train`: a model learns from images; `learn-model` is the same.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/train.h"
-
-#include "sluice/cli/command.h"
 #include "sluice/cli/commands.h"
+#include "sluice/cli/train_flags.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
+#include "sluice/visit/train/request.h"
 
 #include <fmt/format.h>
 
@@ -84,29 +83,8 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
       ->type_name("FILE");
 }
 
-void add_train_as(CLI::App& root, Context& context, const std::string& name,
-                  const std::string& description) {
-  auto flags = std::make_shared<TrainFlags>();
-  CLI::App* command =
-      add_command(root, context, name, description, [flags, &context]() -> Result<ExitCode> {
-        SLUICE_CHECK(check(*flags));
-        return flags->validate.empty() ? run_train(context, *flags) : run_validate(context, *flags);
-      });
-  add_flags(*command, *flags);
-  add_examples(*command,
-               {"sluice data make --kind rgb --count 256 --classes 4 --out photos",
-                "sluice train --model vit5-tiny --input photos --gpu cpu --epochs 1 --batch-size 8",
-                "sluice train --model vit5-small --input imagenet --epochs 800 --warmup-epochs 5 "
-                "--mixup 0.8 --cutmix 1 --ema --checkpoint-dir checkpoints",
-                "sluice train ... --checkpoint-dir checkpoints --resume",
-                "sluice train --model vit5-small --input imagenet/val --validate best.safetensors "
-                "--expect best.json"});
-}
-
-}  // namespace
-
-Result<TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) {
-  TrainRequest request;
+Result<visit::TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) {
+  visit::TrainRequest request;
   SLUICE_TRY(request.loader, loader_request(flags.loader, usable_cores()));
   SLUICE_TRY(request.engine, engine_config_of(flags.training, request.loader.device,
                                               request.loader.batch_size, seed));
@@ -137,6 +115,76 @@ Result<TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) 
   request.resume = flags.resume;
   return request;
 }
+
+void print_validation(const Json& document) {
+  for (const auto& [key, value] : document.at("found").items())
+    fmt::print("{:<18} {}\n", key, value.dump());
+  for (const Json& line : document.at("comparison"))
+    fmt::print("{:<18} expected {:g} ± {:g}, found {:g}: {}\n",
+               line.at("figure").get<std::string>(), line.at("expected").get<double>(),
+               line.at("tolerance").get<double>(), line.at("found").get<double>(),
+               line.at("inside").get<bool>() ? "inside" : "OUTSIDE");
+}
+
+Result<ExitCode> show(const Context& context, const visit::TrainResult& result,
+                      std::uint64_t epochs) {
+  const Json& document = result.document;
+  if (context.globals.json) {
+    fmt::print("{}\n", dump_json(document));
+  } else {
+    const Json& engine = document.at("engine");
+    fmt::print("{}: {} parameters, {} on {}, {} threads\n", engine.at("model").get<std::string>(),
+               engine.at("parameters").dump(), engine.at("dtype").get<std::string>(),
+               engine.at("device").get<std::string>(), engine.at("threads").dump());
+    for (const Json& epoch : document.at("epochs"))
+      fmt::print("{}", visit::epoch_line(epoch, epochs));
+    fmt::print("{}: train.json, steps.jsonl\ncheckpoint: {}\n", result.folder.string(),
+               document.at("checkpoints").at("last").get<std::string>());
+  }
+  if (!result.interrupted) return ExitCode::done;
+  return Error{Errc::interrupted,
+               fmt::format("interrupted after {} steps; --checkpoint-dir {} --resume goes on",
+                           document.at("steps").dump(), result.checkpoints.string())};
+}
+
+Result<ExitCode> train(const Context& context, const TrainFlags& flags) {
+  SLUICE_TRY(visit::TrainRequest request, train_request(flags, context.globals.seed));
+  const std::uint64_t epochs = request.plan.epochs;
+  SLUICE_TRY(const auto result, visit::run_train(context.globals, std::move(request)));
+  return show(context, result, epochs);
+}
+
+Result<ExitCode> validate(const Context& context, const TrainFlags& flags) {
+  SLUICE_TRY(visit::TrainRequest request, train_request(flags, context.globals.seed));
+  SLUICE_TRY(const auto result,
+             visit::run_validate({std::move(request), flags.validate, flags.expect, flags.record}));
+  if (context.globals.json)
+    fmt::print("{}\n", dump_json(result.document));
+  else
+    print_validation(result.document);
+  return result.inside ? ExitCode::done : ExitCode::regression;
+}
+
+void add_train_as(CLI::App& root, Context& context, const std::string& name,
+                  const std::string& description) {
+  auto flags = std::make_shared<TrainFlags>();
+  CLI::App* command =
+      add_command(root, context, name, description, [flags, &context]() -> Result<ExitCode> {
+        SLUICE_CHECK(check(*flags));
+        return flags->validate.empty() ? train(context, *flags) : validate(context, *flags);
+      });
+  add_flags(*command, *flags);
+  add_examples(*command,
+               {"sluice data make --kind rgb --count 256 --classes 4 --out photos",
+                "sluice train --model vit5-tiny --input photos --gpu cpu --epochs 1 --batch-size 8",
+                "sluice train --model vit5-small --input imagenet --epochs 800 --warmup-epochs 5 "
+                "--mixup 0.8 --cutmix 1 --ema --checkpoint-dir checkpoints",
+                "sluice train ... --checkpoint-dir checkpoints --resume",
+                "sluice train --model vit5-small --input imagenet/val --validate best.safetensors "
+                "--expect best.json"});
+}
+
+}  // namespace
 
 void add_train(CLI::App& root, Context& context) {
   add_train_as(root, context, "train", "Train a model on images: epochs, validation, checkpoints");

@@ -1,9 +1,11 @@
 // sluice/cli/tune.cpp - `sluice tune`: the loader settings to use here, with the evidence for them.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
+#include "sluice/cli/loader_flags.h"
 #include "sluice/cli/sampling_flags.h"
-#include "sluice/cli/tune_run.h"
 #include "sluice/core/thread_pool.h"
+#include "sluice/report/tune_text.h"
+#include "sluice/visit/tune/run.h"
 
 #include <fmt/format.h>
 
@@ -30,8 +32,8 @@ struct TuneFlags {
   double timeout_s = 120;
 };
 
-Result<TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) {
-  TunePlan plan;
+Result<visit::TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) {
+  visit::TunePlan plan;
   plan.cores = usable_cores();
   SLUICE_TRY(plan.rows.loader, loader_request(flags.loader, plan.cores));
   if (plan.rows.loader.bundling)
@@ -70,12 +72,13 @@ Result<TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) {
 }
 
 Result<ExitCode> run(Context& context, const TuneFlags& flags) {
-  SLUICE_TRY(const TunePlan plan, plan_of(flags, context.globals));
-  SLUICE_TRY(const TuneVisitResult result, run_tune(context, plan));
+  SLUICE_TRY(const visit::TunePlan plan, plan_of(flags, context.globals));
+  SLUICE_TRY(const visit::TuneVisitResult result, visit::run_tune(context.globals, plan));
   if (context.globals.json)
     fmt::print("{}", results::to_text(results::to_json(result.file)));
   else
-    fmt::print("{}report: {}\n", tune_text(result.file), (result.folder / "report.html").string());
+    fmt::print("{}report: {}\n", report::tune_text(result.file),
+               (result.folder / "report.html").string());
   if (result.interrupted)
     return Error{Errc::interrupted,
                  fmt::format("interrupted; what was measured is in {}", result.folder.string())};

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
 #include "sluice/cli/loader_flags.h"
-#include "sluice/cli/watch_result.h"
-#include "sluice/cli/watch_run.h"
 #include "sluice/core/text.h"
 #include "sluice/peers/places.h"
+#include "sluice/visit/watch/result.h"
+#include "sluice/visit/watch/run.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace sluice::cli {
 namespace {
 
 struct WatchFlags {
-  WatchPlan plan;
+  visit::WatchPlan plan;
   std::string gpu;
   bool print_paths = false;
 };
@@ -36,8 +36,8 @@ Result<ExitCode> print_paths(const Globals& globals) {
   return ExitCode::done;
 }
 
-Result<WatchPlan> plan_of(const WatchFlags& flags) {
-  WatchPlan plan = flags.plan;
+Result<visit::WatchPlan> plan_of(const WatchFlags& flags) {
+  visit::WatchPlan plan = flags.plan;
   if (plan.command.empty())
     return Error{Errc::usage,
                  "watch: no program; give it after --: sluice watch -- python train.py"};
@@ -46,18 +46,18 @@ Result<WatchPlan> plan_of(const WatchFlags& flags) {
                  fmt::format("--name '{}': must be a name without slashes", printable(plan.name))};
   SLUICE_TRY(plan.gpu_index, parse_gpu(flags.gpu));
   SLUICE_TRY(const peers::Places places, peers::find_places());
-  SLUICE_TRY(plan.command.front(), find_command(plan.command.front(), places.search_path));
+  SLUICE_TRY(plan.command.front(), visit::find_command(plan.command.front(), places.search_path));
   return plan;
 }
 
 Result<ExitCode> run_command(Context& context, const WatchFlags& flags) {
   if (flags.print_paths) return print_paths(context.globals);
-  SLUICE_TRY(const WatchPlan plan, plan_of(flags));
-  SLUICE_TRY(const WatchResult result, run_watch(context, plan));
+  SLUICE_TRY(const visit::WatchPlan plan, plan_of(flags));
+  SLUICE_TRY(const visit::WatchResult result, visit::run_watch(context.globals, plan));
   if (context.globals.json) {
     fmt::print("{}", results::to_text(results::to_json(result.file)));
   } else {
-    fmt::print("{}run: {}\n", watch_text(result.file), printable(result.folder.string()));
+    fmt::print("{}run: {}\n", visit::watch_text(result.file), printable(result.folder.string()));
   }
   const measure::Row& row = result.file.rows.front();
   if (row.status == measure::RowStatus::ok) return ExitCode::done;
@@ -77,7 +77,7 @@ void add_watch(CLI::App& root, Context& context) {
   CLI::App* sub = add_command(root, context, "watch",
                               "Measure your own training program through the marks in its loop",
                               [flags, &context] { return run_command(context, *flags); });
-  WatchPlan& plan = flags->plan;
+  visit::WatchPlan& plan = flags->plan;
   sub->add_option("command", plan.command, "Program and its arguments, after --")->type_name("CMD");
   sub->add_option("--steps", plan.steps,
                   "Steps to measure, then the program is ended; 0: until it ends by itself")

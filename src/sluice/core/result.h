@@ -28,6 +28,11 @@ struct Error {
   std::string message;  // one line: the thing, the offending value, what would be accepted
 };
 
+/// An error in what the user asked for.
+inline Error usage_error(std::string text) {
+  return Error{Errc::usage, std::move(text)};
+}
+
 template <class T>
 class [[nodiscard]] Result {
  public:

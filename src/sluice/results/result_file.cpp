@@ -212,4 +212,10 @@ Status write(const std::filesystem::path& path, const ResultFile& file) {
   return write_file_atomic(path, to_text(to_json(file)));
 }
 
+bool has_failed_row(const ResultFile& file) {
+  return std::any_of(file.rows.begin(), file.rows.end(), [](const measure::Row& row) {
+    return row.status == measure::RowStatus::failed;
+  });
+}
+
 }  // namespace sluice::results

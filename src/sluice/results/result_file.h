@@ -74,4 +74,7 @@ Status write(const std::filesystem::path& path, const ResultFile& file);
 /// without result files is an error.
 Result<std::vector<std::filesystem::path>> find(const std::filesystem::path& path);
 
+/// Whether a row could not be measured that should have been.
+bool has_failed_row(const ResultFile& file);
+
 }  // namespace sluice::results

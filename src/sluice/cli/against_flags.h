@@ -1,0 +1,24 @@
+// sluice/cli/against_flags.h - `sluice gate --against`: its flags, and the command.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/paired_flags.h"
+
+#include <string>
+
+namespace sluice::cli {
+
+/// As flags of `gate`.
+struct AgainstFlags {
+  std::string revision;  // empty: not asked for
+  std::string build = "make build";
+  std::string command;  // empty: the built-in subject, a training step of gpt-tiny
+  bool allow_dirty = false;
+  RuleFlags rule;
+  MetricFlags metrics;
+};
+void add_against_flags(CLI::App& command, AgainstFlags& flags);
+/// Prints the verdict; with --out also verdict.json, gate_report.txt and what CI reads.
+Result<ExitCode> gate_against(Context& context, const AgainstFlags& flags, bool strict);
+
+}  // namespace sluice::cli

@@ -1,0 +1,205 @@
+// sluice/cli/bench_training_flags.cpp - the flags of `sluice bench training`, and what they come
+// to.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/bench_training_flags.h"
+
+#include "sluice/cli/command.h"
+#include "sluice/cli/sampling_flags.h"
+#include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
+#include "sluice/scenario/loader_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kMaxSteps = 1'000'000;
+constexpr int kGptBatch = 8;
+constexpr std::uint64_t kWeightSeed = 42;  // weights and generated numbers
+constexpr int kLongestTrainingTurn = 10;   // steps in a row beside other rows
+
+/// Values of a flag that takes several, none of them twice.
+template <class Value>
+Result<std::vector<Value>> parse_each(const char* flag, const std::string& text,
+                                      Result<Value> (*parse)(std::string_view)) {
+  std::vector<Value> values;
+  for (const std::string& word : split(text, ',')) {
+    const auto parsed = parse(word);
+    if (!parsed) return usage_error(fmt::format("{}: {}", flag, parsed.error().message));
+    if (std::find(values.begin(), values.end(), *parsed) != values.end())
+      return usage_error(fmt::format("{} {}: '{}' twice", flag, printable(text), printable(word)));
+    values.push_back(*parsed);
+  }
+  return values;
+}
+
+Status set_rungs(visit::TrainingPlan& plan, const std::string& text) {
+  SLUICE_TRY(plan.rungs, parse_each("--compile", text, train::parse_rung));
+  std::sort(plan.rungs.begin(), plan.rungs.end());
+  if (plan.rungs.size() > 1 && plan.gpu_index < 0)
+    return usage_error(fmt::format(
+        "--compile {}: the CPU has one form; several are for --gpu cuda:N", printable(text)));
+  return ok;
+}
+
+constexpr std::string_view kToMax = "..max";
+
+/// `to_max`: the last is doubled until memory is full.
+Result<std::vector<int>> parse_batches(const std::string& text, bool& to_max) {
+  const std::size_t equals = text.find('=');
+  if (text.substr(0, equals) != "batch-size" || equals == std::string::npos)
+    return usage_error(
+        fmt::format("--sweep {}: expected batch-size=64,256,512 or 64..max", printable(text)));
+  std::vector<int> batches;
+  std::string values = text.substr(equals + 1);
+  to_max = values.size() > kToMax.size() &&
+           values.compare(values.size() - kToMax.size(), kToMax.size(), kToMax) == 0;
+  if (to_max) values.resize(values.size() - kToMax.size());
+  for (const std::string& word : split(values, ',')) {
+    int value = 0;
+    const char* end = word.data() + word.size();
+    const auto [stop, problem] = std::from_chars(word.data(), end, value);
+    if (problem != std::errc{} || stop != end || value < 1 || value > scenario::kMaxBatch)
+      return usage_error(fmt::format("--sweep {}: '{}' is no number from 1 to {}", printable(text),
+                                     printable(word), scenario::kMaxBatch));
+    if (std::find(batches.begin(), batches.end(), value) == batches.end()) batches.push_back(value);
+  }
+  if (batches.empty()) return usage_error(fmt::format("--sweep {}: no value", printable(text)));
+  std::sort(batches.begin(), batches.end());
+  return batches;
+}
+
+Status set_data(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
+  plan.synthetic = flags.mode == "synthetic";
+  if (!names_input(flags.loader)) return ok;
+  SLUICE_TRY(visit::LoaderRequest request, loader_request(flags.loader, usable_cores()));
+  if (plan.synthetic)
+    return usage_error(
+        fmt::format("--mode synthetic: reads nothing, and --input {} is given; --mode e2e "
+                    "trains on it",
+                    printable(request.input)));
+  if (plan.engine.model.family == train::Family::gpt)
+    return usage_error(
+        fmt::format("--input {}: {} takes token ids and there is no loader of text; leave "
+                    "it out, numbers are generated",
+                    printable(request.input), plan.engine.model.name));
+  if (plan.libraries != std::vector<std::string>{"sluice"})
+    return usage_error(
+        fmt::format("--libraries {}: others are measured without a loader; leave --input "
+                    "{} out",
+                    printable(flags.libraries), printable(request.input)));
+  request.batch_size = *std::max_element(plan.batches.begin(), plan.batches.end());
+  plan.input = std::move(request);
+  return ok;
+}
+
+/// One row takes all its steps in a row; several take turns.
+void set_policy(visit::TrainingPlan& plan, const BenchTrainingFlags& flags,
+                const Globals& globals) {
+  const bool ladder = plan.has_ours() && plan.rungs.size() > 1;
+  const bool alone = plan.libraries.size() * plan.regimes.size() == 1 && !ladder;
+  measure::Policy& policy = plan.policy;
+  policy.runs = flags.repeat;
+  policy.samples_per_run = plan.measure_steps;
+  policy.samples_per_turn =
+      alone ? plan.measure_steps : std::clamp(plan.measure_steps / 4, 2, kLongestTrainingTurn);
+  policy.min_sample_ms = 0.001;  // a sample is one step
+  policy.warmup_ms =
+      alone ? 0 : 0.001;  // one step after a stop; the warm-up itself is the worker's
+  policy.warmup_limit_ms = policy.warmup_ms;
+  policy.slow_item_s = 0;
+  policy.step_timeout_s = flags.timeout_s;
+  policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
+}
+
+}  // namespace
+
+void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
+  add_training_flags(command, flags.training);
+  add_loader_flags(command, flags.loader);
+  const auto option = [&](const char* name, auto& value, const char* text) {
+    return command.add_option(name, value, text);
+  };
+  option("--mode", flags.mode, "synthetic: no input at all; e2e: with the loader of --input")
+      ->check(CLI::IsMember({"synthetic", "e2e"}))
+      ->capture_default_str();
+  option("--warmup-steps,--warmup-batches", flags.warmup_steps, "steps that are thrown away")
+      ->check(CLI::Range(0, kMaxSteps))
+      ->capture_default_str();
+  option("--measure-steps,--max-batches", flags.measure_steps, "steps that are timed")
+      ->check(CLI::Range(1, kMaxSteps))
+      ->capture_default_str();
+  option("--repeat", flags.repeat,
+         "whole runs in fresh processes; the one with the best median counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  option("--mfu-estimator", flags.estimator, "how the FLOP of a step are counted")
+      ->check(CLI::IsMember({"6ND", "transformer_aware", "shapes"}))
+      ->capture_default_str();
+  option("--peak-tflops", flags.peak_tflops, "of the device, for MFU; default: a table of devices")
+      ->check(CLI::Range(0.001, 1e6));
+  option("--sweep", flags.sweep,
+         "measure every batch size: batch-size=64,256,512, or 64..max up to the largest that fits")
+      ->type_name("batch-size=N,N");
+  option("--profile", flags.profile, "traces of a separate pass, after the measured one")
+      ->check(CLI::IsMember({"off", "trace", "tb"}))
+      ->capture_default_str();
+  option("--libraries", flags.libraries, "engines to measure side by side")
+      ->type_name("NAME,NAME")
+      ->capture_default_str();
+  command.add_flag("--print-memory", flags.print_memory,
+                   "print every tensor and its place, and end");
+  add_timeout_flag(command, flags.timeout_s);
+}
+
+Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Globals& globals) {
+  visit::TrainingPlan plan;
+  SLUICE_TRY(plan.gpu_index, parse_gpu(flags.loader.gpu));
+  const std::string device = plan.gpu_index < 0 ? "cpu" : fmt::format("cuda:{}", plan.gpu_index);
+  SLUICE_TRY(
+      plan.regimes,
+      parse_each("--dtype", flags.training.dtype.value_or(plan.gpu_index < 0 ? "fp32" : "bf16"),
+                 train::parse_regime));
+  SLUICE_CHECK(set_rungs(plan, flags.training.compile));
+  SLUICE_TRY(const train::ModelSpec model, model_of(flags.training));
+  const bool gpt = model.family == train::Family::gpt;
+  plan.batches = {gpt && !flags.batch_given ? kGptBatch : flags.loader.batch_size};
+  plan.swept = !flags.sweep.empty();
+  if (plan.swept && flags.batch_given)
+    return usage_error("--sweep and --batch-size: give one of them, a sweep names its batch sizes");
+  if (plan.swept) {
+    SLUICE_TRY(plan.batches, parse_batches(flags.sweep, plan.sweep_to_max));
+  }
+  TrainingFlags one = flags.training;
+  one.dtype = to_string(plan.regimes.front());
+  one.compile = to_string(plan.rungs.back());
+  if (one.threads == 0) one.threads = static_cast<int>(usable_cores());
+  SLUICE_TRY(plan.engine, engine_config_of(one, device, plan.batches.front(),
+                                           globals.seed_given ? globals.seed >> 1U : kWeightSeed));
+  SLUICE_TRY(plan.estimator, train::parse_mfu_estimator(flags.estimator));
+  SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training", false));
+  plan.profile = flags.profile;
+  if (plan.profile != "off" && !plan.has_ours())
+    return usage_error(
+        fmt::format("--profile {}: is of our engine, and --libraries {} has no 'sluice'",
+                    plan.profile, printable(flags.libraries)));
+  plan.warmup_steps = flags.warmup_steps;
+  plan.measure_steps = flags.measure_steps;
+  if (flags.loader.num_batches) {
+    if (flags.steps_given)
+      return usage_error(
+          "--num-batches and --measure-steps: give one of them, both are the timed steps");
+    plan.measure_steps = *flags.loader.num_batches;
+  }
+  plan.peak_tflops = flags.peak_tflops;
+  SLUICE_CHECK(set_data(plan, flags));
+  set_policy(plan, flags, globals);
+  return plan;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,54 @@
+// sluice/cli/drawing_flags.cpp - flags of drawings; batch times read, analysed, drawn again.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/drawing_flags.h"
+
+#include "sluice/core/text.h"
+#include "sluice/report/mixture_analysis.h"
+#include "sluice/report/mixture_text.h"
+#include "sluice/results/batch_times.h"
+#include "sluice/results/result_file.h"
+#include "sluice/visit/mixture/artifacts.h"
+
+#include <cstdio>
+
+namespace sluice::cli {
+
+namespace fs = std::filesystem;
+
+void add_drawing_flags(CLI::App& command, report::MixtureDrawing& drawing) {
+  const auto number = [&](const char* flag, int& value, const char* text) {
+    command.add_option(flag, value, text)->check(CLI::Range(1, 1'000'000))->capture_default_str();
+  };
+  number("--window", drawing.window, "Batches side by side in a row of the drawing of windows");
+  number("--stride", drawing.stride, "Batches from the start of one such row to the next");
+  number("--top-k", drawing.top_k, "Data sets with a colour of their own");
+  number("--rolling", drawing.rolling, "Batches that a share over time is averaged over");
+}
+
+bool names_batch_times(const std::string& input) {
+  return fs::path(input).extension() == ".jsonl";
+}
+
+Result<ExitCode> report_batch_times(const fs::path& path, const Globals& globals,
+                                    const report::MixtureDrawing& drawing) {
+  SLUICE_TRY(const auto batches, results::read_batch_times(path));
+  const auto analysis = report::analyse_mixture(batches);
+  if (!analysis) {
+    return Error{analysis.error().code, printable(path.string()) + ": " + analysis.error().message};
+  }
+  const fs::path beside = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const auto written =
+      visit::write_mixture_artifacts(globals.out.empty() ? beside : globals.out, batches, drawing);
+  if (!written) {
+    return Error{written.error().code, printable(path.string()) + ": " + written.error().message};
+  }
+  std::string text = globals.json ? results::to_text(report::to_json(*analysis))
+                                  : report::mixture_text(*analysis) + "\n";
+  if (!globals.json)
+    for (const fs::path& file : *written)
+      text += printable(file.string()) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return ExitCode::done;
+}
+
+}  // namespace sluice::cli

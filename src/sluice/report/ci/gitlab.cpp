@@ -1,0 +1,75 @@
+// sluice/report/ci/gitlab.cpp - the same gate for GitLab: jobs to include into .gitlab-ci.yml.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/text.h"
+#include "sluice/report/ci/files.h"
+
+namespace sluice::report {
+namespace {
+
+constexpr const char* kJobs =
+    R"(# @MARKER@ --provider gitlab; run it again to change it. What it does: docs/perf.md
+# Include it: in .gitlab-ci.yml,
+#   include:
+#     - local: .gitlab/perf_gate.yml
+
+perf-gate:
+  stage: test
+@TAGS@  timeout: @MINUTES@ minutes
+  interruptible: true
+  variables:
+    GIT_DEPTH: "0"
+    PERF_BUILD: @BUILD_TEXT@
+  rules:
+    - if: $CI_MERGE_REQUEST_LABELS =~ /skip-perf-gate/
+      when: never
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+  script:
+    - @BUILD_TEXT@
+    - @SLUICE@ env --out perf/env
+    - |
+      git fetch origin "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME"
+      stored=0
+      @SLUICE@ gate @FLAGS@ --baseline-dir @BASELINES@ --out perf/stored || stored=$?
+      pairs=0
+      @SLUICE@ gate --against "origin/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME" --build "$PERF_BUILD" --allow-dirty --out perf/pairs || pairs=$?
+      for run in perf/stored perf/pairs; do
+        if [ ! -f "$run/verdict.json" ]; then continue; fi
+        @SLUICE@ report "$run" --format junit --out "$run"
+        @SLUICE@ report "$run" --format openmetrics --out "$run"
+        @SLUICE@ report "$run" --format github-summary --out "$run"
+      done
+      if [ "$pairs" != 0 ]; then exit "$pairs"; fi
+      exit "$stored"
+  allow_failure:
+    exit_codes: [4]
+  artifacts:
+    when: always
+    expire_in: @DAYS@ days
+    paths: [perf]
+    reports:
+      junit: perf/*/junit.xml
+      metrics: perf/stored/metrics.prom
+
+perf-baseline:
+  stage: deploy
+@TAGS@  timeout: @MINUTES@ minutes
+  rules:
+    - if: $CI_COMMIT_BRANCH == "@BRANCH@"
+      when: manual
+      allow_failure: true
+  script:
+    - @BUILD_TEXT@
+    - @SLUICE@ gate @FLAGS@ --env --bench --eval --baseline-dir @BASELINES@ --out perf/stored
+    - @SLUICE@ baseline promote perf/stored --baseline-dir @BASELINES@ --maintainer --reason "pipeline $CI_PIPELINE_ID"
+  artifacts:
+    expire_in: @DAYS@ days
+    paths: [perf, @BASELINES@]
+)";
+
+}  // namespace
+
+std::string gitlab_jobs(const CiOptions& options) {
+  return filled(options, kJobs);
+}
+
+}  // namespace sluice::report

@@ -1,0 +1,19 @@
+// sluice/report/storage_text.h - what `sluice bench storage` shows on a terminal.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/gate/storage_metrics.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice::report {
+
+/// "4 KiB", "1.5 MiB".
+std::string bytes_text(std::uint64_t bytes);
+
+/// A table per pattern, and a line that says what it comes to.
+std::string storage_table(const std::vector<gate::StorageLine>& lines);
+
+}  // namespace sluice::report

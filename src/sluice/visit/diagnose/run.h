@@ -1,0 +1,42 @@
+// sluice/visit/diagnose/run.h - one interleaved run of loader, step, transfer and all together, and
+// what it says about the bottleneck.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/measure/runner.h"
+#include "sluice/train/engine.h"
+#include "sluice/visit/loader/run.h"
+
+#include <filesystem>
+#include <vector>
+
+namespace sluice::visit {
+
+struct DiagnosePlan {
+  LoaderRequest loader;        // an empty input: photographs are generated
+  train::EngineConfig engine;  // with an emulated accelerator only the size of its images counts
+  double model_time_ms = 0;    // above 0: the step is a wait of this time
+  bool skip_errors = false;
+  int images = 256;  // when generated
+  measure::Policy policy;
+};
+
+/// Loader, step and both together; transfer too where there is one.
+struct Diagnosis {
+  std::vector<measure::Row> rows;
+  Json summary;  // batch_size, step, attribution, diagnosis, stages; null when interrupted
+  bool interrupted = false;
+};
+/// Measures in the given session; `runner.on_block` is called with these rows alone. An Error when
+/// a row failed.
+Result<Diagnosis> diagnose(const DiagnosePlan& plan, const measure::RunnerContext& runner);
+
+struct DiagnoseResult {
+  results::ResultFile file;
+  std::filesystem::path folder;
+  bool interrupted = false;
+};
+/// A visit of its own: run folder, results/diagnose.json, report.
+Result<DiagnoseResult> run_diagnose(const Caller& caller, const DiagnosePlan& plan);
+
+}  // namespace sluice::visit

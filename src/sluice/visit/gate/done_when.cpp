@@ -1,0 +1,211 @@
+// sluice/visit/gate/done_when.cpp - the three done-when gates, on a model of milliseconds.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/visit/gate/done_when.h"
+
+#include "sluice/core/file.h"
+#include "sluice/eval/eval.h"
+#include "sluice/gate/baseline_store.h"
+#include "sluice/gate/training_metrics.h"
+#include "sluice/measure/interrupt.h"
+#include "sluice/results/eval_file.h"
+#include "sluice/scenario/training_spec.h"
+#include "sluice/train/profile.h"
+#include "sluice/visit/training/result.h"
+#include "sluice/visit/training/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace sluice::visit {
+namespace {
+
+namespace fs = std::filesystem;
+using gate::GateStatus;
+
+class DoneWhen {
+ public:
+  DoneWhen(const Caller& caller, TrainingPlan plan, fs::path folder)
+      : caller_(caller), folder_(std::move(folder)), plan_(std::move(plan)) {}
+
+  Result<std::vector<DoneWhenGate>> run() {
+    SLUICE_CHECK(create_folders(folder_));
+    SLUICE_CHECK(files());
+    SLUICE_CHECK(traces());
+    comparisons();
+    return std::move(gates_);
+  }
+
+ private:
+  void begin(const char* name) { gates_.push_back({name, {}}); }
+  void check(std::string text, bool passed, std::string reason = "") {
+    gates_.back().checks.push_back({std::move(text), passed, passed ? "" : std::move(reason)});
+  }
+  /// A step that went wrong is a failed check, an interruption ends everything.
+  template <class T>
+  Status done(const Result<T>& result, const std::string& text) {
+    if (!result && result.error().code == Errc::interrupted) return result.error();
+    check(text, result.has_value(), result ? "" : result.error().message);
+    return ok;
+  }
+
+  Status files() {
+    begin("Gate 1: bench and eval leave sound files");
+    results::RunFolder::Options where;
+    where.out = folder_ / "bench";
+    SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
+    const auto measured = run_training(caller_, plan_, &folder);
+    if (measured && measured->interrupted) return Error{Errc::interrupted, "interrupted"};
+    SLUICE_CHECK(done(measured, "the benchmark runs"));
+    SLUICE_TRY(const gate::RunFiles left, gate::read_run_files(folder.path()));
+    check("metrics.json is there", left.metrics.has_value(), "the benchmark wrote none");
+    if (left.metrics) {
+      metrics_ = *left.metrics;
+      check_problems("metrics.json", gate::training_metrics_problems(metrics_));
+      const gate::Visit visit = gate::visit_of(left);
+      for (const char* figure : {"tokens_per_sec_p50", "step_time_p50_s"}) {
+        const auto at = visit.figures.find(figure);
+        check(fmt::format("{} is above 0", figure), at != visit.figures.end() && at->second > 0,
+              "it is not");
+      }
+    }
+    const measure::Interrupt interrupt;
+    eval::EvalConfig config;
+    config.cancel_fd = interrupt.fd();
+    const auto evaluated = eval::run_eval(config, *caller_.progress);
+    SLUICE_CHECK(done(evaluated, "the evaluation runs"));
+    if (evaluated) {
+      eval_ = eval::eval_json(*evaluated,
+                              {"test_validation_profile", metrics_.value("env", Json::object()),
+                               "2026-01-01T00:00:00Z"});
+      check_problems("eval.json", results::eval_problems(eval_, results::Perplexity::or_reason));
+    }
+    return ok;
+  }
+
+  void check_problems(const std::string& file, const std::vector<std::string>& problems) {
+    check(file + " has every key of its schema", problems.empty(),
+          problems.empty() ? "" : problems.front());
+  }
+
+  Status traces() {
+    begin("Gate 2: a profile leaves traces");
+    SLUICE_TRY(const auto engine, train::Engine::make(plan_.engine));
+    const scenario::GeneratedBatch batch =
+        scenario::generate_batch(plan_.engine.model, plan_.engine.batch, plan_.engine.seed);
+    const train::BatchSource next = [&batch]() -> Result<train::BatchView> { return batch.view(); };
+    const train::ProfileSchedule schedule{.wait = 1, .warmup = 1, .active = 2, .repeat = 1};
+    const auto files = train::profile_steps(*engine, next, schedule, folder_ / "profile");
+    SLUICE_CHECK(done(files, "the profile runs"));
+    if (!files) return ok;
+    check("one trace for TensorBoard per cycle", files->tensorboard.size() == 1,
+          fmt::format("{} traces", files->tensorboard.size()));
+    for (const fs::path& path : files->tensorboard)
+      check_trace(path, "the trace for TensorBoard");
+    check_trace(files->chrome, "chrome/trace.json");
+    return ok;
+  }
+
+  void check_trace(const fs::path& path, const std::string& name) {
+    const auto text = read_text_file(path);
+    const auto json = text ? parse_json(*text, path.string()) : Result<Json>(text.error());
+    check(name + " is JSON", json.has_value(), json ? "" : json.error().message);
+    if (!json) return;
+    std::set<std::string> names;
+    if (json->contains("traceEvents")) {
+      for (const Json& event : (*json)["traceEvents"])
+        if (event.contains("name") && event["name"].is_string())
+          names.insert(event["name"].get<std::string>());
+    }
+    for (const char* region : {"data", "forward", "loss", "backward", "optimizer_step"}) {
+      const bool there = std::ranges::any_of(
+          names, [&](const std::string& one) { return one.find(region) != std::string::npos; });
+      check(fmt::format("{} has region {}", name, region), there, "no event has that name");
+    }
+  }
+
+  /// The baseline with throughput, step time, perplexity and one probe changed.
+  [[nodiscard]] gate::RunFiles changed(double tokens, double step, double ppl,
+                                       double points) const {
+    gate::RunFiles files{"candidate", metrics_, eval_};
+    const auto scale = [](Json& value, double factor) { value = value.get<double>() * factor; };
+    scale((*files.metrics)["throughput"]["tokens_per_sec_p50"], tokens);
+    scale((*files.metrics)["timing"]["step_time_p50_s"], step);
+    scale((*files.eval)["ppl_fixed_shard"], ppl);
+    Json& probe = (*files.eval)["task_probe_accuracy"].begin().value();
+    probe = probe.get<double>() + points / 100;
+    return files;
+  }
+
+  void comparisons() {
+    begin("Gate 3: a comparison passes, fails and skips as it should");
+    const bool possible = metrics_.is_object() && eval_.is_object();
+    check("gate 1 left something to compare", possible, "see gate 1");
+    if (!possible) return;
+    metrics_["machine_profile"] = eval_["machine_profile"];
+    const gate::RunFiles base{"baseline", metrics_, eval_};
+    const auto expect = [&](const char* text, const gate::RunFiles& current,
+                            const gate::RunFiles& baseline, GateStatus status) {
+      const gate::GateReport report = gate::compare_with_baseline(current, baseline, {});
+      check(text, report.status == status, "it is " + report.summary);
+    };
+    expect("A: -3 % tokens/s, +3 % step time, +0.83 % perplexity, -1 point: PASS",
+           changed(0.97, 1.03, 1.0083, -1), base, GateStatus::pass);
+    expect("B: -8 % tokens/s: FAIL", changed(0.92, 1, 1, 0), base, GateStatus::fail);
+    expect("C: +2.5 % perplexity: FAIL", changed(1, 1, 1.025, 0), base, GateStatus::fail);
+    expect("D: no baseline: SKIP", base, {"none", std::nullopt, std::nullopt}, GateStatus::skip);
+  }
+
+  const Caller& caller_;
+  fs::path folder_;
+  TrainingPlan plan_;
+  Json metrics_, eval_;
+  std::vector<DoneWhenGate> gates_;
+};
+
+const char* word(bool passed) {
+  return passed ? "PASS" : "FAIL";
+}
+
+}  // namespace
+
+bool DoneWhenGate::passed() const {
+  return std::ranges::all_of(checks, &DoneWhenCheck::passed);
+}
+
+bool all_passed(const std::vector<DoneWhenGate>& gates) {
+  return std::ranges::all_of(gates, &DoneWhenGate::passed);
+}
+
+Result<std::vector<DoneWhenGate>> run_done_when(const Caller& caller, const TrainingPlan& plan,
+                                                const fs::path& folder) {
+  return DoneWhen(caller, plan, folder).run();
+}
+
+std::string done_when_text(const std::vector<DoneWhenGate>& gates) {
+  std::string text;
+  for (const DoneWhenGate& gate : gates) {
+    text += fmt::format("{}: {}\n", gate.name, word(gate.passed()));
+    for (const DoneWhenCheck& check : gate.checks)
+      if (!check.passed) text += fmt::format("  {}: {}\n", check.text, check.reason);
+  }
+  return text + fmt::format("OVERALL: {}\n", word(all_passed(gates)));
+}
+
+Json to_json(const std::vector<DoneWhenGate>& gates) {
+  Json list = Json::array();
+  for (const DoneWhenGate& gate : gates) {
+    Json checks = Json::array();
+    for (const DoneWhenCheck& check : gate.checks) {
+      Json one{{"check", check.text}, {"passed", check.passed}};
+      if (!check.passed) one["reason"] = check.reason;
+      checks.push_back(std::move(one));
+    }
+    list.push_back(
+        Json{{"gate", gate.name}, {"passed", gate.passed()}, {"checks", std::move(checks)}});
+  }
+  return Json{{"gates", std::move(list)}, {"passed", all_passed(gates)}};
+}
+
+}  // namespace sluice::visit

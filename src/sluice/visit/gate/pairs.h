@@ -1,0 +1,27 @@
+// sluice/visit/gate/pairs.h - the baseline's own program and this one in pairs: a slower machine
+// slows both.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/json.h"
+#include "sluice/visit/caller.h"
+#include "sluice/visit/gate/kept_program.h"
+#include "sluice/visit/training/plan.h"
+
+#include <filesystem>
+
+namespace sluice::visit {
+
+/// One row of our engine, fed by itself: what pairs can be made of.
+bool pairable(const TrainingPlan& plan);
+
+/// Both train the same steps in fresh processes, a few steps in turn while the other is stopped;
+/// the medians are judged at 8, 16 and 32 pairs by the rule of `sluice ab`, with the tolerance of
+/// the step time as both the drop that PASS rules out and the least that FAILs. Gives the line as
+/// gate/baseline_pairs.h reads it. Errc::measurement: one of them could not be run, as a program
+/// that is too old for the plan.
+Result<Json> pair_with_baseline(const Caller& caller, const TrainingPlan& plan,
+                                const RunnableProgram& baseline, double tolerance_pct,
+                                const std::filesystem::path& logs);
+
+}  // namespace sluice::visit

@@ -1,0 +1,31 @@
+// sluice/visit/gpu_watch.h - what a GPU does while a command measures: utilisation and memory.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/env/gpu_sampler.h"
+#include "sluice/gate/loader_metrics.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sluice::visit {
+
+struct WatchedGpu {
+  std::optional<gate::GpuUse> use;
+  std::string reason;  // why there is none
+};
+
+/// Watches from its making to stop(). A device that cannot be watched makes its figures n/a, not
+/// the run: a warning says so.
+class GpuWatch {
+ public:
+  explicit GpuWatch(int index);  // -1: no GPU was asked for
+  WatchedGpu stop();
+
+ private:
+  std::string reason_;
+  std::unique_ptr<env::GpuSampler> sampler_;
+};
+
+}  // namespace sluice::visit

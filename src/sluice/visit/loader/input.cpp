@@ -1,0 +1,87 @@
+// sluice/visit/loader/input.cpp - looks at the input before anything is written or started.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/sha256.h"
+#include "sluice/core/text.h"
+#include "sluice/scenario/loader_spec.h"
+#include "sluice/visit/loader/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice::visit {
+namespace {
+
+/// Hashing names of millions of objects takes seconds: the first ones, and the number of all.
+constexpr std::uint64_t kHashed = 1'000'000;
+
+scenario::LoaderSpec spec_of(const LoaderRequest& request) {
+  scenario::LoaderSpec spec;
+  spec.input = request.input;
+  spec.endpoint = request.endpoint;
+  spec.region = request.region;
+  spec.anonymous = request.anonymous;
+  spec.read_mode = request.read_mode;
+  return spec;  // without the cache: looking must not fill it
+}
+
+}  // namespace
+
+Result<InputFacts> inspect_input(const LoaderRequest& request) {
+  SLUICE_TRY(const scenario::LoaderInput input, scenario::open_loader_input(spec_of(request)));
+  const loader::Dataset& data = *input.dataset;
+  InputFacts facts;
+  facts.items = data.size();
+  const auto share = std::ceil(static_cast<double>(facts.items) * request.sample_ratio);
+  facts.epoch_items = std::min(facts.items, static_cast<std::uint64_t>(share));
+  const auto batch = static_cast<std::uint64_t>(request.batch_size);
+  if (batch > facts.epoch_items) {
+    return Error{
+        Errc::usage,
+        fmt::format("--batch-size {}: is larger than the data set, {} samples{}; nothing could be "
+                    "delivered",
+                    batch, facts.epoch_items,
+                    facts.epoch_items == facts.items
+                        ? ""
+                        : fmt::format(" with --sample-ratio {:g}", request.sample_ratio))};
+  }
+  Sha256 sha;
+  for (std::uint64_t i = 0; i < facts.items; ++i) {
+    facts.bytes += data.bytes(i);
+    if (i < kHashed) sha.update(fmt::format("{}\n{}\n", data.name(i), data.bytes(i)));
+  }
+  facts.hash = fmt::format("names+sizes:{}", sha.hex());
+  const std::string first = data.name(0);
+  facts.arrays = first.ends_with(".npy") || first.ends_with(".raw");
+  return facts;
+}
+
+std::string base_case(const InputFacts& input) {
+  return input.arrays ? "loader/raw" : "loader/rrc224-antialias";
+}
+
+Json loader_spec_json(const DataloaderPlan& plan, const InputFacts& input, std::uint64_t seed) {
+  const LoaderRequest& loader = plan.loader;
+  Json spec{{"input", loader.input},
+            {"batch_size", loader.batch_size},
+            {"workers", loader.workers},
+            {"prefetch", loader.prefetch},
+            {"seed", seed >> 1U},
+            {"epoch_items", input.epoch_items < input.items ? input.epoch_items : 0},
+            {"spread", plan.libraries.size() == 1},
+            {"pin_memory", loader.pin_memory},
+            {"persistent_workers", loader.persistent_workers},
+            {"skip_errors", plan.skip_errors}};
+  if (loader.remote) {
+    spec["endpoint"] = loader.endpoint;
+    spec["region"] = loader.region;
+    spec["anonymous"] = loader.anonymous;
+    spec["cache_dir"] = loader.cache_dir;
+  } else {
+    spec["read_mode"] = loader.read_mode;
+  }
+  return spec;
+}
+
+}  // namespace sluice::visit

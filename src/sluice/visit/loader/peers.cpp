@@ -1,0 +1,234 @@
+// sluice/visit/loader/peers.cpp - comparability first, then the set-up of each library.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/visit/loader/peers.h"
+
+#include "sluice/core/file.h"
+#include "sluice/core/thread_pool.h"
+#include "sluice/measure/policy.h"
+#include "sluice/measure/reply.h"
+#include "sluice/measure/summary.h"
+#include "sluice/peers/auditor.h"
+#include "sluice/peers/launch.h"
+#include "sluice/peers/seat.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace sluice::visit {
+namespace {
+
+using measure::Reply;
+using Pictures = std::vector<peers::Picture>;
+
+constexpr std::int64_t kCompared = 32;
+constexpr double kLevels = 1.5, kSpdlLevels = 3;
+
+struct SetUp {
+  int workers = 0, prefetch = 2;
+};
+
+/// What a library leaves to the user is tried; the others size themselves by the cores.
+std::vector<SetUp> set_ups_of(const std::string& library) {
+  const int cores = static_cast<int>(usable_cores());
+  if (!library.starts_with("torch-") && library != "webdataset") return {{cores, 2}};
+  std::vector<SetUp> list;
+  for (const int workers : std::set<int>{1, 2, cores}) {
+    for (const int prefetch : {2, 4})
+      list.push_back({workers, prefetch});
+  }
+  return list;
+}
+
+class Chooser {
+ public:
+  Chooser(const RowMaker& maker, const measure::RunnerContext& context,
+          const std::filesystem::path& scratch, double timeout_s)
+      : maker_(maker), context_(context), scratch_(scratch), timeout_s_(timeout_s) {}
+
+  Result<PeerRows> run() {
+    PeerRows result;
+    auto bar = context_.progress->bar("libraries", maker_.plan.libraries.size(), "libraries");
+    for (const std::string& library : maker_.plan.libraries) {
+      bar.add(1, library);
+      if (library == "sluice") continue;
+      measure::SubjectSpec row = spec_of(library);
+      Json set_up{{"library", library}};
+      const Status chosen = choose(row, set_up);
+      if (!chosen && chosen.error().code == Errc::interrupted) return chosen.error();
+      if (!chosen) {
+        result.refused.push_back(measure::refused_row(row, chosen.error()));
+        set_up["reason"] = chosen.error().message;
+      } else {
+        result.rows.push_back(std::move(row));
+      }
+      result.set_up.push_back(std::move(set_up));
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] measure::SubjectSpec spec_of(const std::string& library) const {
+    measure::SubjectSpec row;
+    row.library = library;
+    row.case_name = case_of_library(library);
+    row.data_dir = std::filesystem::absolute(maker_.plan.loader.input);
+    row.threads = static_cast<int>(usable_cores());
+    row.thread_policy = measure::kLoaderThreads;
+    row.cpu_limit = measure::kNoCpuLimit;
+    row.unit = "samples/s";
+    return row;
+  }
+
+  [[nodiscard]] Json spec_json(const SetUp& set_up) const {
+    const Json ours = loader_spec_json(maker_.plan, maker_.input, maker_.seed);
+    return Json{{"batch_size", ours["batch_size"]},   {"workers", set_up.workers},
+                {"prefetch", set_up.prefetch},        {"seed", ours["seed"]},
+                {"epoch_items", ours["epoch_items"]}, {"step_ms", 0}};
+  }
+
+  Status start(peers::Seat& seat, const measure::SubjectSpec& row) const {
+    if (context_.interrupted && context_.interrupted())
+      return Error{Errc::interrupted, "interrupted"};
+    peers::StartOptions how;
+    how.launch.command = row.command;
+    how.launch.environment = row.environment;
+    if (!context_.log_dir.empty()) how.launch.log_file = context_.log_dir / (row.library + ".log");
+    how.launch.cancel_fd = context_.cancel_fd;
+    how.configure = Json{{"threads", row.threads},
+                         {"device", "cpu"},
+                         {"seed", maker_.seed},
+                         {"thread_policy", measure::kLoaderThreads}};
+    how.load = Json{{"data_dir", row.data_dir.string()}};
+    how.timeout_s = timeout_s_;
+    peers::Greeting greeting;
+    SLUICE_CHECK(seat.start(how, *context_.launcher, *context_.clock, greeting));
+    seat.resume(*context_.clock);
+    return ok;
+  }
+
+  /// Prepared and checked; with `samples` also the fixed crops. Items of a pass.
+  Result<std::int64_t> ready(peers::Seat& seat, const std::string& case_name, const Json& spec,
+                             const std::string& library, Pictures* samples) const {
+    SLUICE_TRY(const Json prepared,
+               seat.ask({{"type", "prepare"}, {"case", case_name}, {"spec", spec}}, timeout_s_));
+    SLUICE_TRY(const auto items, Reply("prepare", prepared).integer("items_per_pass", 1));
+    Json check{{"type", "check"}};
+    const std::filesystem::path file = scratch_ / (library + ".f32");
+    const auto count =
+        std::min<std::int64_t>({kCompared, static_cast<std::int64_t>(maker_.input.epoch_items),
+                                static_cast<std::int64_t>(maker_.plan.loader.batch_size)});
+    if (samples != nullptr)
+      check["sample"] = Json{{"path", file.string()}, {"items", count}, {"draws", 1}};
+    SLUICE_TRY(const Json checked, seat.ask(std::move(check), timeout_s_));
+    if (samples == nullptr) return items;
+    SLUICE_TRY(*samples, peers::read_samples(file, Reply("check", checked).field("samples"),
+                                             static_cast<std::size_t>(count)));
+    std::error_code ignored;
+    std::filesystem::remove(file, ignored);
+    return items;
+  }
+
+  /// Our own fixed crops of a case, made once.
+  Result<const Pictures*> ours(const std::string& case_name) {
+    if (const auto known = ours_.find(case_name); known != ours_.end()) return &known->second;
+    const measure::SubjectSpec row = maker_.ours(case_name, {}, {});
+    peers::Seat seat;
+    SLUICE_CHECK(start(seat, row));
+    Pictures samples;
+    SLUICE_CHECK(ready(seat, case_name, row.spec, "sluice", &samples));
+    seat.leave();
+    return &(ours_[case_name] = std::move(samples));
+  }
+
+  Status compare(const measure::SubjectSpec& row, const Pictures& theirs, Json& set_up) {
+    SLUICE_TRY(const Pictures* mine, ours(row.case_name));
+    const double limit = row.library == "spdl" ? kSpdlLevels : kLevels;
+    const double difference = mean_difference(*mine, theirs);
+    set_up["mean_difference_levels"] = std::isfinite(difference) ? Json(difference) : Json(nullptr);
+    if (difference <= limit) return ok;
+    return Error{Errc::measurement,
+                 fmt::format("not comparable: fixed crops of {} images differ from ours by {:.2f} "
+                             "levels in the mean, at most {:g} is accepted",
+                             theirs.size(), difference, limit)};
+  }
+
+  Status choose(measure::SubjectSpec& row, Json& set_up) {
+    SLUICE_TRY(peers::WorkerCommand worker,
+               peers::worker_command(row.library, "loader", measure::kLoaderThreads));
+    row.command = std::move(worker.command);
+    row.environment = std::move(worker.environment);
+    peers::Seat seat;
+    SLUICE_CHECK(start(seat, row));
+    const std::vector<SetUp> candidates = set_ups_of(row.library);
+    double best = 0;
+    set_up["tried"] = Json::array();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const Json spec = spec_json(candidates[i]);
+      Pictures samples;
+      SLUICE_TRY(const auto items,
+                 ready(seat, row.case_name, spec, row.library, i == 0 ? &samples : nullptr));
+      if (i == 0) SLUICE_CHECK(compare(row, samples, set_up));
+      double rate = 1;
+      if (candidates.size() > 1) {
+        SLUICE_TRY(rate, probe(seat, row.case_name, items));
+      }
+      if (rate > best) {
+        best = rate;
+        row.spec = spec;
+        for (const char* key : {"batch_size", "workers", "prefetch"})
+          row.params[key] = spec[key].dump();
+      }
+      Json line{{"workers", candidates[i].workers}, {"prefetch", candidates[i].prefetch}};
+      if (candidates.size() > 1) line["samples_per_sec"] = rate;
+      set_up["tried"].push_back(std::move(line));
+    }
+    seat.leave();
+    set_up["used"] = Json{{"workers", row.spec["workers"]}, {"prefetch", row.spec["prefetch"]}};
+    return ok;
+  }
+
+  /// One short sample: enough to rank set-ups, too little for a result.
+  Result<double> probe(peers::Seat& seat, const std::string& case_name, std::int64_t items) const {
+    constexpr std::int64_t kPasses = 3;
+    SLUICE_TRY(const Json reply, seat.ask({{"type", "measure"},
+                                           {"case", case_name},
+                                           {"passes", kPasses},
+                                           {"warmup_ms", 0},
+                                           {"warmup_limit_ms", 0}},
+                                          timeout_s_));
+    measure::Run run;
+    SLUICE_CHECK(measure::add_sample(run, Reply("measure", reply), items * kPasses));
+    return measure::run_rate(run, items * kPasses);
+  }
+
+  const RowMaker& maker_;
+  const measure::RunnerContext& context_;
+  const std::filesystem::path& scratch_;
+  double timeout_s_;
+  std::map<std::string, Pictures> ours_;
+};
+
+}  // namespace
+
+double mean_difference(const std::vector<peers::Picture>& a, const std::vector<peers::Picture>& b) {
+  double sum = 0;
+  double count = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i].values.size() != b[i].values.size()) return INFINITY;
+    for (std::size_t k = 0; k < a[i].values.size(); ++k)
+      sum += std::abs(static_cast<double>(a[i].values[k]) - static_cast<double>(b[i].values[k]));
+    count += static_cast<double>(a[i].values.size());
+  }
+  return count > 0 ? sum / count : INFINITY;
+}
+
+Result<PeerRows> choose_peers(const RowMaker& maker, const measure::RunnerContext& context,
+                              const std::filesystem::path& scratch, double timeout_s) {
+  return Chooser(maker, context, scratch, timeout_s).run();
+}
+
+}  // namespace sluice::visit

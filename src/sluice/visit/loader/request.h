@@ -1,0 +1,34 @@
+// sluice/visit/loader/request.h - where samples come from and how they are loaded, all decided.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace sluice::visit {
+
+struct LoaderRequest {
+  std::string input;  // folder or URI
+  bool remote = false;
+  std::string endpoint, region;
+  bool anonymous = false;
+  std::string cache_dir;  // empty: none
+  bool bundling = false;
+  double bundle_size_gb = 1;
+  std::string read_mode = "buffered";
+
+  std::string device = "cpu";  // or "cuda:N"
+  int gpu_index = -1;          // -1: none
+  int batch_size = 256;
+  int workers = 2;
+  bool workers_given = false;
+  int prefetch = 2;
+  bool pin_memory = false;
+  bool persistent_workers = true;
+  double sample_ratio = 1;
+  int num_batches = 0;  // 0: chosen by the command
+};
+
+/// The flags that give the same loader again: "--batch-size 256 --num-workers 2 --prefetch 2".
+std::string loader_flags_text(const LoaderRequest& request);
+
+}  // namespace sluice::visit

@@ -1,0 +1,62 @@
+// sluice/visit/loader/run.h - one visit of `sluice bench dataloader`: what is measured, in which
+// order, and what it leaves.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/gate/loader_metrics.h"
+#include "sluice/measure/policy.h"
+#include "sluice/measure/runner.h"
+#include "sluice/results/result_file.h"
+#include "sluice/visit/caller.h"
+#include "sluice/visit/loader/request.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::visit {
+
+struct Sweep {
+  std::vector<int> workers, prefetch;  // empty: not swept
+  [[nodiscard]] bool empty() const { return workers.empty() && prefetch.empty(); }
+};
+
+struct DataloaderPlan {
+  LoaderRequest loader;
+  std::vector<std::string> libraries{"sluice"};
+  Sweep sweep;
+  double step_ms = 0;           // 0: no consumer is emulated
+  std::filesystem::path trace;  // empty: none
+  bool skip_errors = false;
+  double sample_s = 1;  // of a timed sample, when --num-batches is not given
+  measure::Policy policy;
+};
+
+/// What the input holds, found out before anything is written.
+struct InputFacts {
+  std::uint64_t items = 0;        // all there are
+  std::uint64_t epoch_items = 0;  // with --sample-ratio
+  std::uint64_t bytes = 0;
+  bool arrays = false;
+  std::string hash;  // over names and sizes
+};
+Result<InputFacts> inspect_input(const LoaderRequest& request);
+
+/// Fields of `prepare` for our rows.
+Json loader_spec_json(const DataloaderPlan& plan, const InputFacts& input, std::uint64_t seed);
+/// "loader/rrc224-antialias", or "loader/raw" for arrays.
+std::string base_case(const InputFacts& input);
+
+struct DataloaderResult {
+  results::ResultFile file;
+  std::filesystem::path folder;
+  bool interrupted = false;
+};
+
+/// Errors before the first sample: bad input, libraries that do not exist. A library that fails
+/// costs its rows only.
+Result<DataloaderResult> run_dataloader(const Caller& caller, const DataloaderPlan& plan);
+
+}  // namespace sluice::visit

@@ -1,0 +1,50 @@
+// sluice/visit/training/plan.cpp - engines of a plan, and a sweep up to what memory holds.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/visit/training/plan.h"
+
+#include "sluice/scenario/loader_spec.h"
+
+#include <algorithm>
+
+namespace sluice::visit {
+
+Status extend_sweep(TrainingPlan& plan) {
+  if (!plan.sweep_to_max) return ok;
+  // The worker's CUDA context, which is not there while the device is asked.
+  constexpr std::int64_t kContext = std::int64_t{1} << 30;
+  constexpr int kWhole = 8;  // kernels like whole eights
+  SLUICE_TRY(int most, train::largest_batch(plan.engine_of(plan.regimes.front(), 1),
+                                            static_cast<int>(scenario::kMaxBatch),
+                                            plan.gpu_index < 0 ? 0 : kContext));
+  if (most > kWhole) most -= most % kWhole;
+  if (most < 1) return usage_error("--sweep: not even a batch of 1 fits");
+  const auto beyond = [&](int batch) { return batch > most; };
+  plan.batches.erase(std::remove_if(plan.batches.begin(), plan.batches.end(), beyond),
+                     plan.batches.end());
+  if (plan.batches.empty()) plan.batches.push_back(most);
+  while (plan.batches.back() <= most / 2)
+    plan.batches.push_back(plan.batches.back() * 2);
+  if (plan.batches.back() != most) plan.batches.push_back(most);
+  plan.engine.batch = plan.batches.front();
+  return ok;
+}
+
+bool TrainingPlan::has_ours() const {
+  return std::find(libraries.begin(), libraries.end(), "sluice") != libraries.end();
+}
+
+train::EngineConfig TrainingPlan::engine_of(train::Regime regime, int batch) const {
+  return engine_of(regime, batch, rungs.back());
+}
+
+train::EngineConfig TrainingPlan::engine_of(train::Regime regime, int batch,
+                                            train::Rung rung) const {
+  train::EngineConfig config = engine;
+  config.regime = regime;
+  config.rung = rung;
+  config.optimizer = regime != train::Regime::bf16;  // regime A is forward and backward alone
+  config.batch = batch;
+  return config;
+}
+
+}  // namespace sluice::visit

@@ -1,0 +1,41 @@
+// sluice/visit/training/plan.h - what `sluice bench training` measures.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/train/engine.h"
+#include "sluice/train/flops.h"
+#include "sluice/visit/loader/run.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::visit {
+
+struct TrainingPlan {
+  train::EngineConfig engine;          // of the first regime and batch, at the highest rung
+  std::vector<train::Regime> regimes;  // measured side by side
+  std::vector<train::Rung> rungs;      // of ours, side by side, the highest last
+  std::vector<int> batches;            // one, or those of a sweep
+  bool swept = false;
+  bool sweep_to_max = false;  // extend_sweep() has more to say
+  bool synthetic = false;
+  std::optional<LoaderRequest> input;  // absent: generated numbers
+  int gpu_index = -1;
+  train::MfuEstimator estimator = train::MfuEstimator::six_nd;
+  std::string profile = "off";
+  std::vector<std::string> libraries{"sluice"};  // ours need not be among them
+  int warmup_steps = 200, measure_steps = 100;
+  std::optional<double> peak_tflops;
+  measure::Policy policy;
+
+  [[nodiscard]] bool has_ours() const;
+  [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch) const;
+  [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch,
+                                              train::Rung rung) const;
+};
+/// "..max": batch sizes doubled from the last given one up to the largest whose plan fits into the
+/// memory that is free now, that one included. Asks the device. Nothing for other sweeps.
+Status extend_sweep(TrainingPlan& plan);
+
+}  // namespace sluice::visit

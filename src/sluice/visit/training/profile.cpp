@@ -1,0 +1,75 @@
+// sluice/visit/training/profile.cpp - engine, batches and schedule of the profiled pass.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/visit/training/profile.h"
+
+#include "sluice/core/file.h"
+#include "sluice/scenario/training_feed.h"
+#include "sluice/scenario/training_spec.h"
+#include "sluice/train/device_profile.h"
+#include "sluice/train/profile.h"
+
+namespace sluice::visit {
+namespace {
+
+Result<std::unique_ptr<scenario::TrainingFeed>> feed_of(const TrainingPlan& plan) {
+  const LoaderRequest& input = *plan.input;
+  scenario::FeedOptions options;
+  options.loader.input = input.input;
+  options.loader.endpoint = input.endpoint;
+  options.loader.region = input.region;
+  options.loader.anonymous = input.anonymous;
+  options.loader.cache_dir = input.cache_dir;
+  options.loader.read_mode = input.read_mode;
+  options.loader.batch_size = static_cast<std::uint32_t>(plan.engine.batch);
+  options.loader.workers = input.workers;
+  options.loader.prefetch = input.prefetch;
+  options.image = plan.engine.model.image;
+  options.classes = plan.engine.model.classes;
+  options.stand_in_labels = true;
+  return scenario::TrainingFeed::open(options);
+}
+
+}  // namespace
+
+Result<Json> profile_pass(const TrainingPlan& plan, const std::filesystem::path& folder) {
+  const scenario::GeneratedBatch batch =
+      scenario::generate_batch(plan.engine.model, plan.engine.batch, plan.engine.seed);
+  std::unique_ptr<scenario::TrainingFeed> feed;
+  train::BatchSource next = [&batch]() -> Result<train::BatchView> { return batch.view(); };
+  if (plan.input) {
+    SLUICE_TRY(feed, feed_of(plan));
+    next = [&feed]() -> Result<train::BatchView> {
+      SLUICE_TRY(const scenario::FeedBatch loaded, feed->next_of_any_epoch());
+      return loaded.view;
+    };
+  }
+  const bool resident = !plan.input && plan.synthetic;
+  Json list = Json::array();
+  train::ProfileOutput output;
+  output.chrome = plan.profile == "trace";
+  output.tensorboard = plan.profile == "tb";
+  if (plan.engine.device != "cpu") {
+    constexpr std::size_t kTop = 30;
+    SLUICE_TRY(train::DeviceProfile device, train::profile_device(plan.engine, next, resident));
+    const auto file = folder / "profile" / "gpu.json";
+    SLUICE_CHECK(create_folders(file.parent_path()));
+    SLUICE_CHECK(write_file_atomic(file, dump_json(train::to_json(device, kTop)) + "\n"));
+    list.push_back(file.lexically_relative(folder).string());
+    output.device = std::move(device.steps);
+  }
+  SLUICE_TRY(const auto engine, train::Engine::make(plan.engine));
+  if (resident) {  // one step puts the batch where it stays
+    for (int i = 0; i < plan.engine.grad_accum; ++i)
+      SLUICE_CHECK(engine->micro_step(batch.view()));
+    SLUICE_CHECK(engine->update());
+    next = nullptr;
+  }
+  SLUICE_TRY(const train::ProfileFiles files,
+             train::profile_steps(*engine, next, {}, folder, output));
+  if (!files.chrome.empty()) list.push_back(files.chrome.lexically_relative(folder).string());
+  for (const auto& file : files.tensorboard)
+    list.push_back(file.lexically_relative(folder).string());
+  return list;
+}
+
+}  // namespace sluice::visit

@@ -1,0 +1,28 @@
+// sluice/visit/training/rows.h - the rows of `sluice bench training`: our engine, and other
+// libraries on the same weights and numbers.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/visit/training/run.h"
+
+#include <filesystem>
+
+namespace sluice::visit {
+
+struct TrainingRows {
+  std::vector<measure::SubjectSpec> rows;  // to be measured, interleaved
+  std::vector<measure::Row> refused;       // libraries that are not there: why
+};
+
+struct TrainingRowMaker {
+  const TrainingPlan& plan;
+  const InputFacts* input = nullptr;  // null: generated numbers
+  Json loader;                        // fields of LoaderSpec; null without input
+  std::vector<std::string> worker;    // argv of ours
+
+  /// All rows of one batch size. Weights and numbers for other libraries are written to `scratch`,
+  /// which must live until the rows are measured.
+  [[nodiscard]] Result<TrainingRows> rows(int batch, const std::filesystem::path& scratch) const;
+};
+
+}  // namespace sluice::visit

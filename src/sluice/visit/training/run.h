@@ -1,0 +1,36 @@
+// sluice/visit/training/run.h - one visit of `sluice bench training`: what is measured, in which
+// order, and what it leaves.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/backend/visit.h"
+#include "sluice/results/result_file.h"
+#include "sluice/results/run_folder.h"
+#include "sluice/visit/training/plan.h"
+
+#include <filesystem>
+
+namespace sluice::visit {
+
+struct TrainingResult {
+  results::ResultFile file;
+  std::filesystem::path folder;
+  bool interrupted = false;
+};
+
+/// Errors before anything is written: a device that is not there, a batch that does not fit, input
+/// that cannot be read. In a sweep a batch that does not fit costs its row only. `folder`: one that
+/// is open already; null: that of --out, or a new one.
+Result<TrainingResult> run_training(const Caller& caller, const TrainingPlan& plan,
+                                    const results::RunFolder* folder = nullptr);
+
+/// The machine as a run of `plan` sees it.
+backend::VisitOptions training_visit(const TrainingPlan& plan, std::vector<std::string> argv);
+
+/// "training/vit5-tiny", with the batch and the type where several are measured. The highest rung
+/// has no name of its own: it is what stands beside other libraries.
+std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch);
+std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
+                          train::Rung rung);
+
+}  // namespace sluice::visit

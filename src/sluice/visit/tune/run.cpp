@@ -1,0 +1,316 @@
+// sluice/visit/tune/run.cpp - the life of `sluice tune`, top to bottom.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/visit/tune/run.h"
+
+#include "sluice/backend/visit.h"
+#include "sluice/config/emit.h"
+#include "sluice/config/from_json.h"
+#include "sluice/measure/local_runner.h"
+#include "sluice/measure/summary.h"
+#include "sluice/measure/tune.h"
+#include "sluice/peers/places.h"
+#include "sluice/report/report.h"
+#include "sluice/results/run_folder.h"
+#include "sluice/stats/summary.h"
+#include "sluice/stats/usl.h"
+#include "sluice/visit/loader/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace sluice::visit {
+namespace {
+
+namespace fs = std::filesystem;
+using measure::Setting;
+
+constexpr const char* kTuneResult = "tune.json";
+constexpr double kGigabyte = 1e9;
+constexpr std::int64_t kFewestPerSample = 4, kMostPerSample = 200;  // of a sample
+
+Json to_json(const Setting& setting) {
+  return Json{{"workers", setting[0]}, {"prefetch", setting[1]}};
+}
+
+/// The flags of `sluice bench dataloader` for a setting.
+std::string flags_of(const TunePlan& plan, const Setting& setting) {
+  LoaderRequest request = plan.rows.loader;
+  request.workers = static_cast<int>(setting[0]);
+  request.prefetch = static_cast<int>(setting[1]);
+  return loader_flags_text(request);
+}
+
+/// The value of an axis nearest to what was asked for, from below.
+std::int64_t start_on(const measure::TuneAxis& axis, std::int64_t wanted) {
+  std::int64_t start = axis.values.front();
+  for (const std::int64_t value : axis.values)
+    if (value <= wanted) start = value;
+  return start;
+}
+
+/// Rate over workers at the prefetch that was measured with most numbers of them; null below three.
+Json scaling_of(const measure::TuneResult& result) {
+  std::map<std::int64_t, std::map<std::int64_t, double>> by_prefetch;
+  for (const measure::TuneRate& one : result.rates)
+    if (const auto rate = stats::geometric_mean(one.rates))
+      by_prefetch[one.setting[1]][one.setting[0]] = *rate;
+  const std::map<std::int64_t, double>* most = nullptr;
+  std::int64_t prefetch = 0;
+  for (const auto& [value, rates] : by_prefetch) {
+    if (most != nullptr && rates.size() <= most->size()) continue;
+    most = &rates;
+    prefetch = value;
+  }
+  if (most == nullptr || most->size() < 3) return nullptr;
+  std::vector<double> workers, rates;
+  for (const auto& [count, rate] : *most) {
+    workers.push_back(static_cast<double>(count));
+    rates.push_back(rate);
+  }
+  const auto usl = stats::fit_usl(workers, rates);
+  if (!usl) return nullptr;
+  return Json{
+      {"prefetch", prefetch}, {"workers", workers},
+      {"rates", rates},       {"lambda", usl->lambda},
+      {"sigma", usl->sigma},  {"kappa", usl->kappa},
+      {"error", usl->error},  {"peak_workers", usl->peak ? Json(*usl->peak) : Json(nullptr)}};
+}
+
+Json evidence_of(const measure::TuneResult& result) {
+  Json list = Json::array();
+  for (const measure::TuneComparison& one : result.evidence) {
+    Json entry{{"setting", to_json(one.setting)},
+               {"against", to_json(one.against)},
+               {"pairs", one.log_ratios.size()},
+               {"outcome", to_string(one.outcome)}};
+    if (one.ratio.point > 0)
+      entry["ratio"] =
+          Json{{"point", one.ratio.point}, {"low", one.ratio.low}, {"high", one.ratio.high}};
+    if (!one.reason.empty()) entry["reason"] = one.reason;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json rates_of(const measure::TuneResult& result) {
+  Json list = Json::array();
+  for (const measure::TuneRate& one : result.rates) {
+    Json entry = to_json(one.setting);
+    entry["n"] = one.rates.size();
+    if (const auto rate = stats::geometric_mean(one.rates)) entry["rate"] = *rate;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+/// Measures settings as the search asks for them, and keeps a row for each.
+class SettingMeter {
+ public:
+  SettingMeter(const TunePlan& plan, const RowMaker& maker, std::string case_name,
+               const measure::RunnerContext& runner)
+      : plan_(plan), maker_(maker), case_name_(std::move(case_name)), runner_(runner) {}
+
+  /// How many batches a sample is, from a short one: batches that lie ready take no time, so the
+  /// time of the first ones says nothing.
+  Status size_samples(const Setting& setting) {
+    const measure::Row nothing;
+    SLUICE_TRY(const measure::Row row, run_once(nothing, setting, 0));
+    if (row.status != measure::RowStatus::ok) return ok;  // the search finds out, and says so
+    const double wanted =
+        plan_.rows.sample_s * measure::run_rates(row).back() / plan_.rows.loader.batch_size;
+    batches_ = std::clamp(static_cast<std::int64_t>(wanted) + 1, kFewestPerSample, kMostPerSample);
+    return ok;
+  }
+
+  Result<double> measure(const Setting& setting, int block) {
+    SLUICE_CHECK(check_memory(predicted_bytes(setting), "would need about"));
+    measure::Row& kept = rows_[setting];
+    SLUICE_TRY(measure::Row row, run_once(kept, setting, block));
+    if (row.status != measure::RowStatus::ok) {
+      const Error error{Errc::measurement, row.reason};
+      if (kept.runs.empty()) kept = std::move(row);
+      return error;
+    }
+    row.runs.back().block = block;  // pairs are runs of one block
+    kept = std::move(row);
+    bytes_per_item_ = kept.bytes_per_item;
+    SLUICE_CHECK(check_memory(static_cast<double>(kept.peak_rss_bytes.value_or(0)), "took"));
+    SLUICE_CHECK(check_cpu(kept));
+    return measure::run_rates(kept).back();
+  }
+
+  /// By setting.
+  [[nodiscard]] std::vector<measure::Row> rows() const {
+    std::vector<measure::Row> all;
+    for (const auto& [setting, row] : rows_)
+      if (!row.case_name.empty()) all.push_back(row);
+    return all;
+  }
+
+ private:
+  /// `row` and one more run of it, in a fresh process.
+  Result<measure::Row> run_once(const measure::Row& row, const Setting& setting, int block) {
+    measure::Policy policy = plan_.rows.policy;
+    policy.runs = static_cast<int>(row.runs.size()) + 1;
+    policy.seed += static_cast<std::uint64_t>(block);
+    measure::SubjectSpec spec = maker_.ours(
+        case_name_, Json{{"workers", setting[0]}, {"prefetch", setting[1]}},
+        {{"workers", std::to_string(setting[0])}, {"prefetch", std::to_string(setting[1])}});
+    spec.min_items = batches_ * plan_.rows.loader.batch_size;
+    SLUICE_TRY(measure::WaveResult wave, measure::run_wave({spec}, policy, runner_, {row}));
+    if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
+    return std::move(wave.rows.front());
+  }
+
+  /// The batches alone: what is delivered, those ahead, and the one in the making.
+  [[nodiscard]] double predicted_bytes(const Setting& setting) const {
+    return bytes_per_item_ * plan_.rows.loader.batch_size * static_cast<double>(setting[1] + 2);
+  }
+
+  Status check_memory(double bytes, const char* verb) const {
+    if (plan_.max_rss_bytes == 0 || bytes <= static_cast<double>(plan_.max_rss_bytes)) return ok;
+    return Error{
+        Errc::measurement,
+        fmt::format("{} {:.2f} GB of memory, --max-rss-gb allows {:.2f}", verb, bytes / kGigabyte,
+                    static_cast<double>(plan_.max_rss_bytes) / kGigabyte)};
+  }
+
+  Status check_cpu(const measure::Row& row) const {
+    const double share = row.thread_policy.cpu_per_wall / plan_.cores;
+    if (plan_.max_cpu == 0 || share <= plan_.max_cpu) return ok;
+    return Error{Errc::measurement, fmt::format("keeps {:.0f} % of the cores busy, --max-cpu "
+                                                "allows {:.0f} %",
+                                                100 * share, 100 * plan_.max_cpu)};
+  }
+
+  const TunePlan& plan_;
+  const RowMaker& maker_;
+  std::string case_name_;
+  const measure::RunnerContext& runner_;
+  std::map<Setting, measure::Row> rows_;
+  double bytes_per_item_ = 0;
+  std::int64_t batches_ = kFewestPerSample;
+};
+
+class TuneVisit {
+ public:
+  TuneVisit(const Caller& caller, const TunePlan& plan) : caller_(caller), plan_(plan) {}
+
+  Result<TuneVisitResult> run() {
+    SLUICE_TRY(input_, inspect_input(plan_.rows.loader));
+    SLUICE_TRY(const peers::Places places, peers::find_places());
+    SLUICE_TRY(const results::RunFolder folder, open_folder());
+    SLUICE_TRY(const measure::RunnerContext runner,
+               local_.context(Progress::silent(), file_.session_id, folder.path() / "logs"));
+    const RowMaker maker{
+        plan_.rows, input_, {places.program.string(), "worker"}, plan_.rows.policy.seed};
+    SettingMeter meter(plan_, maker, base_case(input_), runner);
+    const measure::TuneOptions options = search();
+    SLUICE_CHECK(meter.size_samples(options.start));
+    auto bar = caller_.progress->bar("tuning", static_cast<std::uint64_t>(plan_.budget_s), "s");
+    const std::int64_t start_ns = local_.clock().now_ns();
+    const auto measure_one = [&](const Setting& setting, int block) -> Result<double> {
+      bar.set(static_cast<std::uint64_t>(static_cast<double>(local_.clock().now_ns() - start_ns) *
+                                         1e-9),
+              fmt::format("workers {}, prefetch {}", setting[0], setting[1]));
+      auto rate = meter.measure(setting, block);
+      file_.rows = meter.rows();
+      SLUICE_CHECK(folder.write_result(kTuneResult, file_));
+      return rate;
+    };
+    SLUICE_TRY(const measure::TuneResult result,
+               measure::tune(options, measure_one, local_.clock()));
+    conclude(options, result);
+    SLUICE_CHECK(folder.write_result(kTuneResult, file_));
+    const std::vector<results::ResultFile> files{file_};
+    SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
+    return TuneVisitResult{std::move(file_), folder.path(), result.interrupted};
+  }
+
+ private:
+  Result<results::RunFolder> open_folder() {
+    const LoaderRequest& loader = plan_.rows.loader;
+    const backend::VisitOptions visit{fs::path(loader.remote ? "." : loader.input),
+                                      env::ProfileDevice::cpu, caller_.argv};
+    results::RunFolder::Options where;
+    where.out = caller_.out;
+    where.name = "tune";
+    SLUICE_TRY(where.profile, backend::profile_of_visit(visit));
+    SLUICE_TRY(results::RunFolder folder, results::RunFolder::open(where));
+    SLUICE_TRY(file_, backend::begin_visit(visit));
+    describe();
+    SLUICE_CHECK(folder.write_environment(file_.environment));
+    SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file_.run_config))));
+    return folder;
+  }
+
+  void describe() {
+    const LoaderRequest& loader = plan_.rows.loader;
+    Json policy = measure::to_json(plan_.rows.policy);
+    policy.erase("seed");
+    file_.run_config = Json{{"command", "tune"},
+                            {"case", base_case(input_)},
+                            {"input", loader.remote ? loader.input : "local"},
+                            {"batch_size", loader.batch_size},
+                            {"max_workers", plan_.max_workers},
+                            {"max_prefetch", plan_.max_prefetch},
+                            {"budget_s", plan_.budget_s},
+                            {"worth", plan_.worth},
+                            {"max_cpu", plan_.max_cpu},
+                            {"max_rss_bytes", plan_.max_rss_bytes},
+                            {"policy", std::move(policy)}};
+    file_.dataset = {input_.hash, static_cast<std::int64_t>(input_.items),
+                     static_cast<std::int64_t>(input_.bytes)};
+    file_.timing = {.scope = "loader",
+                    .data_source = loader.remote ? "bucket" : "file",
+                    .includes_decode = !input_.arrays,
+                    .includes_collate = true};
+    file_.block_order_seed = plan_.rows.policy.seed;
+  }
+
+  [[nodiscard]] measure::TuneOptions search() const {
+    measure::TuneOptions options;
+    options.axes = {measure::doubling_axis("workers", 1, plan_.max_workers),
+                    measure::doubling_axis("prefetch", 1, plan_.max_prefetch)};
+    options.start = {start_on(options.axes[0], plan_.rows.loader.workers),
+                     start_on(options.axes[1], plan_.rows.loader.prefetch)};
+    options.worth = plan_.worth;
+    options.budget_s = plan_.budget_s;
+    options.seed = plan_.rows.policy.seed;
+    return options;
+  }
+
+  void conclude(const measure::TuneOptions& options, const measure::TuneResult& result) {
+    Json tune{{"start", to_json(options.start)},
+              {"best", to_json(result.best)},
+              {"recommended", to_json(result.recommended)},
+              {"flags", flags_of(plan_, result.recommended)},
+              {"worth", options.worth},
+              {"confidence", options.confidence},
+              {"settled", result.settled},
+              {"expected_loss", result.expected_loss},
+              {"blocks", result.blocks},
+              {"elapsed_s", result.elapsed_s},
+              {"budget_s", options.budget_s},
+              {"rates", rates_of(result)},
+              {"evidence", evidence_of(result)},
+              {"scaling", scaling_of(result)}};
+    file_.extra = Json{{"summary", Json{{"tune", std::move(tune)}}}};
+  }
+
+  const Caller& caller_;
+  const TunePlan& plan_;
+  InputFacts input_;
+  results::ResultFile file_;
+  measure::LocalRunner local_;
+};
+
+}  // namespace
+
+Result<TuneVisitResult> run_tune(const Caller& caller, const TunePlan& plan) {
+  return TuneVisit(caller, plan).run();
+}
+
+}  // namespace sluice::visit

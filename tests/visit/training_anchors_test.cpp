@@ -1,0 +1,139 @@
+// tests/visit/training_anchors_test.cpp - rows of other libraries beside what they are known to
+// reach.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/peers/library.h"
+#include "sluice/visit/training/anchors.h"
+#include "sluice/visit/training/result.h"
+
+#include <gmock/gmock.h>
+
+namespace sluice::visit::training_anchors_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+TrainingPlan plan_of_anchors() {
+  TrainingPlan plan;
+  plan.engine.model = train::find_model("vit5-small").value();
+  plan.engine.device = "cuda:0";
+  plan.engine.regime = train::Regime::bf16;
+  plan.engine.batch = 256;
+  plan.regimes = {train::Regime::bf16};
+  plan.rungs = {train::Rung::graph};
+  plan.batches = {256};
+  plan.libraries = {"torch-compile"};
+  plan.synthetic = true;
+  plan.gpu_index = 0;
+  return plan;
+}
+
+measure::Row row_of(const std::string& library, double step_ms) {
+  measure::Row row;
+  row.case_name = "training/vit5-small";
+  row.library = library;
+  row.params = {{"batch_size", "256"}, {"dtype", "bf16-weights"}, {"grad_accum", "1"}};
+  row.unit = "samples/s";
+  row.items_per_sample = 256;
+  measure::Run run;
+  for (int i = 0; i < 5; ++i)
+    run.samples_ns.push_back(static_cast<std::int64_t>(step_ms * 1e6));
+  run.details = Json::array({Json{{"engine", Json{{"device", "cuda:0 NVIDIA H200"}}},
+                                  {"peak_bytes", 1000},
+                                  {"queued_step_ns", 28'000'000}}});
+  row.runs.push_back(std::move(run));
+  row.summary.emplace();
+  return row;
+}
+
+TEST(TrainingAnchors, EveryAnchorNamesALibraryAndAPreset) {
+  for (const TrainingAnchor& anchor : training_anchors()) {
+    const peers::Library* library = peers::find_library(anchor.library);
+    ASSERT_NE(library, nullptr) << anchor.library;
+    EXPECT_NE(library->way("training"), nullptr) << anchor.library;
+    EXPECT_TRUE(train::find_model(std::string(anchor.model))) << anchor.model;
+    EXPECT_GT(anchor.step_ms, 0);
+    const auto check =
+        check_anchor(row_of(std::string(anchor.library), anchor.step_ms * 1.02), plan_of_anchors());
+    ASSERT_TRUE(check) << anchor.library;
+    EXPECT_NEAR(check->off(), 0.02, 1e-6);
+    EXPECT_TRUE(check->valid());
+  }
+}
+
+TEST(TrainingAnchors, SlowerThanFivePercentIsInvalidAndFasterIsNot) {
+  const TrainingPlan plan = plan_of_anchors();
+  EXPECT_TRUE(check_anchor(row_of("torch-compile", 28.5 * 1.049), plan)->valid());
+  EXPECT_FALSE(check_anchor(row_of("torch-compile", 28.5 * 1.051), plan)->valid());
+  EXPECT_TRUE(check_anchor(row_of("torch-compile", 14), plan)->valid());
+  EXPECT_EQ(check_anchor(row_of("torch-compile", 31.35), plan)->text(),
+            "anchor: 28.5 ms, measured 31.4 ms, off by +10.0 %");
+}
+
+TEST(TrainingAnchors, AnotherSettingHasNone) {
+  const measure::Row row = row_of("torch-compile", 40);
+  const auto without = [&](const std::function<void(TrainingPlan&)>& change) {
+    TrainingPlan plan = plan_of_anchors();
+    change(plan);
+    return !check_anchor(row, plan);
+  };
+  EXPECT_TRUE(without([](TrainingPlan& plan) { plan.synthetic = false; }));
+  EXPECT_TRUE(without([](TrainingPlan& plan) { plan.engine.grad_accum = 2; }));
+  EXPECT_TRUE(without([](TrainingPlan& plan) { plan.engine.model.layers = 6; }));
+  EXPECT_TRUE(without(
+      [](TrainingPlan& plan) { plan.engine.model = train::find_model("vit5-base").value(); }));
+  const TrainingPlan plan = plan_of_anchors();
+  EXPECT_FALSE(check_anchor(row_of("sluice", 40), plan));
+  for (const auto& [name, value] :
+       std::map<std::string, std::string>{{"batch_size", "128"}, {"dtype", "bf16"}}) {
+    measure::Row other = row;
+    other.params[name] = value;
+    EXPECT_FALSE(check_anchor(other, plan)) << name;
+  }
+  measure::Row other = row;
+  other.runs[0].details[0]["engine"]["device"] = "cuda:0 NVIDIA H100 80GB HBM3";
+  EXPECT_FALSE(check_anchor(other, plan));
+  other.runs[0].details = nullptr;
+  EXPECT_FALSE(check_anchor(other, plan));
+  other.runs.clear();
+  EXPECT_FALSE(check_anchor(other, plan)) << "not measured";
+}
+
+TEST(TrainingAnchors, ASlowPeerFailsItsRowAndTheRun) {
+  TrainingPlan plan = plan_of_anchors();
+  plan.libraries = {"torch-compile", "torch-eager"};
+  results::ResultFile file;
+  file.rows = {row_of("torch-compile", 40), row_of("torch-eager", 40)};
+  conclude_training(file, plan, {});
+  EXPECT_EQ(file.rows[0].status, measure::RowStatus::failed);
+  EXPECT_THAT(file.rows[0].reason, HasSubstr("anchor: 28.5 ms, measured 40.0 ms, off by +40.4 %"));
+  EXPECT_FALSE(file.rows[0].summary);
+  EXPECT_EQ(file.rows[0].runs.size(), 1U) << "what was measured stays";
+  EXPECT_EQ(file.rows[1].status, measure::RowStatus::ok) << "faster than its anchor";
+  EXPECT_TRUE(results::has_failed_row(file));
+  const Json& lines = file.extra["summary"]["libraries"];
+  EXPECT_EQ(lines[0]["anchor"]["valid"], Json(false));
+  EXPECT_EQ(lines[1]["anchor"]["valid"], Json(true));
+  EXPECT_EQ(lines[1]["peak_bytes"], Json(1000.0));
+  EXPECT_EQ(lines[1]["queued_step_ms"], Json(28.0));
+  EXPECT_EQ(lines[1]["engine"]["device"], Json("cuda:0 NVIDIA H200"));
+  EXPECT_FALSE(file.extra.contains("metrics")) << "they are of our engine";
+}
+
+TEST(TrainingAnchors, RungsAreRowsOfTheLadder) {
+  TrainingPlan plan = plan_of_anchors();
+  plan.libraries = {"sluice", "torch-compile"};
+  plan.rungs = {train::Rung::off, train::Rung::graph};
+  results::ResultFile file;
+  file.rows = {row_of("sluice", 60), row_of("sluice", 20), row_of("torch-compile", 28)};
+  file.rows[0].case_name += "/compile=off";
+  conclude_training(file, plan, {});
+  const Json& summary = file.extra["summary"];
+  ASSERT_EQ(summary["sweep"].size(), 2U);
+  EXPECT_EQ(summary["sweep"][0]["compile"], Json("off"));
+  EXPECT_NEAR(summary["sweep"][0]["step_ms"].get<double>(), 60, 1e-6);
+  EXPECT_EQ(summary["sweep"][1]["compile"], Json("graph"));
+  EXPECT_EQ(file.extra["metrics"]["run_config"]["compile"], Json("graph")) << "the fastest";
+}
+
+}  // namespace
+}  // namespace sluice::visit::training_anchors_test

@@ -210,6 +210,24 @@ Result<MicroCase> read_case(const measure::SubjectContext& context) {
   return one;
 }
 
+/// The synthetic inputs asked for last: a worker is asked for all transforms of a scenario in turn.
+class MadeInputs {
+ public:
+  Result<std::shared_ptr<const MicroInputs>> of(const MicroCase& one) {
+    if (inputs_ == nullptr || channels_ != one.channels || inputs_->clips() != one.clips ||
+        inputs_->frames(0) != one.frames) {
+      SLUICE_TRY(auto made, MicroInputs::synthetic(one));
+      inputs_ = std::make_shared<const MicroInputs>(std::move(made));
+      channels_ = one.channels;
+    }
+    return inputs_;
+  }
+
+ private:
+  std::shared_ptr<const MicroInputs> inputs_;
+  int channels_ = 0;
+};
+
 /// The items fit the row: clips for clips, and as many channels as it says.
 Status check_inputs(const MicroCase& one, const MicroInputs& inputs) {
   if (inputs.clips() != one.clips)
@@ -229,14 +247,14 @@ Status check_inputs(const MicroCase& one, const MicroInputs& inputs) {
 void add_micro_subjects(measure::Catalogue& catalogue, const std::vector<std::string>& transforms,
                         MicroSubjectFactory make) {
   auto loaded = std::make_shared<std::shared_ptr<const MicroInputs>>();
+  const auto made = std::make_shared<MadeInputs>();
   const auto factory =
-      [loaded, make = std::move(make)](
+      [loaded, made, make = std::move(make)](
           const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
     SLUICE_TRY(MicroCase one, read_case(context));
     std::shared_ptr<const MicroInputs> inputs = *loaded;
     if (context.synthetic) {
-      SLUICE_TRY(auto made, MicroInputs::synthetic(one));
-      inputs = std::make_shared<const MicroInputs>(std::move(made));
+      SLUICE_TRY(inputs, made->of(one));
     }
     if (inputs == nullptr)
       return Error{Errc::usage, "no inputs are loaded: `load` with `inputs` comes first"};

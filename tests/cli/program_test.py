@@ -70,6 +70,12 @@ class Scratch(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
 
+    def alone(self):
+        """Variables with which no other library is installed and no module is built."""
+        empty = self.folder / "empty"
+        empty.mkdir(exist_ok=True)
+        return {"SLUICE_CACHE_DIR": str(empty), "SLUICE_MODULE_DIR": str(empty), "SLUICE_PYTHON_LIGHT": ""}
+
     def assert_one_line_error(self, done, code, *parts):
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertEqual(done.stdout, "")
@@ -123,12 +129,6 @@ class Usage(Scratch):
 
 
 class Quick(Scratch):
-    def alone(self):
-        """Variables with which no other library is installed and no module is built."""
-        empty = self.folder / "empty"
-        empty.mkdir(exist_ok=True)
-        return {"SLUICE_CACHE_DIR": str(empty), "SLUICE_MODULE_DIR": str(empty), "SLUICE_PYTHON_LIGHT": ""}
-
     def in_company(self):
         """Variables with which Pillow and OpenCV's wheel are played."""
         adapters = self.folder / "adapters" / "python"
@@ -277,7 +277,7 @@ class BadInput(Scratch):
         victim = sorted(data.glob("*.jpg"))[1]
         victim.write_bytes(victim.read_bytes()[:3000])
         done = run("quick", "--quiet", "--out", self.folder / "run", "--data-dir", data, "--runs", "1",
-                   "--sample-ms", "1", "--warmup-ms", "0")
+                   "--sample-ms", "1", "--warmup-ms", "0", environment=self.alone())
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertIn(victim.name, done.stderr + done.stdout)
 

@@ -26,7 +26,7 @@ Status go_on(const visit::LaterPart& part, const measure::Policy& session,
 Result<visit::SessionPlan> quick_plan(const SessionFlags& flags, const Globals& globals) {
   SLUICE_TRY(visit::SessionPlan plan, make_plan(flags, globals, "quick"));
   plan.kinds = {scenario::Kind::canary, scenario::Kind::bench};
-  plan.scenarios = {"decode/jpeg", "pipeline/rrc224", "loader/rrc224-antialias"};
+  plan.scenarios = {"decode/jpeg/threads=1", "pipeline/rrc224", "loader/rrc224-antialias"};
   const visit::TourPeers peers = visit::find_tour_peers();
   plan.peers.insert(plan.peers.end(), peers.decoders.begin(), peers.decoders.end());
   plan.later_rows = visit::tour_rows(peers);
@@ -41,6 +41,7 @@ Result<visit::SessionPlan> quick_plan(const SessionFlags& flags, const Globals& 
 void add_quick(CLI::App& root, Context& context) {
   auto flags = std::make_shared<SessionFlags>();
   flags->samples = 1;  // the tour has 90 s; only runs are compared
+  flags->images = 32;  // each run's fresh process reads and checks all of them before it measures
   CLI::App* command = add_command(
       root, context, "quick",
       "The tour: decode, transforms beside Pillow and OpenCV, loader, training, what limits it",

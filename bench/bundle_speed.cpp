@@ -8,9 +8,9 @@
 #include "sluice/loader/loader.h"
 #include "sluice/loader/open_dataset.h"
 #include "sluice/loader/recipes.h"
-#include "sluice/storage/bundle_writer.h"
+#include "sluice/storage/format/bundle_writer.h"
+#include "sluice/storage/local/page_cache.h"
 #include "sluice/storage/open_store.h"
-#include "sluice/storage/page_cache.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include "sluice/loader/loader.h"
 #include "sluice/loader/open_dataset.h"
 #include "sluice/loader/recipe_train_crop.h"
-#include "sluice/storage/local_store.h"
+#include "sluice/storage/local/store.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // bench/s3_copy.cpp - copies one object of a store to a file, to be held against `rclone copy`.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/fetch_object.h"
 #include "sluice/storage/open_store.h"
+#include "sluice/storage/remote/fetch_object.h"
 
 #include <fmt/format.h>
 

@@ -21,10 +21,11 @@ peers < eval
 eval < scenario
 scenario < plan
 plan < backend
-stats results < gate
+stats results < analysis
+analysis < gate publish
 gate < report
 backend report < visit
-visit < cli
+visit publish < cli
 """
 OWNERS = {"yaml-cpp/": "config", "CLI/": "cli"}  # header prefix: the only room that includes it
 SOURCE_SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
-#include "sluice/scenario/micro.h"
+#include "sluice/scenario/micro/micro.h"
 
 #include <memory>
 #include <string>

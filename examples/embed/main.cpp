@@ -1,5 +1,5 @@
 // examples/embed/main.cpp - Sluice from C++: which machine is this, how fast are two ways to sort,
-// is one slower; and the gate's own parts: a stored baseline, an evaluation.
+// is one slower; and whole visits: a loader, a gate against a stored baseline, an evaluation.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -12,12 +12,14 @@
 #include <sluice/env/collect.h>
 #include <sluice/env/profile.h>
 #include <sluice/eval/eval.h>
-#include <sluice/gate/baseline_store.h>
-#include <sluice/gate/compare.h>
-#include <sluice/gate/promotion.h>
+#include <sluice/gate/baseline/promotion.h>
+#include <sluice/gate/compare/compare.h>
 #include <sluice/measure/runner.h>
 #include <sluice/measure/worker_server.h>
 #include <sluice/results/result_file.h>
+#include <sluice/scenario/scenario.h>
+#include <sluice/visit/gate/run.h>
+#include <sluice/visit/loader/run.h>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@ namespace env = sluice::env;
 namespace gate = sluice::gate;
 namespace measure = sluice::measure;
 namespace results = sluice::results;
+namespace visit = sluice::visit;
 
 namespace {
 
@@ -76,6 +79,11 @@ Status serve(const std::string& how) {
     return std::unique_ptr<measure::Subject>(std::make_unique<Sort>(how == "stable"));
   };
   return measure::serve_on_environment(catalogue);
+}
+
+/// The rows of Sluice itself, as `sluice worker` serves them: a visit starts this program again.
+Status serve_rows() {
+  return measure::serve_on_environment(sluice::scenario::catalogue());
 }
 
 /// Three fresh processes with short samples: enough to show, too little to publish.
@@ -129,18 +137,41 @@ Status run() {
   return sluice::ok;
 }
 
-/// `embed gate RUN DIR`: a run folder beside the stored baseline of its machine profile, by the
-/// default tolerances. What `sluice gate --compare --current RUN --baseline-dir DIR` does.
-Status judge(const std::string& run_folder, const std::string& baseline_dir) {
-  SLUICE_TRY(const gate::RunFiles current, gate::read_run_files(run_folder));
-  SLUICE_TRY(const gate::Baseline baseline,
-             gate::read_baseline(baseline_dir, current.machine_profile()));
-  const gate::GateReport report =
-      gate::compare_with_baseline(current, baseline.files, gate::Tolerances{},
-                                  {.bench = true, .eval = current.eval.has_value()});
-  for (const gate::GateLine& line : report.lines)
+/// `embed gate RUN DIR OUT`: a run folder beside the stored baseline of its machine profile, pairs
+/// and fence included. What `sluice gate --compare --current RUN --baseline-dir DIR --out OUT`
+/// does.
+Status judge(const std::string& run_folder, const std::string& baseline_dir,
+             const std::string& out) {
+  visit::Caller caller;
+  caller.out = out;
+  visit::GatePlan plan;
+  plan.modes = {.env = false, .bench = false, .eval = false, .profile = false, .compare = true};
+  plan.current = run_folder;
+  plan.baseline_dir = baseline_dir;
+  SLUICE_TRY(const visit::GateOutcome outcome, visit::run_gate(caller, plan));
+  for (const gate::GateLine& line : outcome.report->lines)
     fmt::print("{} {}: {}\n", gate::to_string(line.status), line.metric, line.reason);
-  fmt::print("gate {}\n", report.summary);
+  fmt::print("gate {}\n", outcome.report->summary);
+  return sluice::ok;
+}
+
+/// `embed loader DIR OUT`: how fast a folder of images becomes batches. What `sluice bench
+/// dataloader --input DIR --out OUT --batch-size 8 --num-batches 4 --runs 2` does.
+Status measure_loader(const std::string& input, const std::string& out) {
+  visit::Caller caller;
+  caller.out = out;
+  caller.argv = {"embed", "loader", input, out};
+  visit::DataloaderPlan plan;
+  plan.loader.input = input;
+  plan.loader.batch_size = 8;
+  plan.loader.num_batches = 4;
+  plan.policy.runs = 2;
+  plan.policy.samples_per_run = 1;
+  SLUICE_TRY(const visit::DataloaderResult result, visit::run_dataloader(caller, plan));
+  for (const measure::Row& row : result.file.rows) {
+    fmt::print("{} {}: {}\n", row.library, row.case_name,
+               row.summary ? fmt::format("{:.0f} {}", row.summary->mean, row.unit) : row.reason);
+  }
   return sluice::ok;
 }
 
@@ -171,10 +202,14 @@ Status evaluate(const std::string& checkpoint) {
 Status run_words(const std::vector<std::string>& words) {
   if (words.empty()) return run();
   if (words.size() == 2 && words[0] == "worker") return serve(words[1]);
-  if (words.size() == 3 && words[0] == "gate") return judge(words[1], words[2]);
+  if (words.size() == 1 && words[0] == "worker") return serve_rows();
+  if (words.size() == 4 && words[0] == "gate") return judge(words[1], words[2], words[3]);
+  if (words.size() == 3 && words[0] == "loader") return measure_loader(words[1], words[2]);
   if (words.size() == 3 && words[0] == "promote") return promote(words[1], words[2]);
   if (words.size() == 2 && words[0] == "eval") return evaluate(words[1]);
-  return Error{Errc::usage, "expected nothing, gate RUN DIR, promote RUN DIR or eval CHECKPOINT"};
+  return Error{
+      Errc::usage,
+      "expected nothing, gate RUN DIR OUT, loader DIR OUT, promote RUN DIR or eval CHECKPOINT"};
 }
 
 }  // namespace

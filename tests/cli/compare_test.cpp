@@ -59,12 +59,26 @@ class CompareCommand : public ::testing::Test {
 TEST_F(CompareCommand, ExitCodeFollowsTheVerdict) {
   const Outcome slower = compare({base_, slow_});
   EXPECT_EQ(slower.code, 1);
-  EXPECT_THAT(slower.out, HasSubstr("REGRESSION: 1 regression"));
+  EXPECT_THAT(slower.out, HasSubstr("FAIL: 1 slower"));
   EXPECT_EQ(slower.err, "");
   EXPECT_EQ(compare({slow_, base_}).code, 0);  // improved
   EXPECT_EQ(compare({base_, base_}).code, 0);
   EXPECT_EQ(compare({base_, slow_, "--threshold", "15%"}).code, 0);
   EXPECT_EQ(compare({base_, slow_, "--alpha", "0.000001"}).code, 0);
+  EXPECT_EQ(compare({base_, slow_, "--alpha", "0.000001", "--strict"}).code, 3);
+  EXPECT_EQ(compare({base_, base_, "--strict"}).code, 0);
+}
+
+TEST_F(CompareCommand, NothingComparableAndFailedRowsAreNoSuccess) {
+  results::ResultFile other = gate::file_of({gate::row_of("another", {1, 2, 3})});
+  results::ResultFile failed =
+      gate::file_of({gate::row_with("resize", measure::RowStatus::failed, "killed")});
+  for (results::ResultFile* file : {&other, &failed})
+    file->environment = file->run_config = Json::object();
+  ASSERT_TRUE(results::write(folder_ / "other.json", other).has_value());
+  ASSERT_TRUE(results::write(folder_ / "failed.json", failed).has_value());
+  EXPECT_EQ(compare({base_, (folder_ / "other.json").string()}).code, 4);
+  EXPECT_EQ(compare({base_, (folder_ / "failed.json").string()}).code, 5);
 }
 
 TEST_F(CompareCommand, JsonIsOneDocumentAndOutKeepsIt) {
@@ -73,7 +87,7 @@ TEST_F(CompareCommand, JsonIsOneDocumentAndOutKeepsIt) {
   EXPECT_EQ(outcome.code, 1);
   const auto json = parse_json(outcome.out, "stdout");
   ASSERT_TRUE(json.has_value());
-  EXPECT_EQ((*json)["verdict"], "regression");
+  EXPECT_EQ((*json)["verdict"], "FAIL");
   EXPECT_EQ((*json)["rows"].size(), 1u);
   EXPECT_EQ(*read_text_file(fs::path(folder) / "verdict.json"), outcome.out);
 }

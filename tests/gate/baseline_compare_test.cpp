@@ -1,7 +1,7 @@
 // tests/gate/baseline_compare_test.cpp - every rule of the stored baseline, at, above and below its
 // tolerance.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/baseline_compare.h"
+#include "sluice/gate/baseline/compare.h"
 
 #include <gmock/gmock.h>
 

@@ -1,15 +1,14 @@
 // tests/gate/baseline_pairs_test.cpp - pairs with the baseline's program beside its stored numbers,
 // scripted.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/baseline_pairs.h"
-
-#include "sluice/gate/paired_gate.h"
-#include "sluice/gate/paired_report.h"
+#include "sluice/gate/baseline/pairs.h"
+#include "sluice/gate/decide.h"
+#include "sluice/gate/pairs/paired_gate.h"
+#include "sluice/gate/pairs/paired_report.h"
 
 #include <gmock/gmock.h>
 
 #include "tests/gate/gate_files.h"
-#include <algorithm>
 
 namespace sluice::gate::baseline_pairs_test {
 namespace {
@@ -43,12 +42,7 @@ RunFiles run_at(double step_s, const Json& pairs = Json()) {
 }
 
 GateReport judged(const RunFiles& current, const RunFiles& baseline = run_at(0.1)) {
-  GateReport report = compare_with_baseline(current, baseline, {});
-  const bool fails = add_baseline_pairs(report, current, baseline);
-  EXPECT_EQ(fails, std::ranges::any_of(report.lines, [](const GateLine& line) {
-              return line.metric == kPairedStep && line.status == kFail;
-            }));
-  return report;
+  return decide({current, {baseline, {}}}, {.fence = FenceMode::off}).report;
 }
 
 const GateLine& line_of(const GateReport& report, const std::string& metric) {

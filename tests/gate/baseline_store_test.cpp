@@ -1,10 +1,9 @@
 // tests/gate/baseline_store_test.cpp - promotion, reading, listing and pruning on real files.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/baseline_store.h"
-
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
-#include "sluice/gate/promotion.h"
+#include "sluice/gate/baseline/promotion.h"
+#include "sluice/gate/baseline/store.h"
 
 #include <gmock/gmock.h>
 

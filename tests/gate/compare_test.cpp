@@ -1,7 +1,6 @@
-// tests/gate/compare_test.cpp - when a row is a regression, improved, the same, or without a
-// verdict.
+// tests/gate/compare_test.cpp - when a row fails, improved, passes, or is not decided.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/compare.h"
+#include "sluice/gate/compare/compare.h"
 
 #include "sluice/core/rng.h"
 #include "sluice/stats/multiplicity.h"
@@ -25,25 +24,36 @@ std::vector<double> times(std::vector<double> values, double factor) {
 }
 
 TEST(Compare, VerdictNeedsSignificanceAndSize) {
-  EXPECT_EQ(compare_rates(kSteady, times(kSteady, 0.85)).verdict, Verdict::regression);
-  EXPECT_EQ(compare_rates(kSteady, times(kSteady, 1.2)).verdict, Verdict::improved);
-  EXPECT_EQ(compare_rates(kSteady, kSteady).verdict, Verdict::same);
+  EXPECT_EQ(compare_rates(kSteady, times(kSteady, 0.85)).verdict, GateStatus::fail);
+  EXPECT_EQ(compare_rates(kSteady, times(kSteady, 1.2)).verdict, GateStatus::improved);
+  EXPECT_EQ(compare_rates(kSteady, kSteady).verdict, GateStatus::pass);
 
   const auto small = compare_rates(kSteady, times(kSteady, 0.97));
-  EXPECT_EQ(small.verdict, Verdict::same);
+  EXPECT_EQ(small.verdict, GateStatus::pass);
   EXPECT_LT(*small.p_holm, 0.05);
   EXPECT_THAT(small.reason, HasSubstr("significant but not over 5.0 %"));
 
   const auto unclear = compare_rates(kNoisy, times(kNoisy, 0.8));
-  EXPECT_EQ(unclear.verdict, Verdict::same);
+  EXPECT_EQ(unclear.verdict, GateStatus::inconclusive);
   EXPECT_GT(*unclear.p_holm, 0.05);
   EXPECT_THAT(unclear.reason, HasSubstr("not significant"));
 
   CompareOptions options;
   options.threshold = 0.02;
-  EXPECT_EQ(compare_rates(kSteady, times(kSteady, 0.97), options).verdict, Verdict::regression);
+  EXPECT_EQ(compare_rates(kSteady, times(kSteady, 0.97), options).verdict, GateStatus::fail);
   options.alpha = 1e-6;
-  EXPECT_EQ(compare_rates(kSteady, times(kSteady, 0.97), options).verdict, Verdict::same);
+  EXPECT_EQ(compare_rates(kSteady, times(kSteady, 0.97), options).verdict,
+            GateStatus::inconclusive);
+}
+
+TEST(Compare, PassRulesALossOfTheThresholdOut) {
+  EXPECT_THAT(compare_rates(kSteady, kSteady).reason, HasSubstr("a loss of 5.0 % is ruled out"));
+  const auto noisy = compare_rates(kNoisy, kNoisy);
+  EXPECT_EQ(noisy.verdict, GateStatus::inconclusive) << "equal, but a loss would not be seen";
+  EXPECT_THAT(noisy.reason, HasSubstr("a loss of 5.0 % is not ruled out"));
+  // Just short of the threshold: no loss over it is shown, and none is ruled out.
+  EXPECT_EQ(compare_rates(kSteady, times(kSteady, 0.955)).verdict, GateStatus::inconclusive);
+  EXPECT_EQ(compare_rates(kSteady, times(kSteady, 1.04)).verdict, GateStatus::pass);
 }
 
 TEST(Compare, RatioIntervalAndPAreWelchOnLogsOfRuns) {
@@ -73,10 +83,10 @@ TEST(Compare, SwappingTheSidesMirrorsTheVerdict) {
     }
     const auto forth = compare_rates(a, b);
     const auto back = compare_rates(b, a);
-    EXPECT_EQ(forth.verdict == Verdict::regression, back.verdict == Verdict::improved);
-    EXPECT_EQ(forth.verdict == Verdict::improved, back.verdict == Verdict::regression);
+    EXPECT_EQ(forth.verdict == GateStatus::fail, back.verdict == GateStatus::improved);
+    EXPECT_EQ(forth.verdict == GateStatus::improved, back.verdict == GateStatus::fail);
     EXPECT_NEAR(*forth.ratio_point * *back.ratio_point, 1, 1e-12);
-    if (forth.verdict != Verdict::same) ++verdicts;
+    if (forth.verdict == GateStatus::fail || forth.verdict == GateStatus::improved) ++verdicts;
   }
   EXPECT_GT(verdicts, 50);
   EXPECT_LT(verdicts, 250);
@@ -90,7 +100,7 @@ TEST(Compare, LowerIsBetterTurnsTheValueNotTheSense) {
     row->unit = "s";
   }
   const auto row = compare_row(base, slower);
-  EXPECT_EQ(row.verdict, Verdict::regression);
+  EXPECT_EQ(row.verdict, GateStatus::fail);
   EXPECT_NEAR(*row.ratio_point, 0.8, 1e-8);
   EXPECT_NEAR(*row.base->value, 0.01, 1e-5);         // seconds per item
   EXPECT_NEAR(*row.candidate->value, 0.0125, 1e-5);  // more of them: worse
@@ -103,21 +113,21 @@ TEST(Compare, FewerThanThreeRunsHaveNoVerdict) {
     for (const bool in_base : {true, false}) {
       const auto row = in_base ? compare_rates(few, times(kSteady, 0.5))
                                : compare_rates(kSteady, times(few, 0.5));
-      EXPECT_EQ(row.verdict, Verdict::no_verdict);
+      EXPECT_EQ(row.verdict, GateStatus::inconclusive);
       EXPECT_THAT(row.reason, HasSubstr("at least 3"));
       EXPECT_TRUE(row.ratio_point.has_value());  // shown all the same
       EXPECT_EQ(row.ratio.has_value(), n == 2);
       EXPECT_FALSE(row.p_holm.has_value());
     }
   }
-  EXPECT_EQ(compare_rates({100, 101, 99}, {80, 81, 79}).verdict, Verdict::regression);
+  EXPECT_EQ(compare_rates({100, 101, 99}, {80, 81, 79}).verdict, GateStatus::fail);
 }
 
 // A process with a thousand samples is still one value; only the run means are tested.
 TEST(Compare, IterationsAreNotReplicates) {
   const auto few_runs =
       compare_row(row_of("case", {100, 101}, 1000), row_of("case", {50, 51}, 1000));
-  EXPECT_EQ(few_runs.verdict, Verdict::no_verdict);
+  EXPECT_EQ(few_runs.verdict, GateStatus::inconclusive);
   const auto once = compare_row(row_of("case", kSteady, 1), row_of("case", kNoisy, 1));
   const auto often = compare_row(row_of("case", kSteady, 500), row_of("case", kNoisy, 500));
   EXPECT_NEAR(*once.p, *often.p, 1e-9);
@@ -130,7 +140,7 @@ TEST(Compare, RunValueIsItemsOverElapsedSoStallsCount) {
     run.samples_ns[3] *= 11;  // one sample in ten: twice the time in all
   const auto row = compare_row(base, stalled);
   EXPECT_NEAR(*row.ratio_point, 0.5, 1e-6);
-  EXPECT_EQ(row.verdict, Verdict::regression);
+  EXPECT_EQ(row.verdict, GateStatus::fail);
 }
 
 TEST(Compare, FileWithItselfIsTheSameEverywhere) {
@@ -139,10 +149,10 @@ TEST(Compare, FileWithItselfIsTheSameEverywhere) {
   file.canary = {row_of("canary/gemm", kSteady)};
   const auto comparison = compare(file, file);
   ASSERT_TRUE(comparison.has_value());
-  EXPECT_EQ(comparison->outcome, Outcome::same);
-  EXPECT_EQ(comparison->counts.same, 3);
+  EXPECT_EQ(comparison->outcome, GateStatus::inconclusive) << "b is too noisy to rule a loss out";
+  EXPECT_EQ(comparison->counts.pass, 2);
+  EXPECT_EQ(comparison->counts.inconclusive, 1);
   for (const RowComparison& row : comparison->rows) {
-    EXPECT_EQ(row.verdict, Verdict::same);
     EXPECT_EQ(*row.p, 1.0);
     EXPECT_EQ(*row.p_holm, 1.0);
     EXPECT_EQ(*row.ratio_point, 1.0);
@@ -151,11 +161,11 @@ TEST(Compare, FileWithItselfIsTheSameEverywhere) {
 
 TEST(Compare, NoSpreadIsNoNan) {
   const auto equal = compare_rates({50, 50, 50}, {50, 50, 50, 50});
-  EXPECT_EQ(equal.verdict, Verdict::same);
+  EXPECT_EQ(equal.verdict, GateStatus::pass);
   EXPECT_EQ(*equal.p, 1.0);
   EXPECT_EQ(*equal.mde, 0.0);
   const auto lower = compare_rates({50, 50, 50}, {40, 40, 40});
-  EXPECT_EQ(lower.verdict, Verdict::regression);
+  EXPECT_EQ(lower.verdict, GateStatus::fail);
   EXPECT_EQ(*lower.p, 0.0);
   EXPECT_NEAR(lower.ratio->low, 0.8, 1e-9);
   EXPECT_NEAR(lower.ratio->high, 0.8, 1e-9);
@@ -192,7 +202,7 @@ TEST(Compare, HolmIsTakenOverTheJudgedRowsOnly) {
 // The same clear loss, alone and among many rows that did not change.
 TEST(Compare, ManyRowsDemandMoreEvidence) {
   const std::vector<double> slower{94, 91.5, 96.5, 93, 95};
-  EXPECT_EQ(compare_rates(kSteady, slower).verdict, Verdict::regression);
+  EXPECT_EQ(compare_rates(kSteady, slower).verdict, GateStatus::fail);
   std::vector<measure::Row> base{row_of("slow", kSteady)};
   std::vector<measure::Row> candidate{row_of("slow", slower)};
   for (int i = 0; i < 200; ++i) {
@@ -200,7 +210,7 @@ TEST(Compare, ManyRowsDemandMoreEvidence) {
     candidate.push_back(row_of(std::to_string(i), kNoisy));
   }
   const auto comparison = compare(file_of(base), file_of(candidate));
-  EXPECT_EQ(comparison->rows[0].verdict, Verdict::same);
+  EXPECT_EQ(comparison->rows[0].verdict, GateStatus::inconclusive);
   EXPECT_GT(*comparison->rows[0].mde, *compare_rates(kSteady, slower).mde);
 }
 
@@ -226,7 +236,8 @@ TEST(Compare, OptionsOutOfRangeAreRefused) {
   CompareOptions options;
   options.min_runs = 1;
   EXPECT_FALSE(compare(file, file, options).has_value());
-  EXPECT_FALSE(compare(ResultSet{"empty", {}}, ResultSet{"b", {file}}).has_value());
+  EXPECT_FALSE(
+      compare(analysis::ResultSet{"empty", {}}, analysis::ResultSet{"b", {file}}).has_value());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // tests/gate/fence_test.cpp - the prediction fence: by hand, and its error rates by simulation.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/fence.h"
+#include "sluice/gate/baseline/fence.h"
 
 #include "sluice/core/rng.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/core/json.h"
-#include "sluice/gate/baseline_compare.h"
+#include "sluice/gate/baseline/compare.h"
 
 namespace sluice::gate {
 

@@ -34,12 +34,12 @@ TEST(Listing, EveryStatusThatIsNotOkIsListedWithItsReason) {
       odd.runs = row_of("case", kSlow).runs;  // even with runs
       const measure::Row fine = row_of("case", kSteady);
       const auto row = in_base ? compare_row(odd, fine) : compare_row(fine, odd);
-      EXPECT_EQ(row.verdict, Verdict::not_judged);
+      EXPECT_EQ(row.verdict,
+                !in_base && status == RowStatus::failed ? GateStatus::invalid : GateStatus::skip);
       EXPECT_THAT(row.reason, AllOf(HasSubstr(measure::to_string(status)),
                                     HasSubstr(in_base ? "in base" : "in candidate"),
                                     HasSubstr("reasons"), Not(HasSubstr("\x1b"))));
       EXPECT_FALSE(row.p.has_value());
-      EXPECT_EQ(row.newly_failed, !in_base && status == RowStatus::failed);
     }
   }
 }
@@ -54,8 +54,8 @@ TEST(Listing, RowsOfOneSideAreListedInOrder) {
   EXPECT_FALSE(comparison.rows[1].candidate.has_value());
   EXPECT_EQ(comparison.rows[2].case_name, "new");
   EXPECT_EQ(comparison.rows[2].reason, "only in candidate");
-  EXPECT_EQ(comparison.counts.not_judged, 2);
-  EXPECT_EQ(comparison.counts.same, 1);
+  EXPECT_EQ(comparison.counts.skip, 2);
+  EXPECT_EQ(comparison.counts.pass, 1);
 }
 
 TEST(Listing, CaseLibraryAndParametersIdentifyARow) {
@@ -88,7 +88,7 @@ TEST(Listing, RowsWithoutSamplesOrInOtherUnitsAreNotJudged) {
   EXPECT_THAT(compare_row(row_of("case", kSteady), bytes).reason, HasSubstr("MB/s"));
   measure::Row sense = row_of("case", kSteady);
   sense.better = measure::Better::lower;
-  EXPECT_EQ(compare_row(row_of("case", kSteady), sense).verdict, Verdict::not_judged);
+  EXPECT_EQ(compare_row(row_of("case", kSteady), sense).verdict, GateStatus::skip);
 }
 
 TEST(Listing, OutcomeIsTheWorstThatHappened) {
@@ -97,25 +97,25 @@ TEST(Listing, OutcomeIsTheWorstThatHappened) {
   const auto a = row_of("a", kSteady);
   struct Case {
     results::ResultFile base, candidate;
-    Outcome outcome;
+    GateStatus outcome;
   };
   const std::vector<Case> table{
-      {file_of({a, ok_row}), file_of({row_of("a", kSlow), failed}), Outcome::regression},
-      {file_of({a, ok_row}), file_of({row_of("a", kFast), failed}), Outcome::failed_rows},
-      {file_of({a, ok_row}), file_of({row_of("a", kFast), ok_row}), Outcome::improved},
-      {file_of({a, failed}), file_of({a, ok_row}), Outcome::same},
-      {file_of({a, failed}), file_of({a, failed}), Outcome::same},
-      {file_of({row_of("a", {1, 2})}), file_of({row_of("a", {1, 2})}), Outcome::no_verdict},
-      {file_of({a}), file_of({ok_row}), Outcome::no_verdict},
-      {file_of({}), file_of({}), Outcome::no_verdict},
+      {file_of({a, ok_row}), file_of({row_of("a", kSlow), failed}), GateStatus::fail},
+      {file_of({a, ok_row}), file_of({row_of("a", kFast), failed}), GateStatus::invalid},
+      {file_of({a, ok_row}), file_of({row_of("a", kFast), ok_row}), GateStatus::improved},
+      {file_of({a, failed}), file_of({a, ok_row}), GateStatus::pass},
+      {file_of({a, failed}), file_of({a, failed}), GateStatus::pass},
+      {file_of({row_of("a", {1, 2})}), file_of({row_of("a", {1, 2})}), GateStatus::inconclusive},
+      {file_of({a}), file_of({ok_row}), GateStatus::skip},
+      {file_of({}), file_of({}), GateStatus::skip},
   };
   for (const Case& c : table) {
     const auto comparison = must_compare(c.base, c.candidate);
     EXPECT_EQ(comparison.outcome, c.outcome) << comparison.summary;
   }
   const auto broken = must_compare(file_of({a, ok_row}), file_of({a, failed}));
-  EXPECT_EQ(broken.counts.newly_failed, 1);
-  EXPECT_THAT(broken.summary, AllOf(HasSubstr("FAILED ROWS"), HasSubstr("1 failed in candidate")));
+  EXPECT_EQ(broken.counts.invalid, 1);
+  EXPECT_THAT(broken.summary, AllOf(HasSubstr("INVALID"), HasSubstr("1 failed in candidate")));
 }
 
 TEST(Listing, WarningsSayWhyTheSetsMayNotBeComparable) {
@@ -125,7 +125,7 @@ TEST(Listing, WarningsSayWhyTheSetsMayNotBeComparable) {
   other.machine_profile = "cpu-other";
   EXPECT_THAT(must_compare(base, other).warnings,
               Contains(AllOf(HasSubstr("machine profile"), HasSubstr("cpu-other"))));
-  EXPECT_EQ(must_compare(base, other).rows[0].verdict, Verdict::same);  // still compared
+  EXPECT_EQ(must_compare(base, other).rows[0].verdict, GateStatus::pass);  // still compared
   other = base;
   other.dataset.hash = "";
   EXPECT_THAT(must_compare(base, other).warnings,
@@ -156,9 +156,9 @@ TEST(Listing, CanaryIsReportedButNeverJudged) {
   auto candidate = base;
   candidate.canary[0] = row_of("canary/gemm", kSlow);
   const auto comparison = must_compare(base, candidate);
-  EXPECT_EQ(comparison.outcome, Outcome::same);
+  EXPECT_EQ(comparison.outcome, GateStatus::pass);
   ASSERT_EQ(comparison.machine.size(), 2u);
-  EXPECT_EQ(comparison.machine[0].verdict, Verdict::not_judged);
+  EXPECT_EQ(comparison.machine[0].verdict, GateStatus::skip);
   EXPECT_NEAR(*comparison.machine[0].ratio_point, 0.8, 1e-4);
   EXPECT_THAT(comparison.machine[0].reason, HasSubstr("slower"));
   EXPECT_THAT(comparison.machine[1].reason, HasSubstr("at least 3"));
@@ -173,13 +173,14 @@ TEST(Pooling, FilesOfOneSideAreOneSet) {
   for (auto* file : {&first, &second})
     file->canary = {row_of("canary", {7})};
   first.canary[0].runs[0].run_id = second.canary[0].runs[0].run_id = "session/canary/0";
-  const ResultSet base{"base", {first, second}};
-  const auto comparison =
-      compare(base, ResultSet{"candidate", {file_of({row_of("a", kSlow), row_of("b", kSteady)})}});
+  const analysis::ResultSet base{"base", {first, second}};
+  const auto comparison = compare(
+      base,
+      analysis::ResultSet{"candidate", {file_of({row_of("a", kSlow), row_of("b", kSteady)})}});
   ASSERT_TRUE(comparison.has_value());
   ASSERT_EQ(comparison->rows.size(), 2u);
   EXPECT_EQ(comparison->rows[0].base->runs, 4);
-  EXPECT_EQ(comparison->rows[0].verdict, Verdict::regression);
+  EXPECT_EQ(comparison->rows[0].verdict, GateStatus::fail);
   EXPECT_THAT(comparison->warnings,
               Contains(HasSubstr("base: runs of several files are pooled for a;")));
   ASSERT_EQ(comparison->machine.size(), 1u);
@@ -187,16 +188,18 @@ TEST(Pooling, FilesOfOneSideAreOneSet) {
 }
 
 TEST(Pooling, OneBadFileMakesTheRowBad) {
-  const ResultSet base{
+  const analysis::ResultSet base{
       "base",
       {file_of({row_of("a", kSteady)}), file_of({row_with("a", RowStatus::failed, "hung")})}};
-  const auto comparison = compare(base, ResultSet{"candidate", {file_of({row_of("a", kSteady)})}});
-  EXPECT_EQ(comparison->rows[0].verdict, Verdict::not_judged);
+  const auto comparison =
+      compare(base, analysis::ResultSet{"candidate", {file_of({row_of("a", kSteady)})}});
+  EXPECT_EQ(comparison->rows[0].verdict, GateStatus::skip);
   EXPECT_THAT(comparison->rows[0].reason, HasSubstr("hung"));
   auto odd = row_of("a", kSteady);
   odd.unit = "s";
-  const ResultSet mixed{"base", {file_of({row_of("a", kSteady)}), file_of({odd})}};
-  const auto conflict = compare(mixed, ResultSet{"candidate", {file_of({row_of("a", kSteady)})}});
+  const analysis::ResultSet mixed{"base", {file_of({row_of("a", kSteady)}), file_of({odd})}};
+  const auto conflict =
+      compare(mixed, analysis::ResultSet{"candidate", {file_of({row_of("a", kSteady)})}});
   EXPECT_THAT(conflict->rows[0].reason, HasSubstr("disagree"));
 }
 
@@ -207,11 +210,11 @@ TEST(ComparisonJson, SaysEverythingAndNullForWhatIsNotKnown) {
   auto candidate = file_of({row_of("a", kSlow), row_of("b", {1, 2}), row_of("one", {1})});
   candidate.canary = base.canary;
   const Json json = to_json(must_compare(base, candidate));
-  EXPECT_EQ(json["verdict"], "regression");
-  EXPECT_EQ(json["counts"]["regression"], 1);
+  EXPECT_EQ(json["verdict"], "FAIL");
+  EXPECT_EQ(json["counts"]["FAIL"], 1);
   EXPECT_EQ(json["options"]["threshold"], 0.05);
   EXPECT_EQ(json["rows"].size(), 4u);
-  EXPECT_EQ(json["rows"][0]["verdict"], "regression");
+  EXPECT_EQ(json["rows"][0]["verdict"], "FAIL");
   EXPECT_EQ(json["rows"][0]["base"]["runs"], 5);
   EXPECT_NEAR(json["rows"][0]["ratio"]["point"].get<double>(), 0.8, 1e-4);
   EXPECT_TRUE(json["rows"][1]["p_holm"].is_null());
@@ -238,8 +241,9 @@ TEST(Listing, RegressionsComeFirstTheWorstOnTop) {
 }
 
 /// A folder as `sluice run` leaves it: a file per library, on the CPU and on a device.
-ResultSet matrix_set(const std::vector<std::pair<std::string, std::vector<double>>>& files) {
-  ResultSet set;
+analysis::ResultSet matrix_set(
+    const std::vector<std::pair<std::string, std::vector<double>>>& files) {
+  analysis::ResultSet set;
   for (const auto& [name, rates] : files) {
     measure::Row row = row_of("image-rgb/micro/Resize", rates);
     row.library = name.substr(0, name.find('@'));
@@ -261,7 +265,7 @@ TEST(Listing, MatrixFoldersPairByCaseLibraryAndDevice) {
   ASSERT_TRUE(comparison) << comparison.error().message;
   ASSERT_EQ(comparison->rows.size(), 3u);
   EXPECT_EQ(comparison->rows[0].library, "pillow");
-  EXPECT_EQ(comparison->rows[0].verdict, Verdict::regression);
+  EXPECT_EQ(comparison->rows[0].verdict, GateStatus::fail);
   EXPECT_EQ(label(comparison->rows[1]), "image-rgb/micro/Resize");
   EXPECT_EQ(label(comparison->rows[2]), "image-rgb/micro/Resize (device=cuda)");
   EXPECT_EQ(comparison->rows[2].base->runs, 5) << "not pooled with the rows of the CPU";

@@ -1,7 +1,9 @@
 // tests/gate/machine_cause_test.cpp - scripted measurements on good and bad machines: which slow
 // run fails, and which says nothing.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/machine_cause.h"
+#include "sluice/gate/baseline/machine_cause.h"
+
+#include "sluice/gate/decide.h"
 
 #include <gmock/gmock.h>
 
@@ -44,9 +46,7 @@ GateReport judged(const Scene& scene, const CanarySpeed* other = nullptr) {
                               scene.waited, scene.noise, scene.steal);
   if (other != nullptr) metrics["canary"] = to_json(*other);
   const RunFiles current = run_of(std::move(metrics));
-  GateReport report = compare_with_baseline(current, baseline, {});
-  excuse(report, {{"tokens_per_sec_p50", 5}, {"step_time_p50_s", 5}},
-         machine_facts(current, baseline));
+  const GateReport report = decide({current, {baseline, {}}}, {.fence = FenceMode::off}).report;
   return report;
 }
 
@@ -149,9 +149,7 @@ TEST(MachineCause, ACanaryOfTheCoresSaysNothingOfAGpu) {
   RunFiles baseline = run_of(with_machine(metrics_of(), {100, 100, 100}, 0, "quiet", 0));
   RunFiles current = run_of(with_machine(metrics_of(9'000, 0.111), {90, 90, 90}, 0, "quiet", 0));
   const auto status = [&] {
-    GateReport report = compare_with_baseline(current, baseline, {});
-    excuse(report, {{"tokens_per_sec_p50", 5}, {"step_time_p50_s", 5}},
-           machine_facts(current, baseline));
+    const GateReport report = decide({current, {baseline, {}}}, {.fence = FenceMode::off}).report;
     return report.lines[0].status;
   };
   (*current.metrics)["run_config"]["device"] = "cpu";
@@ -175,9 +173,7 @@ TEST(MachineCause, QualityIsNeverTheMachine) {
   const RunFiles baseline = run_of(with_machine(metrics_of(), {100, 100, 100}, 0, "quiet", 0));
   const RunFiles current =
       run_of(with_machine(metrics_of(), {50, 50, 50}, 0.5, "noisy", 0.3), eval_of(15));
-  GateReport report = compare_with_baseline(current, baseline, {});
-  excuse(report, {{"tokens_per_sec_p50", 5}, {"ppl_fixed_shard", 1.5}},
-         machine_facts(current, baseline));
+  const GateReport report = decide({current, {baseline, {}}}, {.fence = FenceMode::off}).report;
   EXPECT_EQ(report.status, kFail);
 }
 
@@ -187,8 +183,7 @@ TEST(MachineCause, BrokenFactsExplainNothing) {
     (*current.metrics)["timing"]["waited_share"] = odd;
     (*current.metrics)["noise"] = Json{{"verdict", "quiet"}, {"steal", odd}};
     (*current.metrics)["canary"] = odd;
-    GateReport report = compare_with_baseline(current, run_of(), {});
-    excuse(report, {{"tokens_per_sec_p50", 5}}, machine_facts(current, run_of()));
+    const GateReport report = decide({current, {run_of(), {}}}, {.fence = FenceMode::off}).report;
     EXPECT_EQ(report.lines[0].status, kFail);
     EXPECT_THAT(report.lines[0].reason, Not(HasSubstr("machine")));
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/gate/compare.h"
+#include "sluice/gate/compare/compare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

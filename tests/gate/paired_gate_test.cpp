@@ -1,9 +1,9 @@
 // tests/gate/paired_gate_test.cpp - the paired gate on scripted pairs: verdicts, looks,
 // confirmation, families, words.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/paired_gate.h"
+#include "sluice/gate/pairs/paired_gate.h"
 
-#include "sluice/gate/paired_report.h"
+#include "sluice/gate/pairs/paired_report.h"
 
 #include <gtest/gtest.h>
 

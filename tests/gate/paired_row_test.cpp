@@ -1,6 +1,6 @@
 // tests/gate/paired_row_test.cpp - a row of a result set as the value of a pair.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/paired_row.h"
+#include "sluice/gate/pairs/paired_row.h"
 
 #include "tests/gate/make_results.h"
 
@@ -14,7 +14,7 @@ measure::Row of_library(measure::Row row, const std::string& library) {
   return row;
 }
 
-ResultSet set_of(const std::vector<measure::Row>& rows) {
+analysis::ResultSet set_of(const std::vector<measure::Row>& rows) {
   return {"set", {file_of(rows)}};
 }
 

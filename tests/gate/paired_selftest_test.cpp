@@ -1,6 +1,6 @@
 // tests/gate/paired_selftest_test.cpp - whose turn it is, what trials add up to, pooled noise.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/paired_selftest.h"
+#include "sluice/gate/pairs/paired_selftest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // tests/gate/paired_simulation_test.cpp - the paired gate keeps its promises over scripted noise,
 // and the usual designs do not.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/paired_simulation.h"
+#include "sluice/gate/pairs/paired_simulation.h"
 
 #include "sluice/stats/power.h"
 

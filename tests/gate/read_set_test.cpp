@@ -44,8 +44,8 @@ TEST_F(ReadSet, FileAndFolderCompare) {
   write("run/results/two.json", complete({row_of("b", rates)}));
   const auto comparison = compare_paths(base, folder_ / "run");
   ASSERT_TRUE(comparison.has_value()) << comparison.error().message;
-  EXPECT_EQ(comparison->counts.regression, 1);
-  EXPECT_EQ(comparison->counts.same, 1);
+  EXPECT_EQ(comparison->counts.fail, 1);
+  EXPECT_EQ(comparison->counts.pass, 1);
   EXPECT_EQ(comparison->candidate_name, (folder_ / "run").string());
 }
 

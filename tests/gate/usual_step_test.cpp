@@ -1,10 +1,9 @@
 // tests/gate/usual_step_test.cpp - luck on either side, scripted: what the best runs say, what the
 // usual ones do.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/usual_step.h"
+#include "sluice/gate/baseline/usual_step.h"
 
-#include "sluice/gate/baseline_compare.h"
-#include "sluice/gate/machine_cause.h"
+#include "sluice/gate/decide.h"
 
 #include <gmock/gmock.h>
 
@@ -27,9 +26,7 @@ RunFiles run_with(const std::vector<double>& medians) {
 }
 
 GateReport judged(const RunFiles& baseline, const RunFiles& current) {
-  GateReport report = compare_with_baseline(current, baseline, {});
-  add_usual_step(report, current, baseline, 5);
-  return report;
+  return decide({current, {baseline, {}}}, {.fence = FenceMode::off}).report;
 }
 
 const GateLine& line_of(const GateReport& report, const std::string& metric) {
@@ -105,10 +102,7 @@ TEST(UsualStep, ASlowCanaryExcusesItLikeTheOthers) {
   };
   const RunFiles baseline = with_canary(run_with(kCalm), 100);
   const RunFiles current = with_canary(run_with({0.110, 0.111, 0.112, 0.113, 0.114}), 90);
-  GateReport report = judged(baseline, current);
-  excuse(report, {{"tokens_per_sec_p50", 5}, {"step_time_p50_s", 5}, {kUsualStep, 5}},
-         machine_facts(current, baseline));
-  EXPECT_EQ(report.status, GateStatus::invalid);
+  EXPECT_EQ(judged(baseline, current).status, GateStatus::invalid);
 }
 
 }  // namespace

@@ -81,7 +81,8 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "release: up to date\n", ""))
 
     def test_steps_are_counted_not_listed_and_warnings_are_shown(self):
-        self.stub("ninja", 'for n in 1 2 3; do echo "[$n/3] Building CXX object x$n.cpp.o"; done; echo "x.cpp:1: warning: w"; echo "$@" >&2')
+        self.stub("ninja", 'for n in 1 2 3; do echo "[$n/3] Building CXX object x$n.cpp.o"; done; echo "x.cpp:1: warning: w"; '
+                  'echo "ptxas info    : (C7519) moved"; echo "$@" >&2')
         done = self.build("release", "sluice", "--jobs", "7")
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stdout.splitlines(), ["x.cpp:1: warning: w", f"-C {self.tree} -j 7 sluice", "release: 3 steps in 0 s"])

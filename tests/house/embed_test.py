@@ -1,8 +1,11 @@
 # tests/house/embed_test.py - examples/embed builds against an installed tree, runs and says what it should.
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -33,6 +36,43 @@ class EmbedTest(unittest.TestCase):
         self.assertRegex(machine, r"^machine [\w.-]+_sluice\d+$")
         self.assertRegex(row, r"^embed sort: candidate over baseline \d+\.\d+ \[\d+\.\d+, \d+\.\d+\], \w+$")
         self.assertIn(outcome, {"outcome same", "outcome improved", "outcome regression"})  # no test asserts on speed
+
+    def test_a_gate_without_cli_gives_the_same_report(self):
+        """Pairs, fence and all: byte by byte, the time stamp aside."""
+        program, folder = STAGE / "bin" / "sluice", Path(self.enterContext(tempfile.TemporaryDirectory()))
+        environment = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"))
+        tiny = ["--quick", "--dim", "32", "--heads", "2", "--layers", "1", "--seq-len", "16", "--batch-size", "2", "--warmup-steps", "1",
+                "--measure-steps", "4", "--repeat", "2"]
+        wide = ["--throughput-drop-pct", "99", "--step-time-increase-pct", "90"]
+        base = ["--baseline-dir", str(folder / "baselines")]
+
+        def sluice(*words):
+            return subprocess.run([program, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, env=environment)
+
+        first = sluice("gate", "--bench", "--compare", *tiny, *base, "--out", str(folder / "first"))
+        self.assertEqual(first.returncode, 4, first.stderr)
+        promoted = sluice("baseline", "promote", str(folder / "first"), *base, "--without-eval", "--maintainer", "--reason", "test")
+        self.assertEqual(promoted.returncode, 0, promoted.stderr)
+        second = sluice("gate", "--bench", "--compare", *tiny, *wide, *base, "--out", str(folder / "second"))
+        self.assertIn("step_time_pairs_s", second.stdout, second.stderr)
+        history, = (folder / "baselines").glob("*.history.jsonl")
+        history.write_text(history.read_text() * 25)  # a fence needs visits
+        sluice("gate", "--compare", *base, "--current", str(folder / "second"), "--out", str(folder / "cli"))
+        call(TREE / "embed", "gate", folder / "second", folder / "baselines", folder / "embedded")
+        for name in ["verdict.json", "gate_report.txt", "junit.xml"]:
+            texts = [re.sub(r"20\d\d-\d\d-\d\dT[0-9:]+Z", "", (folder / side / name).read_text()) for side in ("cli", "embedded")]
+            self.assertEqual(*texts, name)
+        metrics = [line["metric"] for line in json.loads((folder / "embedded/verdict.json").read_text())["lines"]]
+        self.assertIn("step_time_pairs_s", metrics)
+        self.assertIn("fence/tokens_per_sec_p50", metrics)
+
+    def test_a_loader_is_measured_without_cli(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        call(STAGE / "bin" / "sluice", "data", "make", "--kind", "rgb", "--count", "16", "--out", folder / "photos")
+        output = call(TREE / "embed", "loader", folder / "photos", folder / "run")
+        self.assertRegex(output, r"(?m)^sluice loader/rrc224-antialias: \d+ samples/s$")
+        for name in ["env.json", "resolved_config.yaml", "report.html", "results/bench-dataloader.json"]:
+            self.assertTrue((folder / "run" / name).is_file(), name)
 
     def test_the_installed_program_runs(self):
         self.assertRegex(call(STAGE / "bin" / "sluice", "--version"), r"^sluice \d+\.\d+\.\d+")

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
 #include "sluice/loader/open_dataset.h"
-#include "sluice/storage/bundle_writer.h"
-#include "sluice/storage/local_store.h"
+#include "sluice/storage/format/bundle_writer.h"
+#include "sluice/storage/local/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

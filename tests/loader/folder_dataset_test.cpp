@@ -3,7 +3,7 @@
 #include "sluice/core/file.h"
 #include "sluice/loader/key_table.h"
 #include "sluice/loader/open_dataset.h"
-#include "sluice/storage/local_store.h"
+#include "sluice/storage/local/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,9 +7,9 @@
 #include "sluice/loader/loader.h"
 #include "sluice/loader/open_dataset.h"
 #include "sluice/loader/recipe_train_crop.h"
-#include "sluice/storage/cache.h"
-#include "sluice/storage/checksum.h"
-#include "sluice/storage/local_store.h"
+#include "sluice/storage/cache/cache.h"
+#include "sluice/storage/format/checksum.h"
+#include "sluice/storage/local/store.h"
 
 #include <gtest/gtest.h>
 

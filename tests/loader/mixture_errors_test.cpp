@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
 #include "sluice/loader/mixture/mixture.h"
-#include "sluice/storage/example_proto.h"
+#include "sluice/storage/format/example_proto.h"
 
 #include "tests/loader/mixture_fixture.h"
 #include <condition_variable>

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/diagnose_text.h"
 
-#include "sluice/gate/bottleneck.h"
+#include "sluice/analysis/bottleneck.h"
 #include "sluice/report/report.h"
 
 #include <gmock/gmock.h>
@@ -21,20 +21,20 @@ results::ResultFile file_with(Json summary) {
   return file;
 }
 
-Json summary_of(const gate::StepTimes& times) {
-  const gate::Attribution found = gate::attribute(times);
+Json summary_of(const analysis::StepTimes& times) {
+  const analysis::Attribution found = analysis::attribute(times);
   return Json{{"batch_size", 8},
               {"step", "vit5-tiny, fp32 on cpu"},
-              {"attribution", gate::to_json(found)},
-              {"diagnosis", Json::array({gate::to_json(gate::finding_of(found))})}};
+              {"attribution", analysis::to_json(found)},
+              {"diagnosis", Json::array({analysis::to_json(analysis::finding_of(found))})}};
 }
 
 TEST(DiagnoseTextTest, SaysWhatWasMeasuredAndWhatItMeans) {
-  gate::StepTimes times;
+  analysis::StepTimes times;
   times.loader = {20, 19, 21, 0.95};
-  times.model = gate::exactly(32);
-  times.together = gate::exactly(70.4);
-  times.wait_share = gate::exactly(2 / 70.4);
+  times.model = analysis::exactly(32);
+  times.together = analysis::exactly(70.4);
+  times.wait_share = analysis::exactly(2 / 70.4);
   const std::string text = diagnose_text(file_with(summary_of(times)));
   EXPECT_THAT(text, HasSubstr("Per batch of 8 (vit5-tiny, fp32 on cpu)"));
   EXPECT_THAT(text, HasSubstr("20.000 ms  (19.000 to 21.000)"));

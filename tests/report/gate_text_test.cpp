@@ -1,8 +1,7 @@
 // tests/report/gate_text_test.cpp - gate_report.txt, character by character.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/report/gate_text.h"
-
-#include "sluice/gate/baseline_compare.h"
+#include "sluice/gate/baseline/compare.h"
+#include "sluice/report/gate/text.h"
 
 #include <gmock/gmock.h>
 

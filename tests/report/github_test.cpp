@@ -1,10 +1,10 @@
 // tests/report/github_test.cpp - summary, annotations and comment keep to what GitHub reads.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/report/github.h"
+#include "sluice/report/gate/github.h"
 
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
-#include "sluice/report/gate_exports.h"
+#include "sluice/report/gate/exports.h"
 
 #include <gtest/gtest.h>
 

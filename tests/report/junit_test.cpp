@@ -1,6 +1,6 @@
 // tests/report/junit_test.cpp - JUnit XML read back: well-formed, counted right, nothing lost.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/report/junit.h"
+#include "sluice/report/gate/junit.h"
 
 #include <gtest/gtest.h>
 

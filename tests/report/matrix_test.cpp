@@ -1,6 +1,6 @@
 // tests/report/matrix_test.cpp - what shares a table, what is bold, and what is said below it.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/report/matrix.h"
+#include "sluice/report/matrix/matrix.h"
 
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"

@@ -1,7 +1,7 @@
 // tests/report/mixture_study_text_test.cpp - the pages of a study claim what was shown, and no
 // more.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/report/mixture_study_text.h"
+#include "sluice/report/mixture/study_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 namespace sluice::report::mixture_study_text_test {
 namespace {
 
-using gate::MixtureKnobs;
-using gate::MixtureStudyRun;
+using analysis::MixtureKnobs;
+using analysis::MixtureStudyRun;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -61,7 +61,7 @@ StudyFacts facts() {
 }
 
 std::string recommended(const std::vector<MixtureStudyRun>& runs, const StudyFacts& about) {
-  return study_recommendation(about, gate::judge_study(runs, about.base));
+  return study_recommendation(about, analysis::judge_study(runs, about.base));
 }
 
 TEST(MixtureStudyTextTest, AClearStudyIsClear) {
@@ -109,7 +109,7 @@ TEST(MixtureStudyTextTest, ShortOverlappedAndFailedRunsAreFlagged) {
   EXPECT_THAT(text, HasSubstr("7 of 8 runs were overlapped"));
   EXPECT_THAT(text, HasSubstr("repeat the study on a quiet machine"));
   EXPECT_THAT(text, HasSubstr("1 of 8 runs failed"));
-  const std::string log = study_run_log(facts(), runs, gate::judge_study(runs, facts().base));
+  const std::string log = study_run_log(facts(), runs, analysis::judge_study(runs, facts().base));
   EXPECT_THAT(log, HasSubstr("short; overlapped: others took 50 % of the cores"));
   EXPECT_THAT(log, HasSubstr("failed: rt1: shard is damaged"));
   EXPECT_THAT(log, Not(HasSubstr("<b>")));
@@ -142,7 +142,7 @@ TEST(MixtureStudyTextTest, TheLogHasAllColumns) {
   runs[1].machine = "another";
   StudyFacts about = facts();
   about.planned = 8;
-  const std::string log = study_run_log(about, runs, gate::judge_study(runs, about.base));
+  const std::string log = study_run_log(about, runs, analysis::judge_study(runs, about.base));
   for (const char* column :
        {"Date", "Run", "Label", "CPUs", "Metadata", "Metadata mode", "Warmup", "Steps",
         "Decode/Interleave", "Mix block/queue", "batches/s", "samples/s", "p50 (s)", "p90 (s)",

@@ -1,6 +1,6 @@
 // tests/report/mixture_svg_test.cpp - the drawings of a mixture: sizes, bars, legend, sound XML.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/report/mixture_svg.h"
+#include "sluice/report/mixture/svg.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

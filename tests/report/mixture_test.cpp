@@ -1,8 +1,8 @@
 // tests/report/mixture_test.cpp - what is said of batch times, against numbers worked out by hand.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/report/mixture_analysis.h"
-#include "sluice/report/mixture_shares.h"
-#include "sluice/report/mixture_text.h"
+#include "sluice/analysis/mixture_analysis.h"
+#include "sluice/analysis/mixture_shares.h"
+#include "sluice/report/mixture/text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ std::vector<BatchTime> by_hand() {
 }
 
 TEST(MixtureAnalysisTest, OverallByHand) {
-  const auto found = analyse_mixture(by_hand());
+  const auto found = analysis::analyse_mixture(by_hand());
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->warmup_batches, 2U);
   EXPECT_EQ(found->time.n, 6U);
@@ -47,13 +47,13 @@ TEST(MixtureAnalysisTest, OverallByHand) {
   EXPECT_NEAR(found->batches_per_s, 6 / 2.5, 1e-12);  // only fetch time
   EXPECT_EQ(found->facts.batch_size, 4);
   EXPECT_NEAR(found->samples_per_s, 4 * 6 / 2.5, 1e-12);
-  MixtureFacts facts;
+  analysis::MixtureFacts facts;
   facts.batch_size = 64;
-  EXPECT_NEAR(analyse_mixture(by_hand(), facts)->samples_per_s, 64 * 6 / 2.5, 1e-12);
+  EXPECT_NEAR(analysis::analyse_mixture(by_hand(), facts)->samples_per_s, 64 * 6 / 2.5, 1e-12);
 }
 
 TEST(MixtureAnalysisTest, DominantsSwitchesAndGapsByHand) {
-  const auto found = analyse_mixture(by_hand());
+  const auto found = analysis::analyse_mixture(by_hand());
   ASSERT_TRUE(found);
   ASSERT_EQ(found->dominants.size(), 3U);
   EXPECT_EQ(found->dominants[0].name, "c");  // the slowest
@@ -87,8 +87,8 @@ TEST(MixtureAnalysisTest, BucketsMeetAtTheirEdges) {
     batches.back().dominant_dataset = "a";
     batches.back().dominant_gap_batches = gap;
   }
-  const auto found = analyse_mixture(batches);
-  for (const GapBucket& bucket : found->gaps)
+  const auto found = analysis::analyse_mixture(batches);
+  for (const analysis::GapBucket& bucket : found->gaps)
     EXPECT_EQ(bucket.time.n, 2U) << bucket.least;
 }
 
@@ -96,9 +96,11 @@ TEST(MixtureAnalysisTest, UnknownDominantsAreLeftOutOfTheRate) {
   std::vector<BatchTime> batches = {batch(0, false, 1, {{"a", 1}}), batch(1, false, 1, {}),
                                     batch(2, false, 1, {{"a", 1}}), batch(3, false, 1, {{"b", 1}})};
   results::mark_dominants(batches);
-  EXPECT_EQ(dominant_switch_rate(batches), 0.5);
-  EXPECT_EQ(dominant_switch_rate(std::vector<BatchTime>(batches.begin(), batches.begin() + 1)), 0);
-  const auto off = analyse_mixture(std::vector<BatchTime>{batch(0, false, 0.5, {})});
+  EXPECT_EQ(analysis::dominant_switch_rate(batches), 0.5);
+  EXPECT_EQ(
+      analysis::dominant_switch_rate(std::vector<BatchTime>(batches.begin(), batches.begin() + 1)),
+      0);
+  const auto off = analysis::analyse_mixture(std::vector<BatchTime>{batch(0, false, 0.5, {})});
   EXPECT_THAT(mixture_text(*off), HasSubstr("measured without metadata"));
 }
 
@@ -106,11 +108,11 @@ TEST(MixtureAnalysisTest, UniformDrawsSwitchAsOftenAsTheyShould) {
   const auto batches = fixtures::random_mixture(3000, 29, 1);  // one block a batch
   const double expected = 1 - 1.0 / 29;
   const double error = std::sqrt(expected * (1 - expected) / 2999);
-  EXPECT_NEAR(dominant_switch_rate(batches), expected, 3 * error);
+  EXPECT_NEAR(analysis::dominant_switch_rate(batches), expected, 3 * error);
 }
 
-MixtureFacts shares_facts(const char* mix, std::vector<std::uint64_t> samples) {
-  MixtureFacts facts;
+analysis::MixtureFacts shares_facts(const char* mix, std::vector<std::uint64_t> samples) {
+  analysis::MixtureFacts facts;
   facts.mix = mix;
   facts.mix_block = 4;
   for (std::size_t i = 0; i < samples.size(); ++i)
@@ -122,7 +124,7 @@ MixtureFacts shares_facts(const char* mix, std::vector<std::uint64_t> samples) {
 
 TEST(MixtureAnalysisTest, SharesByHand) {
   // 25 blocks expected of each, 30 and 20 found: chi-square 2 with one degree of freedom.
-  auto found = analyse_mixture(by_hand(), shares_facts("random", {120, 80}));
+  auto found = analysis::analyse_mixture(by_hand(), shares_facts("random", {120, 80}));
   ASSERT_TRUE(found->share_test);
   EXPECT_DOUBLE_EQ(found->share_test->chi_square, 2);
   EXPECT_NEAR(found->share_test->p, 0.15729920705, 1e-9);
@@ -131,11 +133,11 @@ TEST(MixtureAnalysisTest, SharesByHand) {
   EXPECT_THAT(mixture_text(*found), Not(HasSubstr("NOT")));
   EXPECT_NEAR(found->largest_blocks, 5, 1e-12);
 
-  found = analyse_mixture(by_hand(), shares_facts("random", {4000, 2000}));
+  found = analysis::analyse_mixture(by_hand(), shares_facts("random", {4000, 2000}));
   EXPECT_THAT(mixture_text(*found), HasSubstr("NOT the shares that were asked for"));
-  found = analyse_mixture(by_hand(), shares_facts("deficit", {104, 96}));
+  found = analysis::analyse_mixture(by_hand(), shares_facts("deficit", {104, 96}));
   EXPECT_THAT(mixture_text(*found), HasSubstr("by 1.00 blocks; the bound of one block is kept"));
-  found = analyse_mixture(by_hand(), shares_facts("deficit", {120, 80}));
+  found = analysis::analyse_mixture(by_hand(), shares_facts("deficit", {120, 80}));
   EXPECT_THAT(mixture_text(*found), HasSubstr("the bound of one block is not kept"));
 }
 
@@ -145,23 +147,25 @@ TEST(MixtureAnalysisTest, MemoryGrowsByTheSlope) {
     batches.push_back(batch(i, i < 10, 1, {{"a", 1}}));
     batches.back().rss_bytes = 1'000'000 + 50 * i + (i % 2) * 8;
   }
-  const auto found = analyse_mixture(batches);
+  const auto found = analysis::analyse_mixture(batches);
   ASSERT_TRUE(found->memory_growth);
   EXPECT_NEAR(found->memory_growth->point, 50'000, 100);
   EXPECT_LE(found->memory_growth->low, found->memory_growth->point);
   EXPECT_THAT(mixture_text(*found), HasSubstr("KB per 1,000 batches"));
-  EXPECT_THAT(mixture_text(*analyse_mixture(by_hand())), HasSubstr("memory was not recorded"));
+  EXPECT_THAT(mixture_text(*analysis::analyse_mixture(by_hand())),
+              HasSubstr("memory was not recorded"));
 }
 
 TEST(MixtureAnalysisTest, OnlyWarmUpIsRefused) {
-  const auto found = analyse_mixture(std::vector<BatchTime>{batch(0, true, 1, {{"a", 1}})});
+  const auto found =
+      analysis::analyse_mixture(std::vector<BatchTime>{batch(0, true, 1, {{"a", 1}})});
   ASSERT_FALSE(found);
   EXPECT_THAT(found.error().message, HasSubstr("Not enough measured batches"));
-  EXPECT_FALSE(analyse_mixture({}));
+  EXPECT_FALSE(analysis::analyse_mixture({}));
 }
 
 TEST(MixtureAnalysisTest, FactsAreReadFromTheLoadersStats) {
-  const auto facts = mixture_facts(Json::parse(
+  const auto facts = analysis::mixture_facts(Json::parse(
       R"({"start_s":0.25,"cpu_s":{"read":1.5,"decode":3},"sources":[{"name":"a","requested":0.5,
           "samples":12,"starved":2,"bad_records":1,"bad_images":3}, 7]})"));
   ASSERT_EQ(facts.sources.size(), 1U);
@@ -169,21 +173,21 @@ TEST(MixtureAnalysisTest, FactsAreReadFromTheLoadersStats) {
   EXPECT_EQ(facts.start_s, 0.25);
   ASSERT_EQ(facts.stage_cpu_s.size(), 2U);
   EXPECT_EQ(facts.stage_cpu_s[1].first, "decode");
-  EXPECT_THAT(mixture_text(*analyse_mixture(by_hand(), facts)), HasSubstr("66.7 %"));
-  EXPECT_TRUE(mixture_facts(Json(3)).sources.empty());
+  EXPECT_THAT(mixture_text(*analysis::analyse_mixture(by_hand(), facts)), HasSubstr("66.7 %"));
+  EXPECT_TRUE(analysis::mixture_facts(Json(3)).sources.empty());
 }
 
 TEST(MixtureSharesTest, SumToOneWhateverIsLeftToOther) {
   const auto batches = fixtures::random_mixture(157, 29, 16);
   for (const std::size_t top_k : {1U, 8U, 28U, 29U, 40U}) {
-    const auto shares = mixture_shares(batches, top_k);
+    const auto shares = analysis::mixture_shares(batches, top_k);
     ASSERT_TRUE(shares) << shares.error().message;
     EXPECT_EQ(shares->has_other, top_k < 29);
     EXPECT_EQ(shares->names.size(), std::min<std::size_t>(29, top_k + 1));
     for (std::size_t i = 0; i < shares->batches; ++i) {
       double sum = 0;
       for (const auto& series : shares->series)
-        sum += rolling_mean(series, 25)[i];
+        sum += analysis::rolling_mean(series, 25)[i];
       ASSERT_NEAR(sum, 1, 1e-9);
     }
     EXPECT_NEAR(std::accumulate(shares->mean.begin(), shares->mean.end(), 0.0), 1, 1e-9);
@@ -191,11 +195,11 @@ TEST(MixtureSharesTest, SumToOneWhateverIsLeftToOther) {
 }
 
 TEST(MixtureSharesTest, TheMeanIsCutOffAtTheEnds) {
-  EXPECT_EQ(rolling_mean({1, 2, 3, 6}, 1), (std::vector<double>{1, 2, 3, 6}));
-  EXPECT_EQ(rolling_mean({1, 2, 3, 6}, 2), (std::vector<double>{1.5, 2, 11.0 / 3, 4.5}));
-  EXPECT_EQ(rolling_mean({1, 2, 3, 6}, 3), rolling_mean({1, 2, 3, 6}, 2));
-  EXPECT_EQ(rolling_mean({1, 2, 3, 6}, 99), (std::vector<double>(4, 3)));
-  EXPECT_TRUE(rolling_mean({}, 5).empty());
+  EXPECT_EQ(analysis::rolling_mean({1, 2, 3, 6}, 1), (std::vector<double>{1, 2, 3, 6}));
+  EXPECT_EQ(analysis::rolling_mean({1, 2, 3, 6}, 2), (std::vector<double>{1.5, 2, 11.0 / 3, 4.5}));
+  EXPECT_EQ(analysis::rolling_mean({1, 2, 3, 6}, 3), analysis::rolling_mean({1, 2, 3, 6}, 2));
+  EXPECT_EQ(analysis::rolling_mean({1, 2, 3, 6}, 99), (std::vector<double>(4, 3)));
+  EXPECT_TRUE(analysis::rolling_mean({}, 5).empty());
 }
 
 TEST(MixtureSummaryTest, ToTheLetter) {

@@ -1,6 +1,6 @@
 // tests/report/openmetrics_test.cpp - metrics.prom read back by the grammar of OpenMetrics.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/report/openmetrics.h"
+#include "sluice/report/gate/openmetrics.h"
 
 #include "sluice/core/text.h"
 

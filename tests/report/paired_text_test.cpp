@@ -1,9 +1,9 @@
 // tests/report/paired_text_test.cpp - verdicts of pairs and the self-test as text.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/report/paired_text.h"
+#include "sluice/report/gate/paired_text.h"
 
-#include "sluice/gate/paired_report.h"
-#include "sluice/report/selftest_text.h"
+#include "sluice/gate/pairs/paired_report.h"
+#include "sluice/report/gate/selftest_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/tour_text.h"
 
-#include "sluice/gate/bottleneck.h"
+#include "sluice/analysis/bottleneck.h"
 #include "sluice/report/report.h"
 
 #include <gmock/gmock.h>
@@ -42,13 +42,14 @@ results::ResultFile tour_file() {
                tour_row("loader/rrc224", "sluice", 500, 6),
                tour_row("training/vit5-tiny", "sluice", 20, 7),
                tour_row("end-to-end/vit5-tiny", "sluice", 19.9, 8)};
-  gate::StepTimes times;
-  times.loader = gate::exactly(40);
-  times.model = gate::exactly(18);
-  times.together = gate::exactly(41);
-  times.wait_share = gate::exactly(0.55);
-  file.extra = Json{{"summary", Json{{"step", "an emulated accelerator that trains 1786 images/s"},
-                                     {"attribution", gate::to_json(gate::attribute(times))}}}};
+  analysis::StepTimes times;
+  times.loader = analysis::exactly(40);
+  times.model = analysis::exactly(18);
+  times.together = analysis::exactly(41);
+  times.wait_share = analysis::exactly(0.55);
+  file.extra =
+      Json{{"summary", Json{{"step", "an emulated accelerator that trains 1786 images/s"},
+                            {"attribution", analysis::to_json(analysis::attribute(times))}}}};
   return file;
 }
 
@@ -85,12 +86,12 @@ TEST(TourText, TheNextCommandFollowsFromWhatWasFound) {
               AllOf(HasSubstr("Next: `sluice tune --input DIR`"),
                     HasSubstr("`sluice profile --model vit5-tiny --gpu cpu`")));
   results::ResultFile file = tour_file();
-  gate::StepTimes times;
-  times.loader = gate::exactly(10);
-  times.model = gate::exactly(18);
-  times.together = gate::exactly(18.1);
-  times.wait_share = gate::exactly(0.001);
-  file.extra["summary"]["attribution"] = gate::to_json(gate::attribute(times));
+  analysis::StepTimes times;
+  times.loader = analysis::exactly(10);
+  times.model = analysis::exactly(18);
+  times.together = analysis::exactly(18.1);
+  times.wait_share = analysis::exactly(0.001);
+  file.extra["summary"]["attribution"] = analysis::to_json(analysis::attribute(times));
   EXPECT_THAT(tour_sentences(file)[1], HasSubstr("would be kept busy by our loader"));
   EXPECT_THAT(tour_sentences(file)[2], Not(HasSubstr("sluice tune")));
   file.rows[0].status = measure::RowStatus::failed;

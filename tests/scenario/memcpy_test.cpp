@@ -1,7 +1,7 @@
 // tests/scenario/memcpy_test.cpp - the yardstick: as many bytes as the transform writes, and truly
 // copied.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/scenario/micro.h"
+#include "sluice/scenario/micro/micro.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // tests/scenario/micro_check_test.cpp - each exact definition accepts the right output and no
 // other.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/scenario/micro_check.h"
+#include "sluice/scenario/micro/check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // tests/scenario/micro_test.cpp - micro rows: inputs, checks, samples, and our own Resize.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/scenario/micro.h"
+#include "sluice/scenario/micro/micro.h"
 
 #include "sluice/image/npy.h"
 #include "sluice/image/resize.h"

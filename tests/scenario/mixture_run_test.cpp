@@ -1,7 +1,6 @@
 // tests/scenario/mixture_run_test.cpp - specs of mixtures, their runs, and our row of them.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/scenario/mixture_run.h"
-
+#include "sluice/scenario/mixture/run.h"
 #include "sluice/scenario/scenario.h"
 
 #include <gmock/gmock.h>

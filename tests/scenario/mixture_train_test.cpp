@@ -1,10 +1,9 @@
 // tests/scenario/mixture_train_test.cpp - a mixture that feeds a model, and what other libraries
 // are told of it.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/scenario/mixture_train.h"
-
-#include "sluice/scenario/mixture_peer.h"
-#include "sluice/scenario/mixture_run.h"
+#include "sluice/scenario/mixture/peer.h"
+#include "sluice/scenario/mixture/run.h"
+#include "sluice/scenario/mixture/train.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/loader/episodes/episode_maker.h"
-#include "sluice/scenario/mixture_spec.h"
+#include "sluice/scenario/mixture/spec.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

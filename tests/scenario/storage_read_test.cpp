@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
 #include "sluice/scenario/scenario.h"
-#include "sluice/scenario/storage_input.h"
+#include "sluice/scenario/storage/input.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // tests/scenario/training_feed_test.cpp - what an engine is fed: shapes, labels, the short batch,
 // resume.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/scenario/training_feed.h"
+#include "sluice/scenario/training/feed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // steps, phases; on models that take milliseconds.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/scenario.h"
-#include "sluice/scenario/training_spec.h"
+#include "sluice/scenario/training/spec.h"
 
 #include <gmock/gmock.h>
 

@@ -1,10 +1,9 @@
 // tests/scenario/training_run_test.cpp - the loop of `sluice train`: resume bit for bit,
 // validation, what stops it; and a model that learns.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/scenario/training_run.h"
-
 #include "sluice/core/file.h"
-#include "sluice/scenario/split_dataset.h"
+#include "sluice/scenario/loader/split_dataset.h"
+#include "sluice/scenario/training/run.h"
 #include "sluice/train/checkpoint.h"
 
 #include <gmock/gmock.h>

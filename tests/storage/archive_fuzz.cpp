@@ -1,7 +1,7 @@
 // tests/storage/archive_fuzz.cpp - libFuzzer: any bytes are listed, planned and read, or refused,
 // within small limits.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/archive.h"
+#include "sluice/storage/format/archive.h"
 #include "sluice/storage/plan.h"
 
 #include <array>

@@ -1,8 +1,8 @@
 // tests/storage/bundle_index_fuzz.cpp - libFuzzer: an index of any bytes names slices inside its
 // bundles, or is refused.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/bundle_index.h"
-#include "sluice/storage/checksum.h"
+#include "sluice/storage/format/bundle_index.h"
+#include "sluice/storage/format/checksum.h"
 
 #include <cstdlib>
 #include <vector>

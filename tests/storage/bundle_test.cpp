@@ -1,10 +1,10 @@
 // tests/storage/bundle_test.cpp - bundles: packed, read back, verified, and refused when damaged.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
-#include "sluice/storage/bundle_index.h"
-#include "sluice/storage/bundle_writer.h"
-#include "sluice/storage/checksum.h"
-#include "sluice/storage/local_store.h"
+#include "sluice/storage/format/bundle_index.h"
+#include "sluice/storage/format/bundle_writer.h"
+#include "sluice/storage/format/checksum.h"
+#include "sluice/storage/local/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/core/log.h"
-#include "sluice/storage/cache.h"
+#include "sluice/storage/cache/cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

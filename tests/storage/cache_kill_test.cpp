@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
 #include "sluice/core/rng.h"
-#include "sluice/storage/cache.h"
-#include "sluice/storage/local_store.h"
+#include "sluice/storage/cache/cache.h"
+#include "sluice/storage/local/store.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // tests/storage/checksum_test.cpp - the checksum of cache files: frozen, and blind to nothing
 // small.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/checksum.h"
+#include "sluice/storage/format/checksum.h"
 
 #include <gtest/gtest.h>
 

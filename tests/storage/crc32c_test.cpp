@@ -1,7 +1,7 @@
 // tests/storage/crc32c_test.cpp - CRC-32C: published values, and the fast path beside the plain
 // one.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/crc32c.h"
+#include "sluice/storage/format/crc32c.h"
 
 #include "sluice/core/rng.h"
 

@@ -3,11 +3,11 @@
 // to.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
-#include "sluice/storage/credential_chain.h"
-#include "sluice/storage/credential_fetch.h"
-#include "sluice/storage/credential_profile.h"
-#include "sluice/storage/credential_refresh.h"
-#include "sluice/storage/credential_service.h"
+#include "sluice/storage/credentials/chain.h"
+#include "sluice/storage/credentials/fetch.h"
+#include "sluice/storage/credentials/profile.h"
+#include "sluice/storage/credentials/refresh.h"
+#include "sluice/storage/credentials/service.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

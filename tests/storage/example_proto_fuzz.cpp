@@ -1,7 +1,7 @@
 // tests/storage/example_proto_fuzz.cpp - libFuzzer: what any bytes say as a tf.train.Example lies
 // inside them.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/example_proto.h"
+#include "sluice/storage/format/example_proto.h"
 
 #include <cstdlib>
 #include <functional>

@@ -1,7 +1,7 @@
 // tests/storage/example_proto_test.cpp - messages as protobuf writes them, and those that nobody
 // should believe.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/example_proto.h"
+#include "sluice/storage/format/example_proto.h"
 
 #include "sluice/core/rng.h"
 

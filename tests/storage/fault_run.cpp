@@ -3,8 +3,8 @@
 #include "tests/storage/fault_run.h"
 
 #include "sluice/core/sha256.h"
-#include "sluice/storage/credential_chain.h"
-#include "sluice/storage/s3_store.h"
+#include "sluice/storage/credentials/chain.h"
+#include "sluice/storage/remote/s3_store.h"
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,7 @@
 // tests/storage/gcs_store_test.cpp - gs:// over the JSON API, against a server that pages, checks
 // tokens and names generations as Google documents it, and over the XML API with HMAC keys.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/gcs_store.h"
+#include "sluice/storage/remote/gcs_store.h"
 
 #include "sluice/core/file.h"
 

@@ -2,7 +2,7 @@
 // or refused.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/plan.h"
-#include "sluice/storage/s3_store.h"
+#include "sluice/storage/remote/s3_store.h"
 
 #include <cstdlib>
 

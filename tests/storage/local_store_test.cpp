@@ -1,10 +1,9 @@
 // tests/storage/local_store_test.cpp - a folder as a store: order, links, read modes, files that
 // change.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/local_store.h"
-
 #include "sluice/core/file.h"
-#include "sluice/storage/guarded_copy.h"
+#include "sluice/storage/local/guarded_copy.h"
+#include "sluice/storage/local/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/open_store.h"
 
-#include "sluice/storage/fetch_object.h"
+#include "sluice/storage/remote/fetch_object.h"
 #include "sluice/storage/uri.h"
 
 #include <gtest/gtest.h>

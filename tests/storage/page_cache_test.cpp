@@ -1,6 +1,6 @@
 // tests/storage/page_cache_test.cpp - cold and warm files, as far as the file system lets us.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/page_cache.h"
+#include "sluice/storage/local/page_cache.h"
 
 #include "sluice/core/file.h"
 

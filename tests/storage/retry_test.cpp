@@ -1,9 +1,9 @@
 // tests/storage/retry_test.cpp - waits, the budget, what servers ask for, and when to hedge.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/retry.h"
+#include "sluice/storage/remote/retry.h"
 
-#include "sluice/storage/http.h"
-#include "sluice/storage/latency.h"
+#include "sluice/storage/remote/http.h"
+#include "sluice/storage/remote/latency.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/storage/s3_store.h"
+#include "sluice/storage/remote/s3_store.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // tests/storage/sigv4_test.cpp - the published examples of AWS Signature Version 4.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/sigv4.h"
+#include "sluice/storage/credentials/sigv4.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/json.h"
 #include "sluice/core/sha256.h"
-#include "sluice/storage/fetch_object.h"
 #include "sluice/storage/open_store.h"
+#include "sluice/storage/remote/fetch_object.h"
 
 #include <cstdio>
 #include <cstring>

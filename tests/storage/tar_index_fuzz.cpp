@@ -1,7 +1,7 @@
 // tests/storage/tar_index_fuzz.cpp - libFuzzer: members of any bytes lie inside them, or are
 // refused.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/tar_index.h"
+#include "sluice/storage/format/tar_index.h"
 
 #include "tests/storage/memory_store.h"
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // tests/storage/tar_index_test.cpp - members of tars by offset: every format, and hostile bytes.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/tar_index.h"
+#include "sluice/storage/format/tar_index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

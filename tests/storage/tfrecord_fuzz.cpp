@@ -1,7 +1,7 @@
 // tests/storage/tfrecord_fuzz.cpp - libFuzzer: records of any bytes lie inside them, or are
 // refused.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/tfrecord.h"
+#include "sluice/storage/format/tfrecord.h"
 
 #include "tests/storage/memory_store.h"
 #include <cstdlib>

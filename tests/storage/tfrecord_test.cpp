@@ -1,7 +1,7 @@
 // tests/storage/tfrecord_test.cpp - records come back as written; damage is named with file and
 // offset, whatever was damaged.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/tfrecord.h"
+#include "sluice/storage/format/tfrecord.h"
 
 #include "sluice/core/rng.h"
 

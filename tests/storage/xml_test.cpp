@@ -1,8 +1,8 @@
 // tests/storage/xml_test.cpp - listings and errors read strictly, hostile ones refused.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/xml.h"
+#include "sluice/storage/remote/xml.h"
 
-#include "sluice/storage/s3_store.h"
+#include "sluice/storage/remote/s3_store.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

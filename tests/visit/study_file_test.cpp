@@ -58,7 +58,7 @@ TEST(StudyFileTest, CrossedAxesAndSeeds) {
       "seeds: [1, 2, 3]}]\n");
   ASSERT_TRUE(study) << study.error().message;
   EXPECT_EQ(study->cases.size(), 12U);
-  std::set<std::pair<gate::MixtureKnobs, std::uint64_t>> different;
+  std::set<std::pair<analysis::MixtureKnobs, std::uint64_t>> different;
   for (const StudyCase& one : study->cases)
     different.insert({one.knobs, one.seed});
   EXPECT_EQ(different.size(), 12U);
@@ -109,8 +109,8 @@ TEST(StudyFileTest, TheClusterStudyHasItsAxes) {
   for (const StudyCase& one : study->cases) {
     seen.insert("cpus " + std::to_string(one.knobs.cpus));
     seen.insert("metadata " + one.knobs.metadata);
-    seen.insert("read " + gate::value_of(one.knobs, gate::MixtureKnob::read));
-    seen.insert("mix " + gate::value_of(one.knobs, gate::MixtureKnob::mix));
+    seen.insert("read " + analysis::value_of(one.knobs, analysis::MixtureKnob::read));
+    seen.insert("mix " + analysis::value_of(one.knobs, analysis::MixtureKnob::mix));
     seen.insert("samples " + std::to_string(one.knobs.samples_per_episode));
     seen.insert("steps " + std::to_string(one.knobs.steps));
   }
@@ -161,7 +161,7 @@ StudyRecord a_record() {
   StudyRecord record;
   record.study = study_json(*parsed("name: s\ngroups: [{label: a}]\nbase: {cpus: 2}\n"));
   record.remarks["m"] = {"clipped"};
-  gate::MixtureStudyRun run;
+  analysis::MixtureStudyRun run;
   run.machine = "m";
   run.knobs.cpus = 2;
   run.seed = 42;

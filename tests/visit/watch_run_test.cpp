@@ -1,6 +1,6 @@
 // tests/visit/watch_run_test.cpp - marks made by hand become runs, rows and metrics.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/training_metrics.h"
+#include "sluice/analysis/training_metrics.h"
 #include "sluice/measure/summary.h"
 #include "sluice/visit/watch/result.h"
 #include "sluice/visit/watch/run.h"
@@ -82,7 +82,7 @@ TEST(ConcludeWatch, MetricsAreSoundAndWhatIsNotKnownIsNull) {
   plan.samples_per_step = 4;
   conclude_watch(file, plan, {std::nullopt, "no GPU was asked for"});
   const Json& metrics = file.extra["metrics"];
-  EXPECT_EQ(gate::training_metrics_problems(metrics), std::vector<std::string>{});
+  EXPECT_EQ(analysis::training_metrics_problems(metrics), std::vector<std::string>{});
   EXPECT_EQ(metrics["throughput"]["tokens_per_step"], 512);
   EXPECT_EQ(metrics["run_config"]["seq_len"], 128);
   EXPECT_NEAR(metrics["phases"]["per_step"]["forward_s"].get<double>(), 40e-9, 1e-12);

@@ -8,7 +8,7 @@
 #include "sluice/cli/terminal.h"
 #include "sluice/core/file.h"
 #include "sluice/measure/interrupt.h"
-#include "sluice/report/paired_text.h"
+#include "sluice/report/gate/paired_text.h"
 #include "sluice/results/result_file.h"
 #include "sluice/visit/gate/run.h"
 

@@ -5,8 +5,8 @@
 #include "sluice/core/text.h"
 #include "sluice/core/user_folders.h"
 #include "sluice/env/git.h"
-#include "sluice/gate/baseline_pairs.h"
-#include "sluice/gate/promotion.h"
+#include "sluice/gate/baseline/pairs.h"
+#include "sluice/gate/baseline/promotion.h"
 #include "sluice/visit/gate/kept_program.h"
 
 #include <fmt/chrono.h>

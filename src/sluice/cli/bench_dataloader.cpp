@@ -1,12 +1,12 @@
 // sluice/cli/bench_dataloader.cpp - `sluice bench dataloader`: from files or a bucket to batches,
 // how fast, what limits it, and beside whom.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/analysis/loader_metrics.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/loader_flags.h"
 #include "sluice/cli/sampling_flags.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/gate/loader_metrics.h"
 #include "sluice/report/loader_text.h"
 #include "sluice/visit/loader/rows.h"
 #include "sluice/visit/loader/run.h"
@@ -68,7 +68,7 @@ Result<visit::DataloaderPlan> plan_of(const DataloaderFlags& flags, const Global
 
 void explain(bool json) {
   Json list = Json::array();
-  for (const gate::LoaderMetric& metric : gate::loader_metrics()) {
+  for (const analysis::LoaderMetric& metric : analysis::loader_metrics()) {
     if (json) {
       list.push_back(Json{{"key", metric.key},
                           {"title", metric.title},

@@ -18,7 +18,7 @@ Result<ExitCode> show(const Context& context, const visit::StorageResult& outcom
   if (context.globals.json) {
     fmt::print("{}", results::to_text(results::to_json(outcome.file)));
   } else {
-    fmt::print("{}report: {}\n", report::storage_table(gate::storage_lines(outcome.file.rows)),
+    fmt::print("{}report: {}\n", report::storage_table(analysis::storage_lines(outcome.file.rows)),
                (outcome.folder / "report.html").string());
   }
   if (outcome.interrupted) {

@@ -7,7 +7,7 @@
 #include "sluice/cli/sampling_flags.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/scenario/loader_spec.h"
+#include "sluice/scenario/loader/spec.h"
 
 #include <fmt/format.h>
 

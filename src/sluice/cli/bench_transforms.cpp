@@ -1,12 +1,12 @@
 // sluice/cli/bench_transforms.cpp - `sluice bench transforms`: our transforms beside those of other
 // libraries and a plain copy, row by row.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/analysis/versus.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/local_run.h"
 #include "sluice/config/from_json.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/gate/versus.h"
 #include "sluice/peers/places.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ Result<Json> selection_of(const TransformFlags& flags) {
   if (!flags.transforms.empty()) selection["transforms"] = split(flags.transforms, ',');
   if (!flags.transform_set.empty()) selection["transform_set"] = flags.transform_set;
   selection["peers"] =
-      Json{{gate::kYardstick, Json::array({places.program.string(), "worker", "--memcpy"})}};
+      Json{{analysis::kYardstick, Json::array({places.program.string(), "worker", "--memcpy"})}};
   return selection;
 }
 
@@ -64,25 +64,25 @@ Result<plan::RunConfig> config_of(const TransformFlags& flags, const Globals& gl
 
 struct Verdict {
   std::vector<measure::Row> measured;  // of all libraries
-  std::vector<gate::Versus> rows;
-  gate::VersusSummary summary;
+  std::vector<analysis::Versus> rows;
+  analysis::VersusSummary summary;
 };
 
 Verdict judge(const backend::LocalResult& run) {
   Verdict verdict;
   for (const results::ResultFile& file : run.files)
     verdict.measured.insert(verdict.measured.end(), file.rows.begin(), file.rows.end());
-  verdict.rows = gate::versus_fastest(verdict.measured);
-  verdict.summary = gate::summarise(verdict.rows, verdict.measured);
+  verdict.rows = analysis::versus_fastest(verdict.measured);
+  verdict.summary = analysis::summarise(verdict.rows, verdict.measured);
   return verdict;
 }
 
 /// The summary, and under "versus" the rows it sums up.
 Json to_json(const Verdict& verdict) {
-  Json json = gate::to_json(verdict.summary);
+  Json json = analysis::to_json(verdict.summary);
   json["versus"] = Json::array();
-  for (const gate::Versus& one : verdict.rows)
-    json["versus"].push_back(gate::to_json(one));
+  for (const analysis::Versus& one : verdict.rows)
+    json["versus"].push_back(analysis::to_json(one));
   return json;
 }
 
@@ -99,7 +99,7 @@ Status keep(backend::LocalResult& run, const plan::Plan& plan, const Verdict& ve
 void show_text(const Verdict& verdict, const fs::path& folder, const std::string& unit) {
   fmt::print("{:<22} {:>11} {:>26} {:>24} {:>8}  {}\n", "transform", unit, "fastest other",
              "times as fast", "memcpy", "");
-  for (const gate::Versus& one : verdict.rows) {
+  for (const analysis::Versus& one : verdict.rows) {
     const std::string peer =
         one.peer.empty()
             ? "-"
@@ -113,7 +113,7 @@ void show_text(const Verdict& verdict, const fs::path& folder, const std::string
                one.case_name.substr(one.case_name.rfind('/') + 1), one.rate, peer, ratio, share,
                to_string(one.standing));
   }
-  const gate::VersusSummary& sum = verdict.summary;
+  const analysis::VersusSummary& sum = verdict.summary;
   fmt::print("\nwins {}/{}, ties {}, losses {}", sum.wins, sum.rows, sum.ties, sum.losses);
   if (sum.alone > 0) fmt::print(", {} that no other has", sum.alone);
   if (sum.geomean)
@@ -124,7 +124,7 @@ void show_text(const Verdict& verdict, const fs::path& folder, const std::string
         sum.slowest_case.substr(sum.slowest_case.rfind('/') + 1), sum.slowest_ratio);
   fmt::print("\n");
   const bool starred = std::any_of(verdict.rows.begin(), verdict.rows.end(),
-                                   [](const gate::Versus& one) { return !one.comparable; });
+                                   [](const analysis::Versus& one) { return !one.comparable; });
   if (starred) fmt::print("* computes something else, see docs/semantics.md\n");
   for (const std::string& name : sum.failed)
     fmt::print("not measured: {}\n", name);

@@ -1,11 +1,11 @@
 // sluice/cli/compare.cpp - `sluice compare`: gates one set of results against another.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/compare.h"
+#include "sluice/gate/compare/compare.h"
 
 #include "sluice/cli/commands.h"
 #include "sluice/cli/terminal.h"
 #include "sluice/core/file.h"
-#include "sluice/report/compare_table.h"
+#include "sluice/report/gate/compare_table.h"
 
 #include <fmt/format.h>
 
@@ -20,20 +20,8 @@ struct CompareArgs {
   std::string candidate;
   std::string threshold = "5%";
   std::string alpha = "0.05";
+  bool strict = false;
 };
-
-ExitCode exit_code_of_comparison(gate::Outcome outcome) {
-  switch (outcome) {
-    case gate::Outcome::regression:
-    case gate::Outcome::failed_rows:
-      return ExitCode::regression;
-    case gate::Outcome::improved:
-    case gate::Outcome::same:
-    case gate::Outcome::no_verdict:
-      break;
-  }
-  return ExitCode::done;
-}
 
 Result<ExitCode> run_compare(const CompareArgs& args, const Globals& globals) {
   gate::CompareOptions options;
@@ -48,7 +36,7 @@ Result<ExitCode> run_compare(const CompareArgs& args, const Globals& globals) {
   const std::string text =
       globals.json ? json : report::compare_table(comparison, terminal_options());
   std::fwrite(text.data(), 1, text.size(), stdout);
-  return exit_code_of_comparison(comparison.outcome);
+  return exit_code_of(comparison.outcome, args.strict);
 }
 
 }  // namespace
@@ -57,7 +45,7 @@ void add_compare(CLI::App& root, Context& context) {
   auto args = std::make_shared<CompareArgs>();
   CLI::App* sub = add_command(
       root, context, "compare",
-      "compare two result files or run folders; exit 1 when a row got slower",
+      "Compare two result files or run folders; exit 1 when a row got slower",
       [args, &context]() -> Result<ExitCode> { return run_compare(*args, context.globals); });
   sub->add_option("base", args->base, "result file or run folder to compare with")
       ->type_name("BASE")
@@ -72,6 +60,7 @@ void add_compare(CLI::App& root, Context& context) {
   sub->add_option("--alpha", args->alpha, "chance of any false verdict over all rows (Holm)")
       ->type_name("SHARE")
       ->capture_default_str();
+  sub->add_flag("--strict", args->strict, "exit 3 when the verdict is INCONCLUSIVE");
   add_examples(*sub, {"sluice compare runs/before runs/after",
                       "sluice compare base.json candidate.json --threshold 3%",
                       "sluice compare runs/before runs/after --json | jq .verdict"});

@@ -1,7 +1,7 @@
 // sluice/cli/coverage.cpp - `sluice coverage`: is every row there that the run, or the paper,
 // needs?
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/coverage.h"
+#include "sluice/publish/coverage.h"
 
 #include "sluice/cli/commands.h"
 #include "sluice/cli/expected_tables.h"
@@ -26,8 +26,8 @@ struct CoverageArgs {
 };
 
 /// Each folder against the configuration that it was measured with.
-Result<gate::Coverage> cover_runs(const CoverageArgs& args) {
-  gate::Coverage out;
+Result<publish::Coverage> cover_runs(const CoverageArgs& args) {
+  publish::Coverage out;
   for (const fs::path folder : args.folders) {
     const fs::path config_path = folder / "resolved_config.yaml";
     std::error_code code;
@@ -39,7 +39,7 @@ Result<gate::Coverage> cover_runs(const CoverageArgs& args) {
     }
     SLUICE_TRY(const plan::RunConfig config, plan::load_run_config(config_path, {}));
     SLUICE_TRY(const plan::Plan plan, plan::make_plan(config));
-    SLUICE_TRY(auto own, gate::cover(tables_of_plan(plan), {folder}, args.require_optional));
+    SLUICE_TRY(auto own, publish::cover(tables_of_plan(plan), {folder}, args.require_optional));
     const std::string prefix = args.folders.size() > 1 ? folder.string() + ": " : "";
     for (auto& table : own.tables) {
       table.name.insert(0, prefix);
@@ -53,14 +53,14 @@ Result<gate::Coverage> cover_runs(const CoverageArgs& args) {
   return out;
 }
 
-Result<gate::Coverage> cover_profile(const CoverageArgs& args) {
+Result<publish::Coverage> cover_profile(const CoverageArgs& args) {
   SLUICE_TRY(const auto tables,
              tables_of_profile(args.profile == "ram-reduced" ? Profile::ram_reduced
                                                              : Profile::full_paper));
-  return gate::cover(tables, {args.folders.begin(), args.folders.end()}, args.require_optional);
+  return publish::cover(tables, {args.folders.begin(), args.folders.end()}, args.require_optional);
 }
 
-std::string text_of(const gate::Coverage& coverage) {
+std::string text_of(const publish::Coverage& coverage) {
   std::string out;
   for (const auto& table : coverage.tables) {
     out += fmt::format("{:>4} of {:<4} {}{}\n", table.present, table.expected,
@@ -79,9 +79,9 @@ std::string text_of(const gate::Coverage& coverage) {
 }
 
 Result<ExitCode> run_coverage(const CoverageArgs& args, const Globals& globals) {
-  SLUICE_TRY(const gate::Coverage coverage,
+  SLUICE_TRY(const publish::Coverage coverage,
              args.profile.empty() ? cover_runs(args) : cover_profile(args));
-  const std::string json = dump_json(gate::to_json(coverage)) + "\n";
+  const std::string json = dump_json(publish::to_json(coverage)) + "\n";
   if (!globals.out.empty()) {
     SLUICE_CHECK(create_folders(globals.out));
     SLUICE_CHECK(write_file_atomic(globals.out / "coverage.json", json));

@@ -5,8 +5,8 @@
 #include "sluice/core/text.h"
 #include "sluice/loader/open_dataset.h"
 #include "sluice/measure/interrupt.h"
-#include "sluice/storage/bundle_index.h"
-#include "sluice/storage/bundle_writer.h"
+#include "sluice/storage/format/bundle_index.h"
+#include "sluice/storage/format/bundle_writer.h"
 #include "sluice/storage/open_store.h"
 
 #include <CLI/CLI.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/drawing_flags.h"
 
+#include "sluice/analysis/mixture_analysis.h"
 #include "sluice/core/text.h"
-#include "sluice/report/mixture_analysis.h"
-#include "sluice/report/mixture_text.h"
+#include "sluice/report/mixture/text.h"
 #include "sluice/results/batch_times.h"
 #include "sluice/results/result_file.h"
 #include "sluice/visit/mixture/artifacts.h"
@@ -32,7 +32,7 @@ bool names_batch_times(const std::string& input) {
 Result<ExitCode> report_batch_times(const fs::path& path, const Globals& globals,
                                     const report::MixtureDrawing& drawing) {
   SLUICE_TRY(const auto batches, results::read_batch_times(path));
-  const auto analysis = report::analyse_mixture(batches);
+  const auto analysis = analysis::analyse_mixture(batches);
   if (!analysis) {
     return Error{analysis.error().code, printable(path.string()) + ": " + analysis.error().message};
   }
@@ -42,7 +42,7 @@ Result<ExitCode> report_batch_times(const fs::path& path, const Globals& globals
   if (!written) {
     return Error{written.error().code, printable(path.string()) + ": " + written.error().message};
   }
-  std::string text = globals.json ? results::to_text(report::to_json(*analysis))
+  std::string text = globals.json ? results::to_text(analysis::to_json(*analysis))
                                   : report::mixture_text(*analysis) + "\n";
   if (!globals.json)
     for (const fs::path& file : *written)

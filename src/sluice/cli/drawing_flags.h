@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sluice/cli/command.h"
-#include "sluice/report/mixture_svg.h"
+#include "sluice/report/mixture/svg.h"
 
 #include <filesystem>
 #include <string>

@@ -25,15 +25,15 @@ const std::vector<PaperScenario>& paper_scenarios() {
   return all;
 }
 
-gate::ExpectedTable table_of(const plan::Job& job) {
-  gate::ExpectedTable table;
+publish::ExpectedTable table_of(const plan::Job& job) {
+  publish::ExpectedTable table;
   table.name = job.output.generic_string();
   table.file = job.output;
   table.device = job.device;
   table.optional = job.optional;
   for (const plan::Case& one : job.cases) {
     for (const std::string& library : job.row_libraries) {
-      gate::ExpectedRow row;
+      publish::ExpectedRow row;
       row.case_name = one.name;
       row.library = library;
       row.params = one.params;
@@ -67,9 +67,9 @@ Result<plan::Plan> paper_plan(const std::string& scenario, Mode mode,
 }
 
 /// Any file of the folder may hold the rows, at any size.
-void add_tables(std::vector<gate::ExpectedTable>& out, const plan::Plan& made, bool optional) {
+void add_tables(std::vector<publish::ExpectedTable>& out, const plan::Plan& made, bool optional) {
   for (const plan::Job& job : made.jobs) {
-    gate::ExpectedTable table = table_of(job);
+    publish::ExpectedTable table = table_of(job);
     table.file.clear();
     table.optional = optional;
     table.name = fmt::format("{}/{}/{}", job.scenario, plan::to_string(job.mode), job.library);
@@ -85,15 +85,15 @@ void add_tables(std::vector<gate::ExpectedTable>& out, const plan::Plan& made, b
 
 }  // namespace
 
-std::vector<gate::ExpectedTable> tables_of_plan(const plan::Plan& plan) {
-  std::vector<gate::ExpectedTable> out;
+std::vector<publish::ExpectedTable> tables_of_plan(const plan::Plan& plan) {
+  std::vector<publish::ExpectedTable> out;
   for (const plan::Job& job : plan.jobs)
     out.push_back(table_of(job));
   return out;
 }
 
-Result<std::vector<gate::ExpectedTable>> tables_of_profile(Profile profile) {
-  std::vector<gate::ExpectedTable> out;
+Result<std::vector<publish::ExpectedTable>> tables_of_profile(Profile profile) {
+  std::vector<publish::ExpectedTable> out;
   for (const PaperScenario& scenario : paper_scenarios()) {
     const auto add = [&](Mode mode, const std::vector<std::string>& libraries, const char* device,
                          Scope scope, bool optional) -> Status {

@@ -4,15 +4,15 @@
 #pragma once
 
 #include "sluice/core/result.h"
-#include "sluice/gate/coverage.h"
 #include "sluice/plan/jobs.h"
+#include "sluice/publish/coverage.h"
 
 #include <vector>
 
 namespace sluice::cli {
 
 /// Every file of the plan with all its rows.
-std::vector<gate::ExpectedTable> tables_of_plan(const plan::Plan& plan);
+std::vector<publish::ExpectedTable> tables_of_plan(const plan::Plan& plan);
 
 enum class Profile {
   full_paper,   // micro and DataLoader tables, the latter from memory and with decoding
@@ -20,6 +20,6 @@ enum class Profile {
 };
 /// The tables of RGB, 9-channel and video on the CPU, and DALI's, which are optional. Sizes (items,
 /// batch, workers, runs) are left open.
-Result<std::vector<gate::ExpectedTable>> tables_of_profile(Profile profile);
+Result<std::vector<publish::ExpectedTable>> tables_of_profile(Profile profile);
 
 }  // namespace sluice::cli

@@ -5,7 +5,7 @@
 #include "sluice/cli/bench_training_flags.h"
 #include "sluice/cli/commands.h"
 #include "sluice/core/text.h"
-#include "sluice/report/gate_text.h"
+#include "sluice/report/gate/text.h"
 #include "sluice/results/result_file.h"
 #include "sluice/visit/gate/run.h"
 
@@ -32,7 +32,7 @@ struct GateFlags {
   bool strict = false;
   bool once = false;
   bool alone = false;
-  visit::FenceMode fence = visit::FenceMode::fail;
+  gate::FenceMode fence = gate::FenceMode::fail;
   std::string preset = "default";
   std::map<std::string, double> given;  // tolerances, by name
   std::filesystem::path baseline_dir = gate::kBaselineDir;
@@ -98,9 +98,9 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
       .add_option("--fence", flags.fence,
                   "what a run beyond the prediction fence of 20 or more stored visits is")
       ->transform(CLI::CheckedTransformer(
-          std::map<std::string, visit::FenceMode>{{"fail", visit::FenceMode::fail},
-                                                  {"warn", visit::FenceMode::warn},
-                                                  {"off", visit::FenceMode::off}}))
+          std::map<std::string, gate::FenceMode>{{"fail", gate::FenceMode::fail},
+                                                 {"warn", gate::FenceMode::warn},
+                                                 {"off", gate::FenceMode::off}}))
       ->type_name("{fail,warn,off}")
       ->default_str("fail");
   command.add_flag("--strict", flags.strict, "end with 3 where nothing could be decided");

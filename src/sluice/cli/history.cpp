@@ -5,9 +5,9 @@
 #include "sluice/core/file.h"
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
-#include "sluice/gate/baseline_store.h"
-#include "sluice/gate/trend.h"
-#include "sluice/report/history_text.h"
+#include "sluice/gate/baseline/store.h"
+#include "sluice/gate/baseline/trend.h"
+#include "sluice/report/gate/history_text.h"
 
 #include <fmt/format.h>
 

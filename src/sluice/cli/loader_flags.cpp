@@ -4,7 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/peers/library.h"
-#include "sluice/scenario/loader_spec.h"
+#include "sluice/scenario/loader/spec.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 
 #include "sluice/cli/command.h"
 #include "sluice/measure/policy.h"
-#include "sluice/report/mixture_svg.h"
-#include "sluice/scenario/mixture_spec.h"
+#include "sluice/report/mixture/svg.h"
+#include "sluice/scenario/mixture/spec.h"
 #include "sluice/visit/mixture/plan.h"
 
 #include <cstdint>

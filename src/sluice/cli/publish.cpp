@@ -1,6 +1,6 @@
 // sluice/cli/publish.cpp - `sluice publish`: a snapshot of result files for everybody.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/publish.h"
+#include "sluice/publish/publish.h"
 
 #include "sluice/cli/commands.h"
 #include "sluice/core/text.h"
@@ -23,20 +23,20 @@ struct PublishArgs {
 };
 
 Result<ExitCode> run_publish(const PublishArgs& args, const Globals& globals) {
-  gate::PublishOptions options;
+  publish::PublishOptions options;
   options.from = args.from;
   options.to = args.to;
   options.purpose = args.purpose;
   options.machine = args.machine;
   options.notes = args.notes;
   options.force = args.force;
-  SLUICE_TRY(const auto published, gate::publish(options));
+  SLUICE_TRY(const auto published, publish::publish(options));
   std::string text;
   if (globals.json) {
     text = results::to_text(published.manifest);
   } else {
     text = fmt::format("{}: {} result file{} and {}\n", printable(args.to), published.files.size(),
-                       published.files.size() == 1 ? "" : "s", gate::kManifestName);
+                       published.files.size() == 1 ? "" : "s", publish::kManifestName);
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
   return ExitCode::done;

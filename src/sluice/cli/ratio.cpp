@@ -1,9 +1,9 @@
 // sluice/cli/ratio.cpp - `sluice ratio DIR... --of A --over B`: how many times faster, case by
 // case.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/analysis/peer_ratio.h"
 #include "sluice/cli/commands.h"
 #include "sluice/core/text.h"
-#include "sluice/gate/peer_ratio.h"
 #include "sluice/results/result_file.h"
 #include "sluice/stats/t_test.h"
 
@@ -42,9 +42,9 @@ Result<std::vector<results::ResultFile>> sessions(const std::vector<std::string>
 
 Result<ExitCode> run_ratio(const Context& context, const RatioArgs& args) {
   SLUICE_TRY(const auto files, sessions(args.inputs));
-  std::vector<gate::PeerRatio> ratios;
+  std::vector<analysis::PeerRatio> ratios;
   for (const results::ResultFile& file : files) {
-    for (gate::PeerRatio& ratio : gate::peer_ratios(file, args.of)) {
+    for (analysis::PeerRatio& ratio : analysis::peer_ratios(file, args.of)) {
       if (ratio.peer == args.over) ratios.push_back(std::move(ratio));
     }
   }
@@ -55,13 +55,13 @@ Result<ExitCode> run_ratio(const Context& context, const RatioArgs& args) {
                              printable(args.of), printable(args.over))};
   }
   std::vector<double> points;
-  for (const gate::PeerRatio& ratio : ratios)
+  for (const analysis::PeerRatio& ratio : ratios)
     points.push_back(ratio.ratio.point);
   const auto overall = stats::geometric_mean_interval(points);
   if (context.globals.json) {
     Json list = Json::array();
-    for (const gate::PeerRatio& ratio : ratios)
-      list.push_back(gate::to_json(ratio));
+    for (const analysis::PeerRatio& ratio : ratios)
+      list.push_back(analysis::to_json(ratio));
     Json document{{"ratios", std::move(list)}};
     if (overall)
       document["geometric_mean"] =
@@ -69,7 +69,7 @@ Result<ExitCode> run_ratio(const Context& context, const RatioArgs& args) {
     fmt::print("{}\n", dump_json(document, 2));
     return ExitCode::done;
   }
-  for (const gate::PeerRatio& ratio : ratios) {
+  for (const analysis::PeerRatio& ratio : ratios) {
     fmt::print("{:<40} {:.3f} x (95 % interval {:.3f} to {:.3f}, {} pairs)\n", ratio.case_name,
                ratio.ratio.point, ratio.ratio.low, ratio.ratio.high, ratio.pairs);
   }

@@ -7,9 +7,9 @@
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/report/benchmark_json.h"
-#include "sluice/report/github.h"
-#include "sluice/report/junit.h"
-#include "sluice/report/openmetrics.h"
+#include "sluice/report/gate/github.h"
+#include "sluice/report/gate/junit.h"
+#include "sluice/report/gate/openmetrics.h"
 #include "sluice/results/result_file.h"
 
 #include <fmt/format.h>

@@ -10,7 +10,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/text.h"
-#include "sluice/report/selftest_text.h"
+#include "sluice/report/gate/selftest_text.h"
 #include "sluice/results/result_file.h"
 #include "sluice/visit/gate/done_when.h"
 

@@ -1,6 +1,6 @@
 // sluice/cli/validate.cpp - `sluice validate`: are these result files sound?
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/validate.h"
+#include "sluice/publish/validate.h"
 
 #include "sluice/cli/commands.h"
 #include "sluice/core/file.h"
@@ -14,7 +14,7 @@
 namespace sluice::cli {
 namespace {
 
-std::string text_of(const gate::Validation& validation) {
+std::string text_of(const publish::Validation& validation) {
   std::string out;
   std::size_t unsound = 0;
   for (const auto& file : validation.files) {
@@ -32,8 +32,8 @@ std::string text_of(const gate::Validation& validation) {
 }
 
 Result<ExitCode> run_validate(const std::vector<std::string>& inputs, const Globals& globals) {
-  const auto validation = gate::validate_paths({inputs.begin(), inputs.end()});
-  const std::string json = dump_json(gate::to_json(validation)) + "\n";
+  const auto validation = publish::validate_paths({inputs.begin(), inputs.end()});
+  const std::string json = dump_json(publish::to_json(validation)) + "\n";
   if (!globals.out.empty()) {
     SLUICE_CHECK(create_folders(globals.out));
     SLUICE_CHECK(write_file_atomic(globals.out / "validation.json", json));

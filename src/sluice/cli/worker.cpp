@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
 #include "sluice/measure/worker_server.h"
-#include "sluice/scenario/micro.h"
+#include "sluice/scenario/micro/micro.h"
 #include "sluice/scenario/scenario.h"
 
 #include <memory>

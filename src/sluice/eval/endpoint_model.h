@@ -4,7 +4,7 @@
 
 #include "sluice/eval/eval.h"
 #include "sluice/eval/language_model.h"
-#include "sluice/storage/http.h"
+#include "sluice/storage/remote/http.h"
 
 #include <memory>
 #include <string>

@@ -49,6 +49,17 @@ Result<GateStatus> status_of(const Json& json) {
                   printable(word))};
 }
 
+/// A report of an older version does not say: a note, which no rule weighs.
+LineKind kind_of(const Json& json) {
+  const std::string word = string_at(json, "kind");
+  for (const LineKind kind :
+       {LineKind::best_run, LineKind::usual_step, LineKind::tail, LineKind::fence, LineKind::pairs,
+        LineKind::memory, LineKind::quality}) {
+    if (word == to_string(kind)) return kind;
+  }
+  return LineKind::note;
+}
+
 std::string counted(std::ptrdiff_t n, const char* what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
@@ -73,6 +84,33 @@ const char* to_string(GateStatus status) {
       return "INVALID";
   }
   return "?";
+}
+
+const char* to_string(LineKind kind) {
+  switch (kind) {
+    case LineKind::best_run:
+      return "best run";
+    case LineKind::usual_step:
+      return "usual step";
+    case LineKind::tail:
+      return "tail";
+    case LineKind::fence:
+      return "fence";
+    case LineKind::pairs:
+      return "pairs";
+    case LineKind::memory:
+      return "memory";
+    case LineKind::quality:
+      return "quality";
+    case LineKind::note:
+      return "note";
+  }
+  return "?";
+}
+
+std::optional<double> GateLine::times_longer() const {
+  if (!baseline || !current || !(*baseline > 0) || !(*current > 0)) return std::nullopt;
+  return better == measure::Better::higher ? *baseline / *current : *current / *baseline;
 }
 
 GateStatus overall(const std::vector<GateLine>& lines) {
@@ -106,6 +144,9 @@ Json to_json(const GateReport& report) {
                      {"delta", number_or_name(line.delta)},
                      {"delta_unit", line.delta_unit},
                      {"threshold", line.threshold},
+                     {"kind", to_string(line.kind)},
+                     {"better", line.better == measure::Better::lower ? "lower" : "higher"},
+                     {"tolerance_pct", number_or_name(line.tolerance_pct)},
                      {"status", to_string(line.status)},
                      {"blocking", line.blocking},
                      {"reason", line.reason},
@@ -143,6 +184,9 @@ Result<GateReport> gate_report_from_json(const Json& json) {
     SLUICE_TRY(line.delta, read_number(item, "delta"));
     line.delta_unit = string_at(item, "delta_unit");
     line.threshold = string_at(item, "threshold");
+    line.kind = kind_of(item);
+    if (string_at(item, "better") == "higher") line.better = measure::Better::higher;
+    SLUICE_TRY(line.tolerance_pct, read_number(item, "tolerance_pct"));
     SLUICE_TRY(line.status, status_of(item));
     line.blocking = item.value("blocking", true);
     line.reason = string_at(item, "reason");

@@ -5,7 +5,7 @@
 #include "sluice/core/text.h"
 #include "sluice/loader/labels.h"
 #include "sluice/loader/slice_dataset.h"
-#include "sluice/storage/bundle_index.h"
+#include "sluice/storage/format/bundle_index.h"
 
 #include <fmt/format.h>
 

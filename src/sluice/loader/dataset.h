@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
-#include "sluice/storage/read_buffer.h"
+#include "sluice/storage/local/read_buffer.h"
 
 #include <cstddef>
 #include <cstdint>

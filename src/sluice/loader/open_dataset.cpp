@@ -6,7 +6,7 @@
 #include "sluice/loader/bundle_dataset.h"
 #include "sluice/loader/folder_dataset.h"
 #include "sluice/loader/tar_dataset.h"
-#include "sluice/storage/bundle_index.h"
+#include "sluice/storage/format/bundle_index.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include "sluice/core/thread_pool.h"
 #include "sluice/loader/labels.h"
 #include "sluice/loader/slice_dataset.h"
-#include "sluice/storage/tar_index.h"
+#include "sluice/storage/format/tar_index.h"
 
 #include <fmt/format.h>
 

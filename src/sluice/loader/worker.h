@@ -8,7 +8,7 @@
 #include "sluice/loader/recipe.h"
 #include "sluice/loader/ring.h"
 #include "sluice/loader/trace.h"
-#include "sluice/storage/read_buffer.h"
+#include "sluice/storage/local/read_buffer.h"
 
 #include <atomic>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // sluice/report/csv.cpp - one line per row, for spreadsheets and scripts.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
-#include "sluice/report/matrix_remarks.h"
+#include "sluice/report/matrix/remarks.h"
 #include "sluice/report/report.h"
 #include "sluice/report/sections.h"
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/gate/gate_report.h"
+
 #include <fmt/format.h>
 
 #include <string>
@@ -25,5 +27,22 @@ class Paint {
  private:
   bool on_;
 };
+
+/// The same for every gate: green passes, red fails or says nothing, yellow leaves it open.
+inline const char* colour_of(gate::GateStatus status) {
+  switch (status) {
+    case gate::GateStatus::pass:
+    case gate::GateStatus::improved:
+      return kGreen;
+    case gate::GateStatus::fail:
+    case gate::GateStatus::invalid:
+      return kRed;
+    case gate::GateStatus::warn:
+    case gate::GateStatus::inconclusive:
+    case gate::GateStatus::skip:
+      break;
+  }
+  return kYellow;
+}
 
 }  // namespace sluice::report

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/sections.h"
 
+#include "sluice/analysis/peer_ratio.h"
 #include "sluice/core/text.h"
-#include "sluice/gate/peer_ratio.h"
 #include "sluice/report/format.h"
-#include "sluice/report/regime.h"
+#include "sluice/report/matrix/regime.h"
 
 #include <fmt/format.h>
 
@@ -79,7 +79,7 @@ void mark_best(std::vector<Line>& lines) {
 /// Rows of one file were measured in pairs with ours.
 void mark_behind(Section& section) {
   for (const results::ResultFile* file : section.files) {
-    for (const gate::PeerRatio& ratio : gate::peer_ratios(*file)) {
+    for (const analysis::PeerRatio& ratio : analysis::peer_ratios(*file)) {
       const auto same = [&](const Line& line) {
         return line.row >= file->rows.data() && line.row < file->rows.data() + file->rows.size() &&
                line.row->case_name == ratio.case_name && line.row->library == ratio.peer;

@@ -36,7 +36,7 @@ std::string interval_text(const stats::Estimate& rate) {
   return fmt::format("{} to {}", rate_text(rate.low), rate_text(rate.high));
 }
 
-std::string cache_text(const gate::StorageLine& line) {
+std::string cache_text(const analysis::StorageLine& line) {
   if (line.cache == "bypassed") return "past it";
   if (line.cache == "remote") return "-";
   if (line.cache == "unknown") return "cache state unknown";
@@ -45,12 +45,12 @@ std::string cache_text(const gate::StorageLine& line) {
   return line.cache;
 }
 
-std::string row_text(const gate::StorageLine& line, bool with_rate) {
+std::string row_text(const analysis::StorageLine& line, bool with_rate) {
   std::string text = fmt::format("  {:<9} {:>8} {:>8}  ", line.mode,
                                  line.size == 0 ? "" : bytes_text(line.size), line.concurrency);
   if (!line.rate || !line.mb_per_s || !line.latency_us)
     return text + fmt::format("{}: {}\n", measure::to_string(line.status), printable(line.reason));
-  const gate::ReadLatency& latency = *line.latency_us;
+  const analysis::ReadLatency& latency = *line.latency_us;
   text += fmt::format("{:>9} {:>16} {:>10} {:>9} {:>9} {:>9} {:>9}  {}\n",
                       rate_text(line.mb_per_s->point), interval_text(*line.mb_per_s),
                       with_rate ? rate_text(line.rate->point) : "", latency_text(latency.p50.point),
@@ -59,10 +59,10 @@ std::string row_text(const gate::StorageLine& line, bool with_rate) {
   return text;
 }
 
-const gate::StorageLine* fastest(const std::vector<gate::StorageLine>& lines,
-                                 const std::string& pattern, bool warm) {
-  const gate::StorageLine* best = nullptr;
-  for (const gate::StorageLine& line : lines) {
+const analysis::StorageLine* fastest(const std::vector<analysis::StorageLine>& lines,
+                                     const std::string& pattern, bool warm) {
+  const analysis::StorageLine* best = nullptr;
+  for (const analysis::StorageLine& line : lines) {
     const bool far = line.cache == "cold" || line.cache == "bypassed" || line.cache == "remote";
     if (line.pattern != pattern || !line.rate || !(warm ? line.cache == "warm" : far)) continue;
     if (best == nullptr || line.rate->point > best->rate->point) best = &line;
@@ -71,7 +71,7 @@ const gate::StorageLine* fastest(const std::vector<gate::StorageLine>& lines,
 }
 
 /// "Not from memory: ...; from memory: ...".
-std::string conclusion(const std::vector<gate::StorageLine>& lines) {
+std::string conclusion(const std::vector<analysis::StorageLine>& lines) {
   std::vector<std::string> parts;
   if (const auto* line = fastest(lines, "sequential", false))
     parts.push_back(
@@ -103,19 +103,19 @@ std::string bytes_text(std::uint64_t bytes) {
                      value == static_cast<double>(static_cast<int>(value)) ? 0 : 1, kUnits[unit]);
 }
 
-std::string storage_table(const std::vector<gate::StorageLine>& lines) {
+std::string storage_table(const std::vector<analysis::StorageLine>& lines) {
   std::string text;
   for (const Pattern& pattern : kPatterns) {
     const std::string name = pattern.name;
-    const bool there = std::any_of(lines.begin(), lines.end(), [&](const gate::StorageLine& line) {
-      return line.pattern == name;
-    });
+    const bool there =
+        std::any_of(lines.begin(), lines.end(),
+                    [&](const analysis::StorageLine& line) { return line.pattern == name; });
     if (!there) continue;
     text +=
         fmt::format("{}\n  {:<9} {:>8} {:>8}  {:>9} {:>16} {:>10} {:>9} {:>9} {:>9} {:>9}  {}\n",
                     pattern.title, "mode", name == "sequential" ? "" : "size", "at once", "MB/s",
                     "95 % interval", pattern.rate, "p50", "p90", "p99", "max", "cache");
-    for (const gate::StorageLine& line : lines)
+    for (const analysis::StorageLine& line : lines)
       if (line.pattern == name) text += row_text(line, name != "sequential");
     text += "\n";
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/gate/storage_metrics.h"
+#include "sluice/analysis/storage_metrics.h"
 
 #include <cstdint>
 #include <string>
@@ -14,6 +14,6 @@ namespace sluice::report {
 std::string bytes_text(std::uint64_t bytes);
 
 /// A table per pattern, and a line that says what it comes to.
-std::string storage_table(const std::vector<gate::StorageLine>& lines);
+std::string storage_table(const std::vector<analysis::StorageLine>& lines);
 
 }  // namespace sluice::report

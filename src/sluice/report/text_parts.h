@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/report/matrix.h"
+#include "sluice/report/matrix/matrix.h"
 #include "sluice/report/report.h"
 #include "sluice/report/sections.h"
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/tour_text.h"
 
+#include "sluice/analysis/figures.h"
+#include "sluice/analysis/peer_ratio.h"
+#include "sluice/analysis/versus.h"
 #include "sluice/core/text.h"
-#include "sluice/gate/peer_ratio.h"
-#include "sluice/gate/versus.h"
-#include "sluice/report/figures.h"
 #include "sluice/report/format.h"
 #include "sluice/report/sections.h"
 
@@ -62,7 +62,7 @@ std::vector<std::string> measured_peers(const std::vector<Row>& rows) {
 }
 
 std::string peers_reason(const results::ResultFile& file) {
-  return text_at(at(file.extra, "summary"), "peers_reason");
+  return analysis::text_at(at(file.extra, "summary"), "peers_reason");
 }
 
 std::string beside_sentence(const results::ResultFile& file) {
@@ -73,11 +73,11 @@ std::string beside_sentence(const results::ResultFile& file) {
     return reason.empty() ? "Only our own rows were measured."
                           : fmt::format("Nothing was measured beside us: {}.", reason);
   }
-  std::vector<gate::Versus> list = gate::versus_fastest(rows);
-  std::erase_if(list, [](const gate::Versus& one) { return !one.ratio; });
+  std::vector<analysis::Versus> list = analysis::versus_fastest(rows);
+  std::erase_if(list, [](const analysis::Versus& one) { return !one.ratio; });
   if (list.empty())
     return fmt::format("Beside {} there were too few runs for a ratio.", listed(peers));
-  const gate::VersusSummary sum = gate::summarise(list, rows);
+  const analysis::VersusSummary sum = analysis::summarise(list, rows);
   std::string out =
       fmt::format("Beside {}, ours is faster in {} of {} cases, level in {} and slower in {}",
                   listed(peers), sum.wins, sum.rows, sum.ties, sum.losses);
@@ -101,7 +101,7 @@ std::string step_clause(const Row& row) {
 }
 
 std::string fed_clause(const Row& step, const Row& fed) {
-  const auto ratio = gate::row_ratio(step, fed, true);  // how many times as long when fed
+  const auto ratio = analysis::row_ratio(step, fed, true);  // how many times as long when fed
   if (!ratio) return "";
   const char* meaning = ratio->high <= kFelt ? "loading is hidden behind it"
                         : ratio->low > kFelt
@@ -115,15 +115,15 @@ std::string fed_clause(const Row& step, const Row& fed) {
 std::string accelerator_clause(const Json& summary) {
   const Json& found = at(summary, "attribution");
   if (!found.is_object()) return "";
-  const std::string verdict = text_at(found, "verdict");
-  const double share = number_at(found, "wait_share");
-  std::string out = fmt::format("; {} ", text_at(summary, "step"));
+  const std::string verdict = analysis::text_at(found, "verdict");
+  const double share = analysis::number_at(found, "wait_share");
+  std::string out = fmt::format("; {} ", analysis::text_at(summary, "step"));
   if (verdict == "INPUT" && std::isfinite(share))
     out += fmt::format("would wait for our loader {:.0f} % of the time", share * 100);
   else if (verdict == "COMPUTE")
     out += "would be kept busy by our loader";
   else
-    out += "would be limited so: " + text_at(found, "statement");
+    out += "would be limited so: " + analysis::text_at(found, "statement");
   const Json& others = at(found, "could_also_be");
   return out + (others.is_array() && !others.empty() ? ", which these runs do not settle" : "");
 }
@@ -154,7 +154,8 @@ std::string next_sentence(const results::ResultFile& file) {
     next.emplace_back("`sluice env` says what disturbs this machine");
   if (!peers_reason(file).empty())
     next.emplace_back("`sluice peers install light` gives the next tour libraries to compare with");
-  const std::string verdict = text_at(at(at(file.extra, "summary"), "attribution"), "verdict");
+  const std::string verdict =
+      analysis::text_at(at(at(file.extra, "summary"), "attribution"), "verdict");
   if (verdict == "INPUT")
     next.emplace_back("`sluice tune --input DIR` finds loader settings for your own images");
   else if (!verdict.empty())

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
 #include "sluice/core/version.h"
-#include "sluice/scenario/micro.h"
+#include "sluice/scenario/micro/micro.h"
 #include "sluice/scenario/scenario.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
-#include "sluice/storage/descriptor.h"
+#include "sluice/storage/local/descriptor.h"
 #include "sluice/storage/stage.h"
 
 #include <fmt/format.h>

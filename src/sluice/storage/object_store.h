@@ -5,7 +5,7 @@
 
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
-#include "sluice/storage/read_buffer.h"
+#include "sluice/storage/local/read_buffer.h"
 
 #include <cstddef>
 #include <cstdint>

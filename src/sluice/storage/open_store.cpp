@@ -3,9 +3,9 @@
 #include "sluice/storage/open_store.h"
 
 #include "sluice/core/text.h"
-#include "sluice/storage/cache.h"
-#include "sluice/storage/gcs_store.h"
-#include "sluice/storage/s3_store.h"
+#include "sluice/storage/cache/cache.h"
+#include "sluice/storage/remote/gcs_store.h"
+#include "sluice/storage/remote/s3_store.h"
 #include "sluice/storage/uri.h"
 
 #include <fmt/format.h>

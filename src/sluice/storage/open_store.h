@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/storage/credential_chain.h"
-#include "sluice/storage/local_store.h"
+#include "sluice/storage/credentials/chain.h"
+#include "sluice/storage/local/store.h"
 #include "sluice/storage/object_store.h"
-#include "sluice/storage/remote_store.h"
+#include "sluice/storage/remote/remote_store.h"
 
 #include <cstdint>
 #include <memory>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
-#include "sluice/storage/archive.h"
+#include "sluice/storage/format/archive.h"
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/canary_run.h"
 
-#include "sluice/gate/history.h"
+#include "sluice/gate/baseline/history.h"
 #include "sluice/scenario/scenario.h"
 #include "sluice/stats/summary.h"
 

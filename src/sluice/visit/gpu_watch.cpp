@@ -25,8 +25,8 @@ GpuWatch::GpuWatch(int index) {
 WatchedGpu GpuWatch::stop() {
   if (!sampler_) return {std::nullopt, reason_};
   const env::GpuSamples seen = sampler_->stop();
-  return {gate::GpuUse{seen.mean_utilisation, static_cast<double>(seen.peak_used_bytes),
-                       static_cast<double>(seen.total_bytes)},
+  return {analysis::GpuUse{seen.mean_utilisation, static_cast<double>(seen.peak_used_bytes),
+                           static_cast<double>(seen.total_bytes)},
           ""};
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/analysis/loader_metrics.h"
 #include "sluice/env/gpu_sampler.h"
-#include "sluice/gate/loader_metrics.h"
 
 #include <memory>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace sluice::visit {
 
 struct WatchedGpu {
-  std::optional<gate::GpuUse> use;
+  std::optional<analysis::GpuUse> use;
   std::string reason;  // why there is none
 };
 

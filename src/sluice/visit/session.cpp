@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/session.h"
 
+#include "sluice/analysis/peer_ratio.h"
 #include "sluice/backend/visit.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/gate/peer_ratio.h"
 #include "sluice/image/dataset.h"
 #include "sluice/image/photo_dataset.h"
 #include "sluice/image/simd.h"
@@ -113,8 +113,8 @@ void put_rows(results::ResultFile& file, const std::vector<measure::Row>& rows,
 /// With peers beside us, the ratio to each.
 void put_ratios(results::ResultFile& file) {
   Json ratios = Json::array();
-  for (const gate::PeerRatio& ratio : gate::peer_ratios(file))
-    ratios.push_back(gate::to_json(ratio));
+  for (const analysis::PeerRatio& ratio : analysis::peer_ratios(file))
+    ratios.push_back(analysis::to_json(ratio));
   if (!ratios.empty()) file.extra["summary"]["peer_ratios"] = std::move(ratios);
 }
 

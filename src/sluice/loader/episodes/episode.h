@@ -4,7 +4,7 @@
 
 #include "sluice/core/result.h"
 #include "sluice/loader/episodes/features.h"
-#include "sluice/storage/example_proto.h"
+#include "sluice/storage/format/example_proto.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -7,8 +7,8 @@
 #include "sluice/loader/episodes/dataset_info.h"
 #include "sluice/loader/episodes/features.h"
 #include "sluice/loader/episodes/split.h"
+#include "sluice/storage/format/tfrecord.h"
 #include "sluice/storage/object_store.h"
-#include "sluice/storage/tfrecord.h"
 
 #include <cstdint>
 #include <memory>

@@ -10,8 +10,8 @@
 #include "sluice/core/thread_pool.h"
 #include "sluice/loader/episodes/dataset_info.h"
 #include "sluice/loader/episodes/make_episode.h"
-#include "sluice/storage/checksum.h"
-#include "sluice/storage/tfrecord.h"
+#include "sluice/storage/format/checksum.h"
+#include "sluice/storage/format/tfrecord.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
-#include "sluice/storage/example_proto.h"
+#include "sluice/storage/format/example_proto.h"
 
 #include <cstdint>
 #include <optional>

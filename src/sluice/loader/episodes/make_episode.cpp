@@ -3,8 +3,8 @@
 #include "sluice/loader/episodes/make_episode.h"
 
 #include "sluice/core/rng.h"
-#include "sluice/storage/crc32c.h"
-#include "sluice/storage/example_proto.h"
+#include "sluice/storage/format/crc32c.h"
+#include "sluice/storage/format/example_proto.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include "sluice/loader/mixture/sample.h"
 #include "sluice/loader/mixture/schedule.h"
 #include "sluice/loader/mixture/source.h"
-#include "sluice/storage/checksum.h"
+#include "sluice/storage/format/checksum.h"
 
 #include <array>
 #include <atomic>

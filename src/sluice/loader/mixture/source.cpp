@@ -4,7 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/loader/permutation.h"
-#include "sluice/storage/crc32c.h"
+#include "sluice/storage/format/crc32c.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // sluice/report/ci/page.cpp - docs/perf.md: what the generated gate does, for those whose pull
 // request it stops.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gate/tolerances.h"
+#include "sluice/gate/baseline/tolerances.h"
 #include "sluice/report/ci/files.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // sluice/storage/archive_module/table.cpp - libsluice_archive.so: tar through libarchive.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/archive_table.h"
+#include "sluice/storage/format/archive_table.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -1,6 +1,6 @@
 // sluice/storage/net_module/table.cpp - libsluice_net.so: HTTP through libcurl.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/net_table.h"
+#include "sluice/storage/remote/net_table.h"
 
 #include <cstdio>
 #include <cstring>

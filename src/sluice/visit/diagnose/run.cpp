@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/diagnose/run.h"
 
+#include "sluice/analysis/step_rows.h"
 #include "sluice/backend/visit.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/gate/step_rows.h"
 #include "sluice/image/photo_dataset.h"
 #include "sluice/measure/local_runner.h"
 #include "sluice/measure/policy.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
 #include "sluice/results/run_folder.h"
-#include "sluice/scenario/training_spec.h"
+#include "sluice/scenario/training/spec.h"
 
 #include <fmt/format.h>
 
@@ -81,8 +81,8 @@ Result<std::vector<measure::SubjectSpec>> subjects_of(const DiagnosePlan& plan) 
   return subjects;
 }
 
-gate::LoaderSetting setting_of(const LoaderRequest& loader) {
-  gate::LoaderSetting setting;
+analysis::LoaderSetting setting_of(const LoaderRequest& loader) {
+  analysis::LoaderSetting setting;
   setting.workers = loader.workers;
   setting.cores = usable_cores();
   setting.remote = loader.remote;
@@ -136,8 +136,8 @@ Result<Diagnosis> diagnose(const DiagnosePlan& plan, const measure::RunnerContex
   result.rows = std::move(wave.rows);
   result.interrupted = wave.interrupted;
   if (wave.interrupted) return result;
-  SLUICE_TRY(result.summary,
-             gate::diagnosis_json(result.rows, plan.loader.batch_size, setting_of(plan.loader)));
+  SLUICE_TRY(result.summary, analysis::diagnosis_json(result.rows, plan.loader.batch_size,
+                                                      setting_of(plan.loader)));
   result.summary["step"] = step_text(plan);
   return result;
 }

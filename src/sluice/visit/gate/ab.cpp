@@ -8,7 +8,7 @@
 #include "sluice/core/rng.h"
 #include "sluice/core/text.h"
 #include "sluice/core/version.h"
-#include "sluice/gate/paired_row.h"
+#include "sluice/gate/pairs/paired_row.h"
 #include "sluice/peers/timed_command.h"
 #include "sluice/results/result_file.h"
 
@@ -66,7 +66,7 @@ Result<std::vector<CommandPairs::Value>> CommandPairs::run(const AbSide& side,
   command.timeout_s = plan_.timeout_s;
   command.cancel_fd = context_.cancel_fd;
   SLUICE_TRY(const peers::CommandRun done, peers::run_timed(command));
-  std::optional<gate::ResultSet> set;
+  std::optional<analysis::ResultSet> set;
   std::vector<Value> values;
   for (const AbMetric& metric : plan_.metrics) {
     if (metric.name == kWallMetric) {
@@ -85,7 +85,7 @@ Result<std::vector<CommandPairs::Value>> CommandPairs::run(const AbSide& side,
             fmt::format("{} ({}): wrote no result file; --metric {} reads one from the "
                         "folder that {} stands for in the command",
                         side.name, printable(side.command), printable(metric.name), kOutWord)};
-      SLUICE_TRY(set, gate::read_set(out.path()));
+      SLUICE_TRY(set, analysis::read_set(out.path()));
       set->name = fmt::format("result of {}", side.name);
     }
     SLUICE_TRY(gate::RowValue row, gate::row_value(*set, metric.name));

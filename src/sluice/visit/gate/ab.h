@@ -4,8 +4,8 @@
 #pragma once
 
 #include "sluice/core/progress.h"
-#include "sluice/gate/paired_gate.h"
-#include "sluice/gate/paired_report.h"
+#include "sluice/gate/pairs/paired_gate.h"
+#include "sluice/gate/pairs/paired_report.h"
 
 #include <cstdint>
 #include <filesystem>

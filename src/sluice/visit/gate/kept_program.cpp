@@ -7,7 +7,7 @@
 #include "sluice/core/module.h"
 #include "sluice/core/sha256.h"
 #include "sluice/peers/places.h"
-#include "sluice/storage/crc32c.h"
+#include "sluice/storage/format/crc32c.h"
 
 #include <fmt/format.h>
 

@@ -3,9 +3,9 @@
 #include "sluice/visit/gate/pairs.h"
 
 #include "sluice/core/folder_guard.h"
-#include "sluice/gate/baseline_pairs.h"
-#include "sluice/gate/paired_gate.h"
-#include "sluice/gate/paired_report.h"
+#include "sluice/gate/baseline/pairs.h"
+#include "sluice/gate/pairs/paired_gate.h"
+#include "sluice/gate/pairs/paired_report.h"
 #include "sluice/measure/inject.h"
 #include "sluice/measure/local_runner.h"
 #include "sluice/peers/places.h"
@@ -54,9 +54,9 @@ bool pairable(const TrainingPlan& plan) {
          plan.rungs.size() == 1 && plan.batches.size() == 1 && !plan.input;
 }
 
-Result<Json> pair_with_baseline(const Caller& caller, const TrainingPlan& plan,
-                                const RunnableProgram& baseline, double tolerance_pct,
-                                const std::filesystem::path& logs) {
+Result<PairsTaken> pair_with_baseline(const Caller& caller, const TrainingPlan& plan,
+                                      const RunnableProgram& baseline, double tolerance_pct,
+                                      const std::filesystem::path& logs) {
   SLUICE_TRY(const peers::Places places, peers::find_places());
   measure::LocalRunner local;
   SLUICE_TRY(measure::RunnerContext runner, local.context(Progress::silent(), "pairs", logs));
@@ -87,9 +87,9 @@ Result<Json> pair_with_baseline(const Caller& caller, const TrainingPlan& plan,
   const std::vector<gate::PairedMetric> metrics{
       {.name = gate::kPairedStep, .unit = "s", .better = measure::Better::lower}};
   SLUICE_TRY(const gate::PairedOutcome outcome, gate::run_pairs(metrics, options, take));
-  Json json = gate::to_json(gate::report_of(outcome));
-  json["pairs"] = gate::pairs_json(outcome);
-  return json;
+  PairsTaken taken{gate::to_json(gate::report_of(outcome)), std::move(rows)};
+  taken.report["pairs"] = gate::pairs_json(outcome);
+  return taken;
 }
 
 }  // namespace sluice::visit

@@ -15,13 +15,16 @@ namespace sluice::visit {
 /// One row of our engine, fed by itself: what pairs can be made of.
 bool pairable(const TrainingPlan& plan);
 
+struct PairsTaken {
+  Json report;                     // its one line as gate/baseline/pairs.h reads it
+  std::vector<measure::Row> rows;  // the baseline's and ours, a run of each per pair
+};
 /// Both train the same steps in fresh processes, a few steps in turn while the other is stopped;
 /// the medians are judged at 8, 16 and 32 pairs by the rule of `sluice ab`, with the tolerance of
-/// the step time as both the drop that PASS rules out and the least that FAILs. Gives the line as
-/// gate/baseline_pairs.h reads it. Errc::measurement: one of them could not be run, as a program
-/// that is too old for the plan.
-Result<Json> pair_with_baseline(const Caller& caller, const TrainingPlan& plan,
-                                const RunnableProgram& baseline, double tolerance_pct,
-                                const std::filesystem::path& logs);
+/// the step time as both the drop that PASS rules out and the least that FAILs. Errc::measurement:
+/// one of them could not be run, as a program that is too old for the plan.
+Result<PairsTaken> pair_with_baseline(const Caller& caller, const TrainingPlan& plan,
+                                      const RunnableProgram& baseline, double tolerance_pct,
+                                      const std::filesystem::path& logs);
 
 }  // namespace sluice::visit

@@ -6,13 +6,10 @@
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/core/user_folders.h"
-#include "sluice/gate/baseline_pairs.h"
-#include "sluice/gate/fence.h"
-#include "sluice/gate/machine_cause.h"
-#include "sluice/gate/usual_step.h"
+#include "sluice/gate/baseline/pairs.h"
 #include "sluice/measure/interrupt.h"
-#include "sluice/report/gate_exports.h"
-#include "sluice/report/gate_text.h"
+#include "sluice/report/gate/exports.h"
+#include "sluice/report/gate/text.h"
 #include "sluice/visit/gate/pairs.h"
 #include "sluice/visit/training/profile.h"
 #include "sluice/visit/training/result.h"
@@ -29,11 +26,6 @@ namespace fs = std::filesystem;
 
 std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
-
-Json figure(const std::optional<Json>& file, const char* pointer) {
-  const Json::json_pointer path(pointer);
-  return file && file->contains(path) ? file->at(path) : Json(nullptr);
 }
 
 class GateVisit {
@@ -99,40 +91,63 @@ class GateVisit {
     return write_file_atomic(place("eval.json"), dump_json(*out_.eval) + "\n");
   }
 
+  /// Asks for the verdict, and fetches what it still wants, until it wants nothing more.
   Status compare() {
-    gate::RunFiles current{out_.folder.string(), out_.metrics, out_.eval};
-    const gate::CompareScope scope{plan_.modes.bench, plan_.modes.eval};
-    out_.report = compare_files(current, scope);
-    if (!plan_.modes.bench) return ok;
-    SLUICE_TRY(const bool paired, run_pairs());
-    if (!paired && !(plan_.confirm && slow())) return ok;
-    if (!paired) SLUICE_CHECK(measure_again());
-    current.metrics = out_.metrics;
-    out_.report = compare_files(current, scope);
-    return ok;
+    const std::string no_pairs = why_no_pairs();
+    if (!no_pairs.empty()) log::info("no pairs: {}", no_pairs);
+    gate::GatePolicy policy = policy_of({plan_.modes.bench, plan_.modes.eval});
+    policy.may_pair = no_pairs.empty();
+    policy.may_confirm = plan_.confirm;
+    gate::Evidence evidence{{out_.folder.string(), out_.metrics, out_.eval}, baseline_};
+    for (;;) {
+      gate::Decision decision = gate::decide(evidence, policy);
+      out_.report = stamped(std::move(decision.report));
+      switch (decision.wanted) {
+        case gate::WantedEvidence::nothing:
+          return ok;
+        case gate::WantedEvidence::pairs: {
+          SLUICE_TRY(policy.may_pair, run_pairs());
+          break;
+        }
+        case gate::WantedEvidence::second_run:
+          SLUICE_CHECK(measure_again());
+          policy.may_confirm = false;
+          break;
+      }
+      evidence.current.metrics = out_.metrics;
+    }
   }
 
-  /// False: there is nothing to pair with, and the log says why.
-  Result<bool> run_pairs() {
+  /// Empty: the program of the baseline is kept here and can run beside this one.
+  [[nodiscard]] std::string why_no_pairs() {
     const std::string program = gate::program_of(baseline_.files);
-    if (!plan_.pairs || program.empty() || !out_.metrics || !pairable(plan_.training) ||
-        out_.report->status == gate::GateStatus::skip)
-      return false;
-    SLUICE_TRY(const fs::path cache, user_cache_folder());
-    const auto kept = find_program(program, cache);
-    if (!kept) {
-      log::info("no pairs: {}", kept.error().message);
-      return false;
-    }
-    auto pairs = pair_with_baseline(caller_, measured_plan(), *kept,
+    if (!plan_.pairs || !plan_.modes.bench) return "not asked for";
+    if (program.empty()) return "the baseline does not say which program measured it";
+    if (!pairable(plan_.training)) return "they are for one row of our engine without a loader";
+    const auto cache = user_cache_folder();
+    if (!cache) return cache.error().message;
+    auto kept = find_program(program, *cache);
+    if (!kept) return kept.error().message;
+    kept_ = std::move(*kept);
+    return "";
+  }
+
+  /// False: they could not be taken, and the log says why. Every sample is in pairs.json.
+  Result<bool> run_pairs() {
+    auto taken = pair_with_baseline(caller_, measured_plan(), kept_,
                                     plan_.tolerances.step_time_increase_pct, place("logs"));
-    if (!pairs && pairs.error().code == Errc::measurement) {
-      log::warn("no pairs: {}", pairs.error().message);
+    if (!taken && taken.error().code == Errc::measurement) {
+      log::warn("no pairs: {}", taken.error().message);
       return false;
     }
-    if (!pairs) return pairs.error();
-    (*pairs)["program"] = program;
-    (*out_.metrics)["pairs"] = std::move(*pairs);
+    if (!taken) return taken.error();
+    results::ResultFile file = *out_.file;
+    file.rows = std::move(taken->rows);
+    file.canary.clear();
+    file.extra = Json();
+    SLUICE_CHECK(results::write(place("pairs.json"), file));
+    taken->report["program"] = gate::program_of(baseline_.files);
+    (*out_.metrics)["pairs"] = std::move(taken->report);
     SLUICE_CHECK(write_metrics());
     return true;
   }
@@ -141,66 +156,15 @@ class GateVisit {
     return write_file_atomic(place("metrics.json"), dump_json(*out_.metrics) + "\n");
   }
 
-  /// From files alone, so that a run is judged later as it was at once.
-  gate::GateReport compare_files(const gate::RunFiles& current, gate::CompareScope scope) const {
-    gate::GateReport report =
-        gate::compare_with_baseline(current, baseline_.files, plan_.tolerances, scope);
+  [[nodiscard]] gate::GatePolicy policy_of(gate::CompareScope scope) const {
+    return {.tolerances = plan_.tolerances, .fence = plan_.fence, .scope = scope};
+  }
+
+  static gate::GateReport stamped(gate::GateReport report) {
     report.timestamp = utc_now();
-    if (!scope.bench || !current.metrics) return report;
-    add_fence(report, current);
-    gate::add_usual_step(report, current, baseline_.files, plan_.tolerances.step_time_increase_pct);
-    const bool slower = gate::add_baseline_pairs(report, current, baseline_.files);
-    gate::MachineFacts facts = gate::machine_facts(current, baseline_.files);
-    add_noise(report, facts.noise);
-    if (slower) facts = {};  // the machine slowed both programs
-    const gate::Tolerances& t = plan_.tolerances;
-    gate::excuse(report,
-                 {{"tokens_per_sec_p50", t.throughput_drop_pct},
-                  {"step_time_p50_s", t.step_time_increase_pct},
-                  {gate::kUsualStep, t.step_time_increase_pct},
-                  {"step_time_p90_s", t.step_time_p90_increase_pct.value_or(0)}},
-                 facts);
     return report;
   }
 
-  /// One line more: what all stored visits say together. Only of the throughput: the step time is
-  /// the same thing upside down, and two lines would cry wolf twice.
-  void add_fence(gate::GateReport& report, const gate::RunFiles& current) const {
-    if (plan_.fence == FenceMode::off || report.status == gate::GateStatus::skip) return;
-    gate::GateLine line =
-        gate::fence_line(baseline_.history, gate::visit_of(current), "tokens_per_sec_p50", -1);
-    line.unit = "tokens/s";
-    line.blocking = plan_.fence == FenceMode::fail;
-    if (!line.blocking && line.status == gate::GateStatus::fail)
-      line.status = gate::GateStatus::warn;
-    report.lines.push_back(std::move(line));
-    report.status = overall(report.lines);
-    report.summary = summary_of(report);
-  }
-
-  /// A noisy machine is said beside whatever verdict comes of it.
-  static void add_noise(gate::GateReport& report, const Json& noise) {
-    if (!gate::is_noisy(noise)) return;
-    gate::GateLine line;
-    line.metric = "machine";
-    line.reason = "noisy after the measurement (" + gate::noise_text(noise) +
-                  "): numbers may be worse than the code";
-    report.lines.push_back(std::move(line));
-  }
-
-  [[nodiscard]] bool slow() const {
-    for (const gate::GateLine& line : out_.report->lines) {
-      const bool speed = line.metric == "tokens_per_sec_p50" ||
-                         line.metric.starts_with("step_time_") || line.metric.starts_with("fence/");
-      const bool bad =
-          line.status == gate::GateStatus::fail || line.status == gate::GateStatus::invalid;
-      if (speed && bad && line.delta) return true;
-    }
-    return false;
-  }
-
-  /// A slow run fails only when a second one, in processes of its own, is slow too: the faster of
-  /// the two counts.
   Status measure_again() {
     log::info("slower than the baseline: measuring once more before that counts");
     results::RunFolder::Options where;
@@ -210,17 +174,9 @@ class GateVisit {
     if (again.interrupted) return Error{Errc::interrupted, "interrupted"};
     const auto found = again.file.extra.find("metrics");
     if (found == again.file.extra.end()) return ok;
-    const Json first = figure(out_.metrics, "/timing/step_time_p50_s");
-    const Json second = figure(*found, "/timing/step_time_p50_s");
-    Json chosen = second < first ? *found : *out_.metrics;
-    Json medians = figure(out_.metrics, "/timing/run_p50_s");
-    for (const Json& median : figure(*found, "/timing/run_p50_s"))
-      medians.push_back(median);
-    chosen["confirmation"] = Json{{"step_time_p50_s", Json::array({first, second})},
-                                  {"run_p50_s", std::move(medians)},
-                                  {"kept", second < first ? "second" : "first"}};
-    if (second < first) out_.file = std::move(again.file);
-    out_.metrics = std::move(chosen);
+    out_.metrics = gate::confirmed(*out_.metrics, *found);
+    if (at_pointer(*out_.metrics, "/confirmation/kept") == "second")
+      out_.file = std::move(again.file);
     return write_metrics();
   }
 
@@ -235,13 +191,17 @@ class GateVisit {
     out_.eval = current.eval;
     gate::CompareScope scope;
     scope.eval = current.eval.has_value() || baseline_.files.eval.has_value();
-    out_.report = compare_files(current, scope);
+    out_.report = stamped(gate::decide({current, baseline_}, policy_of(scope)).report);
     if (!caller_.out.empty()) {
       SLUICE_CHECK(create_folders(caller_.out));
       out_.folder = caller_.out;
     }
     SLUICE_CHECK(conclude());
     return std::move(out_);
+  }
+
+  static Json figure(const std::optional<Json>& file, const char* pointer) {
+    return file ? at_pointer(*file, pointer) : Json();
   }
 
   Json part(bool asked, bool done, const char* file) const {
@@ -320,6 +280,7 @@ class GateVisit {
   const GatePlan& plan_;
   std::string profile_;
   gate::Baseline baseline_;
+  RunnableProgram kept_;  // of the baseline, if it can be paired with
   Json environment_, traces_;
   GateOutcome out_;
 };

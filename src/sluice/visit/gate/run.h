@@ -4,9 +4,7 @@
 #pragma once
 
 #include "sluice/eval/eval.h"
-#include "sluice/gate/baseline_store.h"
-#include "sluice/gate/gate_report.h"
-#include "sluice/gate/tolerances.h"
+#include "sluice/gate/decide.h"
 #include "sluice/visit/caller.h"
 #include "sluice/visit/training/run.h"
 
@@ -21,15 +19,12 @@ struct GateModes {
   [[nodiscard]] bool measures() const { return env || bench || eval || profile; }
 };
 
-/// What a visit beyond the prediction fence is.
-enum class FenceMode { fail, warn, off };
-
 struct GatePlan {
   GateModes modes;
   TrainingPlan training;  // its `profile` is for the pass of its own
   eval::EvalConfig eval;
   gate::Tolerances tolerances;
-  FenceMode fence = FenceMode::fail;
+  gate::FenceMode fence = gate::FenceMode::fail;
   std::filesystem::path baseline_dir = gate::kBaselineDir;
   std::filesystem::path current;  // of a comparison alone: the run folder that is judged
   bool pairs = true;              // run the baseline's program beside this one, if it is kept
@@ -45,8 +40,9 @@ struct GateOutcome {
   bool failed_rows = false;
 };
 
-/// Writes env.json, metrics.json, eval.json, profile/, gate_report.txt, verdict.json and
-/// run_summary.json, each by its mode. A comparison alone writes its report into --out, if given.
+/// Writes env.json, metrics.json, pairs.json, eval.json, profile/, gate_report.txt, verdict.json
+/// and run_summary.json, each by its mode. A comparison alone writes its report into --out, if
+/// given.
 Result<GateOutcome> run_gate(const Caller& caller, const GatePlan& plan);
 
 }  // namespace sluice::visit

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/gate/paired_selftest.h"
+#include "sluice/gate/pairs/paired_selftest.h"
 #include "sluice/visit/caller.h"
 
 #include <cstdint>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/loader/bundles.h"
 
-#include "sluice/gate/peer_ratio.h"
+#include "sluice/analysis/peer_ratio.h"
 #include "sluice/loader/open_dataset.h"
 #include "sluice/measure/clock.h"
-#include "sluice/storage/bundle_writer.h"
+#include "sluice/storage/format/bundle_writer.h"
 #include "sluice/storage/open_store.h"
 #include "sluice/visit/loader/rows.h"
 
@@ -55,7 +55,7 @@ Json bundling_summary(const results::ResultFile& file, const std::string& base_c
     json["first_epoch_ratio"] = mean_of(packed_first) / mean_of(plain_first);
   if (mean_of(plain) > 0 && packed != nullptr) {
     json["ratio"] = mean_of(packed) / mean_of(plain);
-    if (const auto ratio = gate::row_ratio(*packed, *plain, true))
+    if (const auto ratio = analysis::row_ratio(*packed, *plain, true))
       json["ci95"] = {{"low", ratio->low}, {"high", ratio->high}};
   }
   return json;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
-#include "sluice/scenario/loader_spec.h"
+#include "sluice/scenario/loader/spec.h"
 #include "sluice/visit/loader/run.h"
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/loader/result.h"
 
+#include "sluice/analysis/loader_verdict.h"
+#include "sluice/analysis/peer_ratio.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/gate/loader_verdict.h"
-#include "sluice/gate/peer_ratio.h"
 #include "sluice/visit/loader/bundles.h"
 #include "sluice/visit/loader/rows.h"
 
@@ -20,16 +20,17 @@ using measure::Row;
 
 constexpr double kGoodEnough = 0.98;  // of the best: then the cheapest configuration is chosen
 
-gate::LoaderFacts facts_of(const results::ResultFile& file, const InputFacts& input,
-                           const WatchedGpu& gpu) {
-  gate::LoaderFacts facts;
+analysis::LoaderFacts facts_of(const results::ResultFile& file, const InputFacts& input,
+                               const WatchedGpu& gpu) {
+  analysis::LoaderFacts facts;
   const std::string base = base_case(input);
   if (const Row* row = find_row(file, base)) {
     facts.rate = mean_of(row);
-    facts.steady = gate::loader_use(*row);
+    facts.steady = analysis::loader_use(*row);
     facts.peak_rss_bytes = static_cast<double>(row->peak_rss_bytes.value_or(0));
   }
-  if (const Row* row = find_row(file, base + "/epoch=first")) facts.first = gate::loader_use(*row);
+  if (const Row* row = find_row(file, base + "/epoch=first"))
+    facts.first = analysis::loader_use(*row);
   facts.gpu = gpu.use;
   facts.no_gpu = gpu.reason;
   facts.cores = usable_cores();
@@ -38,15 +39,15 @@ gate::LoaderFacts facts_of(const results::ResultFile& file, const InputFacts& in
   for (const Row& row : file.rows) {
     if (row.library != "sluice" || !row.params.count("workers")) continue;
     if (row.params.at("workers") != "1") continue;
-    const auto use = gate::loader_use(row);
+    const auto use = analysis::loader_use(row);
     if (use && use->store.downloaded_bytes.value_or(0) > 0 && use->wall_s > 0)
       facts.one_worker_download_mb_s = *use->store.downloaded_bytes / 1e6 / use->wall_s;
   }
   return facts;
 }
 
-gate::LoaderSetting setting_of(const DataloaderPlan& plan, const InputFacts& input) {
-  gate::LoaderSetting setting;
+analysis::LoaderSetting setting_of(const DataloaderPlan& plan, const InputFacts& input) {
+  analysis::LoaderSetting setting;
   setting.workers = plan.loader.workers;
   setting.cores = usable_cores();
   setting.remote = plan.loader.remote;
@@ -57,22 +58,22 @@ gate::LoaderSetting setting_of(const DataloaderPlan& plan, const InputFacts& inp
   return setting;
 }
 
-std::optional<gate::Attribution> step_of(const results::ResultFile& file,
-                                         const DataloaderPlan& plan, const InputFacts& input,
-                                         const gate::LoaderFacts& facts) {
+std::optional<analysis::Attribution> step_of(const results::ResultFile& file,
+                                             const DataloaderPlan& plan, const InputFacts& input,
+                                             const analysis::LoaderFacts& facts) {
   if (plan.step_ms <= 0 || !facts.steady) return std::nullopt;
   const Row* row = find_row(file, fmt::format("{}/step_ms={:g}", base_case(input), plan.step_ms));
-  const auto use = row != nullptr ? gate::loader_use(*row) : std::nullopt;
+  const auto use = row != nullptr ? analysis::loader_use(*row) : std::nullopt;
   if (!use || use->batches == 0 || facts.steady->batches == 0) return std::nullopt;
-  const auto per_batch = [](const gate::LoaderUse& one) {
-    return gate::exactly(one.wall_s * 1e3 / static_cast<double>(one.batches));
+  const auto per_batch = [](const analysis::LoaderUse& one) {
+    return analysis::exactly(one.wall_s * 1e3 / static_cast<double>(one.batches));
   };
-  gate::StepTimes times;
+  analysis::StepTimes times;
   times.loader = per_batch(*facts.steady);
-  times.model = gate::exactly(plan.step_ms);
+  times.model = analysis::exactly(plan.step_ms);
   times.together = per_batch(*use);
-  times.wait_share = gate::exactly(use->consumer_wait_s / use->wall_s);
-  return gate::attribute(times);
+  times.wait_share = analysis::exactly(use->consumer_wait_s / use->wall_s);
+  return analysis::attribute(times);
 }
 
 struct SweptRow {
@@ -159,7 +160,7 @@ Json recommendation(const DataloaderPlan& plan, const std::vector<SweptRow>& swe
 }
 
 Json estimate_json(const Row& row, const InputFacts& input, const LoaderRequest& loader) {
-  const auto seconds = gate::epoch_estimate(row, static_cast<double>(input.items));
+  const auto seconds = analysis::epoch_estimate(row, static_cast<double>(input.items));
   if (!seconds) return nullptr;
   Json json{{"sample_ratio", loader.sample_ratio},
             {"samples", input.items},
@@ -173,26 +174,26 @@ Json estimate_json(const Row& row, const InputFacts& input, const LoaderRequest&
 
 void conclude(results::ResultFile& file, const DataloaderPlan& plan, const InputFacts& input,
               const WatchedGpu& gpu) {
-  const gate::LoaderFacts facts = facts_of(file, input, gpu);
-  Json metrics = gate::loader_metrics_json(facts);
+  const analysis::LoaderFacts facts = facts_of(file, input, gpu);
+  Json metrics = analysis::loader_metrics_json(facts);
   metrics["workers"] = plan.loader.workers;
   metrics["batch_size"] = plan.loader.batch_size;
   Json summary = Json::object();
   const auto step = step_of(file, plan, input, facts);
-  const auto findings = gate::loader_findings(facts, setting_of(plan, input), step);
+  const auto findings = analysis::loader_findings(facts, setting_of(plan, input), step);
   const Row* base = find_row(file, base_case(input));
   const auto list_of = [](const auto& things) {
     Json json = Json::array();
     for (const auto& one : things)
-      json.push_back(gate::to_json(one));
+      json.push_back(analysis::to_json(one));
     return json;
   };
-  summary["targets"] = list_of(gate::loader_targets(facts));
-  summary["indicators"] = list_of(gate::loader_indicators(
+  summary["targets"] = list_of(analysis::loader_targets(facts));
+  summary["indicators"] = list_of(analysis::loader_indicators(
       facts, base != nullptr && base->summary->n_runs > 1 ? base->summary->cv : 0));
-  if (facts.steady) summary["stages"] = gate::stages_json(*facts.steady);
+  if (facts.steady) summary["stages"] = analysis::stages_json(*facts.steady);
   summary["diagnosis"] = list_of(findings);
-  if (step) summary["step"] = gate::to_json(*step);
+  if (step) summary["step"] = analysis::to_json(*step);
   const auto swept = swept_rows(file);
   const SweptRow* best = optimal(swept);
   if (!swept.empty()) summary["sweep"] = sweep_json(swept, best);
@@ -203,11 +204,11 @@ void conclude(results::ResultFile& file, const DataloaderPlan& plan, const Input
         Json{{"page_cache", facts.first->page_cache}, {"samples", facts.first->samples}};
   if (plan.loader.bundling) summary["bundling"] = bundling_summary(file, base_case(input));
   Json ratios = Json::array();
-  for (const gate::PeerRatio& ratio : gate::peer_ratios(file))
-    ratios.push_back(gate::to_json(ratio));
+  for (const analysis::PeerRatio& ratio : analysis::peer_ratios(file))
+    ratios.push_back(analysis::to_json(ratio));
   if (!ratios.empty()) summary["peer_ratios"] = std::move(ratios);
-  Json verdict{{"limit", facts.steady ? gate::limiting_stage(*facts.steady) : ""}};
-  verdict["is_it_the_loader"] = step ? Json(gate::to_string(step->verdict)) : Json(nullptr);
+  Json verdict{{"limit", facts.steady ? analysis::limiting_stage(*facts.steady) : ""}};
+  verdict["is_it_the_loader"] = step ? Json(analysis::to_string(step->verdict)) : Json(nullptr);
   if (!step) verdict["is_it_the_loader_reason"] = "no consumer was emulated; give --step-ms";
   if (!findings.empty()) verdict["statement"] = findings.front().diagnosis;
   file.extra =

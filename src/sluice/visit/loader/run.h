@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/gate/loader_metrics.h"
+#include "sluice/analysis/loader_metrics.h"
 #include "sluice/measure/policy.h"
 #include "sluice/measure/runner.h"
 #include "sluice/results/result_file.h"

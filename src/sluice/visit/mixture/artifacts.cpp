@@ -3,7 +3,7 @@
 #include "sluice/visit/mixture/artifacts.h"
 
 #include "sluice/core/file.h"
-#include "sluice/report/mixture_text.h"
+#include "sluice/report/mixture/text.h"
 
 namespace sluice::visit {
 

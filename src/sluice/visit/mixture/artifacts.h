@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
-#include "sluice/report/mixture_svg.h"
+#include "sluice/report/mixture/svg.h"
 #include "sluice/results/batch_times.h"
 
 #include <filesystem>

@@ -4,7 +4,7 @@
 
 #include "sluice/measure/reply.h"
 #include "sluice/peers/auditor.h"
-#include "sluice/scenario/mixture_peer.h"
+#include "sluice/scenario/mixture/peer.h"
 #include "sluice/visit/loader/peers.h"
 #include "sluice/visit/once.h"
 

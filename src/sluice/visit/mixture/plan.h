@@ -3,8 +3,8 @@
 #pragma once
 
 #include "sluice/measure/policy.h"
-#include "sluice/report/mixture_svg.h"
-#include "sluice/scenario/mixture_spec.h"
+#include "sluice/report/mixture/svg.h"
+#include "sluice/scenario/mixture/spec.h"
 
 #include <cstdint>
 #include <string>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/mixture/result.h"
 
+#include "sluice/analysis/peer_ratio.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
-#include "sluice/gate/peer_ratio.h"
-#include "sluice/report/mixture_text.h"
+#include "sluice/report/mixture/text.h"
 #include "sluice/results/run_folder.h"
 #include "sluice/visit/mixture/train.h"
 
@@ -35,7 +35,7 @@ Json cpu_ms_json(const scenario::MixtureRun& run) {
   return json;
 }
 
-Json take_json(const MixtureTake& take, const report::MixtureAnalysis& analysis) {
+Json take_json(const MixtureTake& take, const analysis::MixtureAnalysis& analysis) {
   Json json{{"case", take.case_name},
             {"library", take.library},
             {"block", take.block},
@@ -122,7 +122,7 @@ std::string settings(const MixturePlan& plan, const MixtureTake& take) {
 /// One line per run: its speed, and the CPU time behind it.
 class RunTable {
  public:
-  void add(const MixtureTake& take, const report::MixtureAnalysis& analysis) {
+  void add(const MixtureTake& take, const analysis::MixtureAnalysis& analysis) {
     lines_ += fmt::format(
         "  {:<28} {:<8} {:>9.3f} {:>9.1f} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.3f} {:>7.3f} {:>8.3f}",
         take.case_name, take.library, analysis.batches_per_s, analysis.samples_per_s,
@@ -148,9 +148,9 @@ class RunTable {
   std::string lines_;
 };
 
-std::string ratios_text(const std::vector<gate::PeerRatio>& ratios) {
+std::string ratios_text(const std::vector<analysis::PeerRatio>& ratios) {
   std::string out;
-  for (const gate::PeerRatio& one : ratios)
+  for (const analysis::PeerRatio& one : ratios)
     out += fmt::format("{}: {} is {:.2f} x {} (95 % interval {:.2f} to {:.2f}, {} pairs of runs)\n",
                        one.case_name, one.library, one.ratio.point, one.peer, one.ratio.low,
                        one.ratio.high, one.pairs);
@@ -159,7 +159,7 @@ std::string ratios_text(const std::vector<gate::PeerRatio>& ratios) {
 
 /// The metrics of the file, and the sections for a terminal.
 std::string show(results::ResultFile& file, Json& summary, const MixturePlan& plan,
-                 const MixtureTake& take, const report::MixtureAnalysis& analysis) {
+                 const MixtureTake& take, const analysis::MixtureAnalysis& analysis) {
   std::string text = settings(plan, take) + "\n" + report::mixture_text(analysis);
   Json metrics = to_json(analysis);
   metrics["start_s"] = take.run.start_s;
@@ -200,15 +200,15 @@ Result<std::string> conclude_mixture(results::ResultFile& file, const MixturePla
   for (const MixtureTake& take : takes) {
     if (take.batches.empty()) continue;
     SLUICE_TRY(const auto analysis,
-               report::analyse_mixture(take.batches, mixture_facts_of(take, plan.spec)));
+               analysis::analyse_mixture(take.batches, mixture_facts_of(take, plan.spec)));
     summary["runs"].push_back(take_json(take, analysis));
     table.add(take, analysis);
     if (&take == shown_take(takes)) text = show(file, summary, plan, take, analysis);
   }
   if (takes.size() > 1) text += table.text();
-  const std::vector<gate::PeerRatio> ratios = gate::peer_ratios(file);
-  for (const gate::PeerRatio& one : ratios)
-    summary["peer_ratios"].push_back(gate::to_json(one));
+  const std::vector<analysis::PeerRatio> ratios = analysis::peer_ratios(file);
+  for (const analysis::PeerRatio& one : ratios)
+    summary["peer_ratios"].push_back(analysis::to_json(one));
   text += ratios_text(ratios);
   if (is_short(plan.spec)) {
     verdict["statement"] = short_words(plan.spec);

@@ -8,7 +8,7 @@
 #include "sluice/peers/launch.h"
 #include "sluice/peers/places.h"
 #include "sluice/results/run_folder.h"
-#include "sluice/scenario/mixture_peer.h"
+#include "sluice/scenario/mixture/peer.h"
 
 #include <fmt/format.h>
 
@@ -82,8 +82,9 @@ Result<std::vector<MixtureTake>> mixture_takes(const std::vector<measure::Row>& 
   return takes;
 }
 
-report::MixtureFacts mixture_facts_of(const MixtureTake& take, const scenario::MixtureSpec& spec) {
-  report::MixtureFacts facts = report::mixture_facts(to_json(take.run.stats));
+analysis::MixtureFacts mixture_facts_of(const MixtureTake& take,
+                                        const scenario::MixtureSpec& spec) {
+  analysis::MixtureFacts facts = analysis::mixture_facts(to_json(take.run.stats));
   facts.batch_size = spec.options.batch_size;
   facts.mix_block = spec.options.mix_block;
   facts.mix = to_string(spec.options.mix);

@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/analysis/mixture_analysis.h"
 #include "sluice/core/result.h"
 #include "sluice/measure/runner.h"
-#include "sluice/report/mixture_analysis.h"
 #include "sluice/results/batch_times.h"
-#include "sluice/scenario/mixture_run.h"
+#include "sluice/scenario/mixture/run.h"
 
 #include <filesystem>
 #include <map>
@@ -43,6 +43,6 @@ struct MixtureTake {
 Result<std::vector<MixtureTake>> mixture_takes(const std::vector<measure::Row>& rows);
 
 /// What the analysis of a run needs besides its batch times.
-report::MixtureFacts mixture_facts_of(const MixtureTake& take, const scenario::MixtureSpec& spec);
+analysis::MixtureFacts mixture_facts_of(const MixtureTake& take, const scenario::MixtureSpec& spec);
 
 }  // namespace sluice::visit

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sluice/core/json.h"
-#include "sluice/scenario/mixture_run.h"
+#include "sluice/scenario/mixture/run.h"
 
 #include <string>
 

@@ -4,7 +4,7 @@
 
 #include "sluice/core/result.h"
 #include "sluice/measure/runner.h"
-#include "sluice/scenario/storage_input.h"
+#include "sluice/scenario/storage/input.h"
 
 #include <cstdint>
 #include <string>

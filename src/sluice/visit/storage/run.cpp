@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/storage/run.h"
 
+#include "sluice/analysis/storage_metrics.h"
 #include "sluice/backend/visit.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
 #include "sluice/core/folder_guard.h"
-#include "sluice/gate/storage_metrics.h"
 #include "sluice/measure/local_runner.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
@@ -56,8 +56,8 @@ Json run_config_of(const StoragePlan& plan, bool generated, const measure::Polic
 
 void put_storage_lines(results::ResultFile& file) {
   Json lines = Json::array();
-  for (const gate::StorageLine& line : gate::storage_lines(file.rows))
-    lines.push_back(gate::to_json(line));
+  for (const analysis::StorageLine& line : analysis::storage_lines(file.rows))
+    lines.push_back(analysis::to_json(line));
   file.extra = Json{{"summary", Json{{"storage", std::move(lines)}}}};
 }
 

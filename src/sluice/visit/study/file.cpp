@@ -15,11 +15,11 @@
 namespace sluice::visit {
 namespace {
 
+using analysis::MixtureKnobs;
 using config::closed_interval;
 using config::Node;
 using config::Problems;
 using config::Reader;
-using gate::MixtureKnobs;
 
 constexpr int kMostOfAxis = 65'536;
 constexpr std::uint64_t kMostStudyBatches = 10'000'000;

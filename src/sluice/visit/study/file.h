@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/analysis/mixture_study.h"
 #include "sluice/config/node.h"
 #include "sluice/core/result.h"
-#include "sluice/gate/mixture_study.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace sluice::visit {
 /// One setting of a study with one seed: a run per repeat.
 struct StudyCase {
   std::vector<std::string> labels;
-  gate::MixtureKnobs knobs;
+  analysis::MixtureKnobs knobs;
   std::uint64_t seed = 0;
 };
 
@@ -32,7 +32,7 @@ struct StudyFile {
   int min_ready = 8;
   bool prime = false;
   std::optional<double> target_samples_per_s;
-  gate::MixtureKnobs base;
+  analysis::MixtureKnobs base;
   std::vector<StudyCase> cases;  // in the order of the file, as written
 
   /// One Error with everything that is wrong, by line.
@@ -48,7 +48,7 @@ struct StudyLimits {
 };
 
 struct FittedStudy {
-  gate::MixtureKnobs base;
+  analysis::MixtureKnobs base;
   std::vector<StudyCase> cases;      // no two alike
   std::vector<std::string> remarks;  // what was changed, one sentence each
 };

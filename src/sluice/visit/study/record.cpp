@@ -16,10 +16,10 @@ namespace {
 
 constexpr int kVersion = 1;
 
-Json knobs_json(const gate::MixtureKnobs& knobs) {
+Json knobs_json(const analysis::MixtureKnobs& knobs) {
   Json json = Json::object();
-  for (const gate::MixtureKnob knob : gate::kMixtureKnobs)
-    json[to_string(knob)] = gate::value_of(knobs, knob);
+  for (const analysis::MixtureKnob knob : analysis::kMixtureKnobs)
+    json[to_string(knob)] = analysis::value_of(knobs, knob);
   json["warmup"] = knobs.warmup;
   json["steps"] = knobs.steps;
   return json;
@@ -48,8 +48,8 @@ Json study_json(const StudyFile& study) {
 
 Json to_json(const StudyRecord& record) {
   Json runs = Json::array();
-  for (const gate::MixtureStudyRun& run : record.runs)
-    runs.push_back(gate::to_json(run));
+  for (const analysis::MixtureStudyRun& run : record.runs)
+    runs.push_back(analysis::to_json(run));
   Json machines = Json::object();
   for (const auto& machine : record.remarks)
     machines[machine.first] = Json{{"remarks", machine.second}};
@@ -85,8 +85,8 @@ Result<StudyRecord> read_study_record(const std::filesystem::path& path) {
     }
   }
   for (std::size_t i = 0; i < json["runs"].size(); ++i) {
-    SLUICE_TRY(auto run, gate::mixture_study_run_from_json(json["runs"][i],
-                                                           fmt::format("{}: runs[{}]", name, i)));
+    SLUICE_TRY(auto run, analysis::mixture_study_run_from_json(
+                             json["runs"][i], fmt::format("{}: runs[{}]", name, i)));
     record.runs.push_back(std::move(run));
   }
   return record;
@@ -102,7 +102,7 @@ bool is_finished(const StudyRecord& record, const std::string& machine, const St
 
 Status write_study(const std::filesystem::path& folder, const StudyRecord& record,
                    const report::StudyFacts& facts) {
-  const auto verdicts = gate::judge_study(record.runs, facts.base);
+  const auto verdicts = analysis::judge_study(record.runs, facts.base);
   SLUICE_CHECK(write_file_atomic(folder / kStudyRecord, results::to_text(to_json(record))));
   SLUICE_CHECK(
       write_file_atomic(folder / kStudyLog, report::study_run_log(facts, record.runs, verdicts)));

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
-#include "sluice/report/mixture_study_text.h"
+#include "sluice/report/mixture/study_text.h"
 #include "sluice/visit/study/file.h"
 
 #include <filesystem>
@@ -21,7 +21,7 @@ inline constexpr const char* kStudyAdvice = "recommendation.md";
 struct StudyRecord {
   Json study;  // of study_json(): what must agree for runs to be added
   std::map<std::string, std::vector<std::string>> remarks;  // by machine
-  std::vector<gate::MixtureStudyRun> runs;
+  std::vector<analysis::MixtureStudyRun> runs;
 };
 
 /// What a study says, without how often; two that differ here do not share a folder.

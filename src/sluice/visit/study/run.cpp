@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/study/run.h"
 
+#include "sluice/analysis/mixture_analysis.h"
 #include "sluice/backend/visit.h"
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
@@ -11,7 +12,6 @@
 #include "sluice/env/core_time.h"
 #include "sluice/measure/local_runner.h"
 #include "sluice/measure/usage.h"
-#include "sluice/report/mixture_analysis.h"
 #include "sluice/results/run_folder.h"
 #include "sluice/visit/mixture/artifacts.h"
 #include "sluice/visit/mixture/rows.h"
@@ -191,7 +191,7 @@ class StudyVisit {
     const std::vector<ToDo> list = to_do();
     Progress::Bar bar = caller_.progress->bar("study " + study_.name, list.size(), "runs");
     for (const ToDo& next : list) {
-      bar.add(0, gate::describe(next.one->knobs));
+      bar.add(0, analysis::describe(next.one->knobs));
       SLUICE_CHECK(measure_one(next, scratch.path()));
       SLUICE_CHECK(write());
       bar.add();
@@ -204,7 +204,7 @@ class StudyVisit {
     SLUICE_TRY(const scenario::MixtureSpec spec, spec_of(*next.one));
     SLUICE_TRY(const measure::SubjectSpec row, mixture_row(spec, "sluice", {}, scratch));
     const measure::Policy policy = mixture_policy(spec, 1, order_seed_ + next.place);
-    gate::MixtureStudyRun run;
+    analysis::MixtureStudyRun run;
     run.id = fmt::format("r{}.{:02}", next.repeat, next.place);
     run.date = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(std::time(nullptr)));
     run.machine = machine_;
@@ -221,7 +221,7 @@ class StudyVisit {
     return ok;
   }
 
-  Status fill(gate::MixtureStudyRun& run, const measure::Row& row,
+  Status fill(analysis::MixtureStudyRun& run, const measure::Row& row,
               const scenario::MixtureSpec& spec) const {
     if (row.status != measure::RowStatus::ok || row.runs.empty()) {
       run.failure = row.reason.empty() ? "no run was measured" : row.reason;
@@ -241,7 +241,8 @@ class StudyVisit {
     run.p99_s = take.run.p99_s;
     run.start_s = take.run.start_s;
     run.teardown_s = take.run.teardown_s;
-    if (const auto analysis = report::analyse_mixture(take.batches, mixture_facts_of(take, spec))) {
+    if (const auto analysis =
+            analysis::analyse_mixture(take.batches, mixture_facts_of(take, spec))) {
       run.switch_rate = analysis->switch_rate;
       run.dominants = static_cast<std::int64_t>(analysis->dominants.size());
     }
@@ -249,14 +250,14 @@ class StudyVisit {
   }
 
   /// Every run's batches; drawings of the long ones.
-  Status keep_batches(const gate::MixtureStudyRun& run, const MixtureTake& take) const {
+  Status keep_batches(const analysis::MixtureStudyRun& run, const MixtureTake& take) const {
     const fs::path folder =
         folder_->path() / "batch_times" / results::file_name_part(machine_ + "-" + run.id);
     SLUICE_CHECK(create_folders(folder));
     SLUICE_CHECK(results::write_batch_times(folder / results::kBatchTimesFile, take.batches));
     std::error_code ignored;
     fs::remove(take.run.batch_times, ignored);
-    if (run.knobs.steps < gate::kLongSteps || run.knobs.metadata == "off") return ok;
+    if (run.knobs.steps < analysis::kLongSteps || run.knobs.metadata == "off") return ok;
     const auto drawn = write_mixture_artifacts(folder, take.batches, request_.drawing);
     if (!drawn) log::warn("{}: nothing is drawn: {}", run.id, drawn.error().message);
     return ok;

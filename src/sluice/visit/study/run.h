@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/report/mixture_svg.h"
-#include "sluice/scenario/mixture_spec.h"
+#include "sluice/report/mixture/svg.h"
+#include "sluice/scenario/mixture/spec.h"
 #include "sluice/visit/caller.h"
 #include "sluice/visit/study/record.h"
 

@@ -5,7 +5,7 @@
 #include "sluice/core/thread_pool.h"
 #include "sluice/peers/places.h"
 #include "sluice/results/resume.h"
-#include "sluice/scenario/training_spec.h"
+#include "sluice/scenario/training/spec.h"
 #include "sluice/visit/diagnose/run.h"
 #include "sluice/visit/tour/tour.h"
 

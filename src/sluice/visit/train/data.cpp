@@ -1,8 +1,8 @@
 // sluice/visit/train/data.cpp - the data of a training: opened, split, its classes checked.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
-#include "sluice/scenario/split_dataset.h"
-#include "sluice/scenario/subset_dataset.h"
+#include "sluice/scenario/loader/split_dataset.h"
+#include "sluice/scenario/loader/subset_dataset.h"
 #include "sluice/visit/train/request.h"
 
 #include <fmt/format.h>

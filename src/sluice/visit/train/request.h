@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/scenario/training_run.h"
+#include "sluice/scenario/training/run.h"
 #include "sluice/visit/caller.h"
 #include "sluice/visit/loader/request.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/training/anchors.h"
 
-#include "sluice/gate/training_metrics.h"
+#include "sluice/analysis/training_metrics.h"
 #include "sluice/stats/summary.h"
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ Json to_json(const AnchorCheck& check) {
 std::optional<AnchorCheck> check_anchor(const measure::Row& row, const TrainingPlan& plan) {
   const train::EngineConfig& engine = plan.engine;
   if (!plan.synthetic || engine.grad_accum != 1 || !is_preset(engine.model)) return std::nullopt;
-  const auto use = gate::training_use(row);
+  const auto use = analysis::training_use(row);
   if (!use) return std::nullopt;
   const std::string device = device_name(use->engine);
   for (const TrainingAnchor& anchor : kAnchors) {

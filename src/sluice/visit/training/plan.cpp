@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/training/plan.h"
 
-#include "sluice/scenario/loader_spec.h"
+#include "sluice/scenario/loader/spec.h"
 
 #include <algorithm>
 

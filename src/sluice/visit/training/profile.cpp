@@ -3,8 +3,8 @@
 #include "sluice/visit/training/profile.h"
 
 #include "sluice/core/file.h"
-#include "sluice/scenario/training_feed.h"
-#include "sluice/scenario/training_spec.h"
+#include "sluice/scenario/training/feed.h"
+#include "sluice/scenario/training/spec.h"
 #include "sluice/train/device_profile.h"
 #include "sluice/train/profile.h"
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/training/result.h"
 
+#include "sluice/analysis/batch_estimates.h"
+#include "sluice/analysis/peer_ratio.h"
+#include "sluice/analysis/training_verdict.h"
 #include "sluice/core/file.h"
 #include "sluice/core/version.h"
-#include "sluice/gate/batch_estimates.h"
-#include "sluice/gate/peer_ratio.h"
-#include "sluice/gate/training_verdict.h"
 #include "sluice/stats/summary.h"
 #include "sluice/train/peaks.h"
 #include "sluice/visit/canary_run.h"
@@ -23,7 +23,7 @@
 namespace sluice::visit {
 namespace {
 
-using gate::TrainingUse;
+using analysis::TrainingUse;
 using measure::Row;
 
 /// One of our rows, as planned.
@@ -41,7 +41,7 @@ Measured our_row(const results::ResultFile& file, const TrainingPlan& plan, Meas
   for (const Row& row : file.rows)
     if (row.library == "sluice" && row.case_name == name) one.row = &row;
   if (one.row != nullptr && one.row->status == measure::RowStatus::ok)
-    one.use = gate::training_use(*one.row);
+    one.use = analysis::training_use(*one.row);
   if (one.use)
     one.samples_per_s =
         static_cast<double>(one.batch) * plan.engine.grad_accum / *stats::median(one.use->step_s);
@@ -126,10 +126,10 @@ std::string text_of(const Json& json, const std::string& fallback) {
   return json.is_string() ? json.get<std::string>() : fallback;
 }
 
-gate::TrainingFacts facts_of(const results::ResultFile& file, const TrainingPlan& plan,
-                             const Measured& one, const WatchedGpu& gpu) {
+analysis::TrainingFacts facts_of(const results::ResultFile& file, const TrainingPlan& plan,
+                                 const Measured& one, const WatchedGpu& gpu) {
   const train::ModelSpec& model = plan.engine.model;
-  gate::TrainingFacts facts;
+  analysis::TrainingFacts facts;
   facts.run_config = config_json(plan, one);
   facts.machine_profile = file.machine_profile;
   facts.env = env_json(file);
@@ -137,7 +137,7 @@ gate::TrainingFacts facts_of(const results::ResultFile& file, const TrainingPlan
   facts.use = *one.use;
   facts.samples_per_step = static_cast<double>(one.batch) * plan.engine.grad_accum;
   facts.tokens_per_step = static_cast<double>(
-      gate::tokens_per_step(one.batch, 1, model.tokens(), plan.engine.grad_accum));
+      analysis::tokens_per_step(one.batch, 1, model.tokens(), plan.engine.grad_accum));
   facts.step_flop = train::step_flop(model, plan.estimator, facts.samples_per_step);
   facts.non_embedding_parameters = train::count_flops(model).non_embedding_parameters;
   facts.estimator = to_string(plan.estimator);
@@ -172,7 +172,7 @@ gate::TrainingFacts facts_of(const results::ResultFile& file, const TrainingPlan
 
 Json phase_ms(const TrainingUse& use) {
   Json json = Json::object();
-  for (const gate::PhaseUse& phase : use.phases)
+  for (const analysis::PhaseUse& phase : use.phases)
     json[phase.name + "_ms"] = phase.seconds * 1e3;
   return json;
 }
@@ -201,7 +201,7 @@ Json sweep_json(const std::vector<Measured>& list, bool ladder) {
 /// Of the rows with the first type at the highest rung.
 void add_estimates(Json& summary, const std::vector<Measured>& list, const TrainingPlan& plan,
                    double total_bytes) {
-  std::vector<gate::BatchPoint> points;
+  std::vector<analysis::BatchPoint> points;
   Json lost = Json::array();
   for (const Measured& one : list) {
     if (one.regime != plan.regimes.front() || one.rung != plan.rungs.back()) continue;
@@ -211,7 +211,7 @@ void add_estimates(Json& summary, const std::vector<Measured>& list, const Train
       lost.push_back(one.batch);
   }
   summary["oom_batch_sizes"] = std::move(lost);
-  if (const auto most = gate::max_batch(points, total_bytes)) {
+  if (const auto most = analysis::max_batch(points, total_bytes)) {
     summary["max_batch"] = Json{{"batch_size", most->batch},
                                 {"fixed_bytes", most->fixed_bytes},
                                 {"bytes_per_sample", most->bytes_per_sample},
@@ -220,7 +220,7 @@ void add_estimates(Json& summary, const std::vector<Measured>& list, const Train
     summary["max_batch"] = nullptr;
     summary["max_batch_reason"] = "two batch sizes that fit are needed";
   }
-  if (const auto critical = gate::critical_batch(points)) {
+  if (const auto critical = analysis::critical_batch(points)) {
     Json scaling = Json::object();
     for (const auto& [batch, efficiency] : critical->scaling_efficiency)
       scaling[std::to_string(batch)] = efficiency;
@@ -234,7 +234,8 @@ void add_estimates(Json& summary, const std::vector<Measured>& list, const Train
 }
 
 /// fp32 beside the first other type, at the batch and the rung of `main`.
-std::optional<gate::AmpComparison> amp_of(const std::vector<Measured>& list, const Measured& main) {
+std::optional<analysis::AmpComparison> amp_of(const std::vector<Measured>& list,
+                                              const Measured& main) {
   const Measured* plain = nullptr;
   const Measured* mixed = nullptr;
   for (const Measured& one : list) {
@@ -243,7 +244,7 @@ std::optional<gate::AmpComparison> amp_of(const std::vector<Measured>& list, con
     if (place == nullptr) place = &one;
   }
   if (plain == nullptr || mixed == nullptr) return std::nullopt;
-  return gate::compare_amp(*plain->use, *mixed->use);
+  return analysis::compare_amp(*plain->use, *mixed->use);
 }
 
 /// A step of a loop that never waits for the device; null where none was timed.
@@ -264,7 +265,7 @@ Json libraries_json(const results::ResultFile& file, const TrainingPlan& plan) {
               {"version", row.library_version},
               {"status", to_string(row.status)}};
     if (row.status != measure::RowStatus::ok) line["reason"] = row.reason;
-    if (const auto use = gate::training_use(row)) {
+    if (const auto use = analysis::training_use(row)) {
       line["step_p50_ms"] = *stats::median(use->step_s) * 1e3;
       line["samples_per_sec"] =
           static_cast<double>(row.items_per_sample) / *stats::median(use->step_s);
@@ -281,14 +282,15 @@ Json libraries_json(const results::ResultFile& file, const TrainingPlan& plan) {
 }
 
 std::string limit_of(const TrainingUse& use) {
-  const auto most = std::max_element(
-      use.phases.begin(), use.phases.end(),
-      [](const gate::PhaseUse& a, const gate::PhaseUse& b) { return a.seconds < b.seconds; });
+  const auto most = std::max_element(use.phases.begin(), use.phases.end(),
+                                     [](const analysis::PhaseUse& a, const analysis::PhaseUse& b) {
+                                       return a.seconds < b.seconds;
+                                     });
   return most != use.phases.end() ? most->name : "";
 }
 
 Json epoch_json(const Measured& one, const TrainingPlan& plan, const InputFacts& input) {
-  const auto seconds = gate::epoch_estimate(*one.row, static_cast<double>(input.items));
+  const auto seconds = analysis::epoch_estimate(*one.row, static_cast<double>(input.items));
   if (!seconds) return nullptr;
   Json json{{"sample_ratio", plan.input->sample_ratio},
             {"samples", input.items},
@@ -303,7 +305,7 @@ template <class Things>
 Json list_of(const Things& things) {
   Json json = Json::array();
   for (const auto& one : things)
-    json.push_back(gate::to_json(one));
+    json.push_back(analysis::to_json(one));
   return json;
 }
 
@@ -330,22 +332,22 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
   const double total_bytes = around.gpu.use ? around.gpu.use->total_bytes : machine_memory();
   if (list.size() > 1) summary["sweep"] = sweep_json(list, plan.rungs.size() > 1);
   if (plan.swept) add_estimates(summary, list, plan, total_bytes);
-  const Json ratios = list_of(gate::peer_ratios(file));
+  const Json ratios = list_of(analysis::peer_ratios(file));
   if (!ratios.empty()) summary["peer_ratios"] = ratios;
   if (best == nullptr) {
     file.extra = Json{{"summary", std::move(summary)}};
     return;
   }
-  const gate::TrainingFacts facts = facts_of(file, plan, *best, around.gpu);
+  const analysis::TrainingFacts facts = facts_of(file, plan, *best, around.gpu);
   const auto amp = amp_of(list, *best);
-  Json metrics = gate::training_metrics_json(facts);
+  Json metrics = analysis::training_metrics_json(facts);
   put_machine(metrics, file);
   const auto program = own_digest();
   metrics["program"] = program ? Json(*program) : Json(nullptr);
-  if (amp) metrics["amp"].update(gate::to_json(*amp));
-  summary["targets"] = list_of(gate::training_targets(facts, amp));
-  summary["indicators"] = list_of(gate::training_indicators(facts));
-  summary["recommendations"] = gate::training_recommendations(
+  if (amp) metrics["amp"].update(analysis::to_json(*amp));
+  summary["targets"] = list_of(analysis::training_targets(facts, amp));
+  summary["indicators"] = list_of(analysis::training_indicators(facts));
+  summary["recommendations"] = analysis::training_recommendations(
       facts, {.cuda = plan.gpu_index >= 0, .loads = plan.input.has_value()});
   if (around.input != nullptr && plan.input)
     summary["epoch"] = epoch_json(*best, plan, *around.input);

@@ -7,7 +7,7 @@
 #include "sluice/measure/axes.h"
 #include "sluice/measure/policy.h"
 #include "sluice/peers/launch.h"
-#include "sluice/scenario/training_spec.h"
+#include "sluice/scenario/training/spec.h"
 #include "sluice/train/checkpoint.h"
 
 #include <fmt/format.h>

@@ -12,7 +12,7 @@
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
 #include "sluice/results/run_folder.h"
-#include "sluice/scenario/training_spec.h"
+#include "sluice/scenario/training/spec.h"
 #include "sluice/train/cuda/library.h"
 #include "sluice/visit/canary_run.h"
 #include "sluice/visit/gpu_watch.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/watch/result.h"
 
+#include "sluice/analysis/training_metrics.h"
 #include "sluice/core/text.h"
-#include "sluice/gate/training_metrics.h"
 #include "sluice/stats/summary.h"
 #include "sluice/visit/canary_run.h"
 #include "sluice/visit/training/result.h"
@@ -26,7 +26,7 @@ Json env_json(const Json& environment) {
 }
 
 /// The keys of the schema; what only the program knows is named so.
-Json config_json(const WatchPlan& plan, const gate::TrainingFacts& facts) {
+Json config_json(const WatchPlan& plan, const analysis::TrainingFacts& facts) {
   const auto samples = static_cast<std::int64_t>(facts.samples_per_step);
   return Json{
       {"mode", "watch"},
@@ -49,9 +49,9 @@ Json config_json(const WatchPlan& plan, const gate::TrainingFacts& facts) {
                       : "steps: no --samples-per-step was given, so each counts as one"}};
 }
 
-gate::TrainingFacts facts_of(const results::ResultFile& file, const WatchPlan& plan,
-                             gate::TrainingUse use, const WatchedGpu& gpu) {
-  gate::TrainingFacts facts;
+analysis::TrainingFacts facts_of(const results::ResultFile& file, const WatchPlan& plan,
+                                 analysis::TrainingUse use, const WatchedGpu& gpu) {
+  analysis::TrainingFacts facts;
   facts.machine_profile = file.machine_profile;
   facts.env = env_json(file.environment);
   facts.timestamp = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
@@ -78,9 +78,9 @@ gate::TrainingFacts facts_of(const results::ResultFile& file, const WatchPlan& p
 void conclude_watch(results::ResultFile& file, const WatchPlan& plan, const WatchedGpu& gpu) {
   const measure::Row& row = file.rows.front();
   if (row.status != measure::RowStatus::ok) return;  // no gate may believe it
-  auto use = gate::training_use(row);
+  auto use = analysis::training_use(row);
   if (!use) return;
-  Json metrics = gate::training_metrics_json(facts_of(file, plan, std::move(*use), gpu));
+  Json metrics = analysis::training_metrics_json(facts_of(file, plan, std::move(*use), gpu));
   for (const char* key : {"flop_per_step", "achieved_tflops_p50"}) {
     metrics["mfu"][key] = nullptr;
     metrics["mfu"][std::string(key) + "_reason"] = kNotKnown;
@@ -91,7 +91,7 @@ void conclude_watch(results::ResultFile& file, const WatchPlan& plan, const Watc
 
 std::string watch_text(const results::ResultFile& file) {
   const measure::Row& row = file.rows.front();
-  const auto use = gate::training_use(row);
+  const auto use = analysis::training_use(row);
   if (!use) return {};
   const double step = *stats::median(use->step_s);
   std::string out = fmt::format(
@@ -103,7 +103,7 @@ std::string watch_text(const results::ResultFile& file) {
   if (use->phases.empty()) return out + "no phases were marked\n";
   out += fmt::format("\n{:<26} {:>10} {:>9}\n", "phase", "ms/step", "of step");
   double sum = 0;
-  for (const gate::PhaseUse& phase : use->phases) {
+  for (const analysis::PhaseUse& phase : use->phases) {
     sum += phase.seconds;
     out += fmt::format("{:<26} {:>10.3f} {:>7.1f} %\n", printable(phase.name), phase.seconds * 1e3,
                        phase.seconds / step * 100);

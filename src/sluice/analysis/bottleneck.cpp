@@ -1,0 +1,201 @@
+// sluice/analysis/bottleneck.cpp - the rules of the verdict, and what each asks for.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/analysis/bottleneck.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace sluice::analysis {
+namespace {
+
+constexpr double kSlack = 0.02;          // loader and model this near are equally fast
+constexpr double kWaiting = 0.05;        // share of a step: a smaller wait is small
+constexpr double kHidden = 0.9;          // of the shorter of both
+constexpr double kExplained = 0.05;      // residual below this: nothing is missing
+constexpr double kUnexplained = 0.10;    // from here on something is
+constexpr double kSynchronising = 0.10;  // share of a step
+
+double overlap_of(double loader, double model, double together) {
+  const double shorter = std::min(loader, model);
+  return shorter > 0 ? (loader + model - together) / shorter : 0;
+}
+
+double share_of(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
+
+Bottleneck verdict_of(double loader, double model, double together, double wait,
+                      const std::optional<RankTimes>& ranks) {
+  const double residual = share_of(together - std::max(loader, model), together);
+  if (loader > model * (1 + kSlack) && wait > kWaiting) return Bottleneck::input;
+  if (model >= loader && overlap_of(loader, model, together) >= kHidden && residual < kExplained)
+    return Bottleneck::compute;
+  if (ranks && ranks->ranks > 1) {
+    const double synchronising = share_of(together - ranks->single_ms, together);
+    if (synchronising >= kSynchronising || ranks->skew >= 1 + kSynchronising)
+      return Bottleneck::sync;
+  }
+  if (residual >= kUnexplained && wait <= kWaiting) return Bottleneck::interference;
+  return Bottleneck::mixed;
+}
+
+std::array<double, 3> values_in(const stats::Estimate& estimate) {
+  if (estimate.confidence <= 0) return {estimate.point, estimate.point, estimate.point};
+  return {estimate.point, estimate.low, estimate.high};
+}
+
+/// The verdict at every corner of the intervals.
+std::vector<Bottleneck> others_within(const StepTimes& times, Bottleneck verdict) {
+  std::vector<Bottleneck> others;
+  for (const double loader : values_in(times.loader))
+    for (const double model : values_in(times.model))
+      for (const double together : values_in(times.together))
+        for (const double wait : values_in(times.wait_share)) {
+          const Bottleneck one = verdict_of(loader, model, together, wait, times.ranks);
+          if (one != verdict && std::find(others.begin(), others.end(), one) == others.end())
+            others.push_back(one);
+        }
+  std::sort(others.begin(), others.end());
+  return others;
+}
+
+std::string diagnosis_of(const Attribution& found) {
+  const StepTimes& times = found.times;
+  switch (found.verdict) {
+    case Bottleneck::input:
+      return fmt::format("INPUT: it is the loader; {:.0f} % of a step is waiting for data",
+                         times.wait_share.point * 100);
+    case Bottleneck::compute:
+      return fmt::format("COMPUTE: it is not the loader; the step is {:.0f} % of the time together",
+                         share_of(times.model.point, times.together.point) * 100);
+    case Bottleneck::interference:
+      return fmt::format(
+          "INTERFERENCE: loader and step get in each other's way; neither explains {:.0f} % of a "
+          "step",
+          found.residual_share * 100);
+    case Bottleneck::sync:
+      return fmt::format("SYNC: {} ranks wait for each other",
+                         times.ranks ? times.ranks->ranks : 0);
+    case Bottleneck::mixed:
+      break;
+  }
+  return "MIXED: no one cause; loader and step are about as fast, or each costs a part";
+}
+
+std::vector<std::string> solutions_of(const Attribution& found) {
+  std::vector<std::string> list;
+  switch (found.verdict) {
+    case Bottleneck::input:
+      list = {"increase --num-workers",
+              "fewer, larger files: --enable-bundling, or `sluice data bundle`",
+              "use a local cache for data in a bucket (--cache-dir)", "cheaper preprocessing"};
+      break;
+    case Bottleneck::compute:
+      list = {"nothing to gain at the loader: look at the step itself (`sluice profile`)",
+              "mixed precision, where the device has it (--dtype bf16)",
+              "a larger batch, as far as memory goes"};
+      break;
+    case Bottleneck::interference:
+      list = {"leave cores to the step: fewer --num-workers",
+              "load on other cores or another machine than those that drive the step",
+              "cheaper preprocessing: less CPU time per sample"};
+      break;
+    case Bottleneck::sync:
+      list = {"look for the slow rank: if it moves, loading is too slow",
+              "fewer, larger exchanges of gradients (--grad-accum)"};
+      break;
+    case Bottleneck::mixed:
+      list = {"increase --prefetch, so that hiccups of the loader are not felt",
+              "leave cores to the consumer: fewer --num-workers",
+              "even batch times: --persistent-workers, bundling, data on a local disk"};
+      break;
+  }
+  const auto& transfer = found.times.transfer;
+  if (transfer && share_of(transfer->point, found.times.together.point) > kMuchTransfer)
+    list.emplace_back("the copy to the device is more than a tenth of a step: --pin-memory");
+  return list;
+}
+
+void put_estimate(Json& json, const std::string& key, const stats::Estimate& estimate) {
+  json[key] = estimate.point;
+  if (estimate.confidence > 0)
+    json[key + "_ci95"] = Json{{"low", estimate.low}, {"high", estimate.high}};
+}
+
+}  // namespace
+
+stats::Estimate exactly(double value) {
+  return {value, value, value, 0};
+}
+
+const char* to_string(Bottleneck bottleneck) {
+  constexpr std::array<const char*, 5> kNames{"INPUT", "COMPUTE", "INTERFERENCE", "SYNC", "MIXED"};
+  return kNames[static_cast<std::size_t>(bottleneck)];
+}
+
+Attribution attribute(const StepTimes& times) {
+  const double loader = times.loader.point, model = times.model.point;
+  const double together = times.together.point;
+  Attribution found;
+  found.times = times;
+  found.ideal_ms = std::max(loader, model);
+  found.serial_ms = loader + model;
+  found.overlap = overlap_of(loader, model, together);
+  found.residual_ms = together - found.ideal_ms;
+  found.residual_share = share_of(found.residual_ms, together);
+  found.headspace = together > 0 ? 1 - model / together : 0;
+  found.busy_share = 1 - times.wait_share.point;
+  found.verdict = verdict_of(loader, model, together, times.wait_share.point, times.ranks);
+  found.could_also_be = others_within(times, found.verdict);
+  return found;
+}
+
+Finding finding_of(const Attribution& found) {
+  const StepTimes& times = found.times;
+  std::string evidence = fmt::format(
+      "per batch: loader alone {:.2f} ms, step alone {:.2f} ms, together {:.2f} ms; waiting {:.1f} "
+      "% of the time, overlap {:.2f}, unexplained {:.1f} %",
+      times.loader.point, times.model.point, times.together.point, times.wait_share.point * 100,
+      found.overlap, found.residual_share * 100);
+  for (std::size_t i = 0; i < found.could_also_be.size(); ++i)
+    evidence += fmt::format("{}{}", i == 0 ? "; within the intervals it could also be " : " or ",
+                            to_string(found.could_also_be[i]));
+  return {diagnosis_of(found), std::move(evidence), solutions_of(found)};
+}
+
+Json to_json(const Attribution& found) {
+  const StepTimes& times = found.times;
+  Json json{{"verdict", to_string(found.verdict)}, {"statement", diagnosis_of(found)}};
+  json["could_also_be"] = Json::array();
+  for (const Bottleneck other : found.could_also_be)
+    json["could_also_be"].push_back(to_string(other));
+  put_estimate(json, "loader_ms_per_batch", times.loader);
+  put_estimate(json, "step_ms_per_batch", times.model);
+  if (times.transfer) put_estimate(json, "transfer_ms_per_batch", *times.transfer);
+  put_estimate(json, "together_ms_per_batch", times.together);
+  put_estimate(json, "wait_share", times.wait_share);
+  json["ideal_ms_per_batch"] = found.ideal_ms;
+  json["serial_ms_per_batch"] = found.serial_ms;
+  json["overlap"] = found.overlap;
+  json["residual_ms_per_batch"] = found.residual_ms;
+  json["residual_share"] = found.residual_share;
+  json["headspace"] = found.headspace;
+  json["accelerator_use"] = found.busy_share;
+  if (times.loader_slowdown) json["loader_slowdown"] = *times.loader_slowdown;
+  if (times.model_slowdown) json["step_slowdown"] = *times.model_slowdown;
+  if (times.ranks)
+    json["ranks"] = Json{{"count", times.ranks->ranks},
+                         {"single_ms_per_batch", times.ranks->single_ms},
+                         {"skew", times.ranks->skew}};
+  return json;
+}
+
+Json to_json(const Finding& finding) {
+  return Json{{"diagnosis", finding.diagnosis},
+              {"evidence", finding.evidence},
+              {"solutions", finding.solutions}};
+}
+
+}  // namespace sluice::analysis

@@ -1,0 +1,202 @@
+// sluice/analysis/loader_verdict.cpp - targets, indicators and rules of diagnosis.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/analysis/loader_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice::analysis {
+namespace {
+
+using Value = measure::Measured<double>;
+
+constexpr double kTargetLoaderRate = 1000;                                         // samples/s
+constexpr double kTargetLoaderGpu = 90, kGoodLoaderGpu = 85, kPoorLoaderGpu = 70;  // per cent
+constexpr double kTargetOverhead = 0.10;
+constexpr double kTargetIdleVram = 0.30;
+constexpr double kEvenBatches = 0.3;   // cv
+constexpr double kSteadyRuns = 0.05;   // cv
+constexpr double kSteadyMemory = 0.5;  // MB per epoch
+constexpr double kBusyCores = 0.9;     // of all: nothing is left to give
+constexpr double kFullMemory = 0.9;
+
+const LoaderMetric* metric_of(std::string_view key) {
+  for (const LoaderMetric& metric : loader_metrics())
+    if (key == metric.key) return &metric;
+  return nullptr;
+}
+
+Value metric(const LoaderFacts& facts, std::string_view key) {
+  const LoaderMetric* found = metric_of(key);
+  return found != nullptr ? found->compute(facts) : Value{std::nullopt, "no such metric"};
+}
+
+std::vector<std::string> solutions_of_stage(const std::string& stage, const LoaderSetting& setting,
+                                            bool cores_left) {
+  std::vector<std::string> list;
+  const std::string more =
+      fmt::format("more workers: --num-workers {}",
+                  std::max(setting.workers * 2, static_cast<int>(setting.cores)));
+  if (stage == "read" || stage == "list") {
+    if (setting.remote && !setting.cached)
+      list.push_back("keep what was downloaded: --cache-dir DIR");
+    if (!setting.bundled)
+      list.push_back("fewer, larger files: --enable-bundling, or `sluice data bundle`");
+    if (setting.remote || cores_left) list.push_back(more);
+    list.push_back("find out what the storage can do: `sluice bench storage`");
+    return list;
+  }
+  if (cores_left && setting.workers < static_cast<int>(setting.cores)) list.push_back(more);
+  if (stage == "decode") {
+    list.push_back("store smaller images: what is decoded and then shrunk away is lost work");
+    list.push_back("more or faster cores: decoding grows with both");
+  } else if (stage == "augment") {
+    list.push_back("cheaper preprocessing: do once, ahead of training, what is not random");
+  } else if (stage == "transfer") {
+    list.push_back("--pin-memory");
+  } else if (stage == "collate") {
+    list.push_back("a smaller sample type (u8 or bf16): half the bytes or a quarter are written");
+  }
+  return list;
+}
+
+Finding limit_finding(const LoaderFacts& facts, const LoaderSetting& setting) {
+  const LoaderUse& use = *facts.steady;
+  double share = 0;
+  const std::string stage = limiting_stage(use, &share);
+  const double busy = worker_efficiency(facts).value.value_or(0);
+  const double cpu = metric(facts, "cpu_usage_percent").value.value_or(0) / 100;
+  const bool cores_left = cpu < kBusyCores;
+  Finding finding;
+  finding.diagnosis = fmt::format("{} limits the loader", stage);
+  finding.evidence = fmt::format(
+      "{} takes {:.0f} % of the workers' busy time; {} worker{} busy {:.0f} % of the time, all "
+      "cores {:.0f} %",
+      stage, share * 100, use.workers, use.workers == 1 ? "" : "s", busy * 100, cpu * 100);
+  finding.solutions = solutions_of_stage(stage, setting, cores_left);
+  return finding;
+}
+
+}  // namespace
+
+LoaderCheck check(const char* name, const Value& value, Direction direction, double limit,
+                  double scale, const char* unit) {
+  LoaderCheck check;
+  check.name = name;
+  check.target =
+      fmt::format("{} {:g}{}", direction == Direction::above ? ">" : "<", limit * scale, unit);
+  if (!value.value) {
+    check.found = "n/a: " + value.reason;
+    return check;
+  }
+  check.found = fmt::format("{:.4g}{}", *value.value * scale, unit);
+  const bool good = direction == Direction::above ? *value.value > limit : *value.value < limit;
+  check.mark = good ? Mark::good : Mark::bad;
+  return check;
+}
+
+const char* to_string(Mark mark) {
+  switch (mark) {
+    case Mark::good:
+      return "pass";
+    case Mark::bad:
+      return "fail";
+    case Mark::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::vector<LoaderCheck> loader_targets(const LoaderFacts& facts) {
+  return {check("throughput", metric(facts, "throughput_samples_per_sec"), Direction::above,
+                kTargetLoaderRate, 1, " samples/s"),
+          check("GPU utilisation", metric(facts, "gpu_utilization_percent"), Direction::above,
+                kTargetLoaderGpu, 1, " %"),
+          check("worker overhead", metric(facts, "worker_overhead"), Direction::below,
+                kTargetOverhead, 100, " %"),
+          check("idle VRAM", idle_vram(facts), Direction::below, kTargetIdleVram, 100, " %")};
+}
+
+std::vector<LoaderCheck> loader_indicators(const LoaderFacts& facts, double cv_over_runs) {
+  const Value runs =
+      cv_over_runs > 0 ? Value{cv_over_runs, ""} : Value{std::nullopt, "needs two runs or more"};
+  return {check("sustained throughput (spread over runs)", runs, Direction::below, kSteadyRuns, 100,
+                " %"),
+          check("consistent batch times (spread)", batch_time_cv(facts), Direction::below,
+                kEvenBatches, 100, " %"),
+          check("stable memory (growth)", metric(facts, "memory_slope_mb_per_epoch"),
+                Direction::below, kSteadyMemory, 1, " MB/epoch"),
+          check("high GPU utilisation", metric(facts, "gpu_utilization_percent"), Direction::above,
+                kGoodLoaderGpu, 1, " %")};
+}
+
+std::string limiting_stage(const LoaderUse& use, double* share) {
+  const StageUse* largest = nullptr;
+  double sum = 0;
+  for (const StageUse& stage : use.stages) {
+    if (stage.name == "list") continue;  // once, before the first sample
+    sum += stage.busy_s;
+    if (largest == nullptr || stage.busy_s > largest->busy_s) largest = &stage;
+  }
+  if (largest == nullptr || sum <= 0) return "";
+  if (share != nullptr) *share = largest->busy_s / sum;
+  return largest->name;
+}
+
+std::vector<Finding> loader_findings(const LoaderFacts& facts, const LoaderSetting& setting,
+                                     const std::optional<Attribution>& step) {
+  std::vector<Finding> list;
+  if (step) list.push_back(finding_of(*step));
+  if (facts.steady && !limiting_stage(*facts.steady).empty())
+    list.push_back(limit_finding(facts, setting));
+  const Value gpu = metric(facts, "gpu_utilization_percent");
+  if (gpu.value && *gpu.value < kPoorLoaderGpu)
+    list.push_back(
+        {"low GPU utilisation: loading is the bottleneck",
+         fmt::format("{:.0f} % over the timed samples", *gpu.value),
+         {"increase --num-workers", "enable bundling (--enable-bundling)",
+          "use a local cache for data in a bucket (--cache-dir)", "cheaper preprocessing"}});
+  if (const Value cv = batch_time_cv(facts); cv.value && *cv.value > kEvenBatches) {
+    Finding finding{
+        "variable batch times: loading is uneven",
+        fmt::format("the times between batches spread by {:.0f} % of their mean", *cv.value * 100),
+        {}};
+    if (!setting.persistent) finding.solutions.push_back("--persistent-workers");
+    if (!setting.bundled) finding.solutions.push_back("enable bundling (--enable-bundling)");
+    if (setting.remote) finding.solutions.push_back("download beforehand, or --cache-dir");
+    finding.solutions.push_back("check the disk: `sluice bench storage`");
+    list.push_back(std::move(finding));
+  }
+  if (facts.memory_total_bytes > 0 && facts.peak_rss_bytes > kFullMemory * facts.memory_total_bytes)
+    list.push_back({"memory is nearly full: the batch is too large",
+                    fmt::format("{:.1f} of {:.1f} GB", facts.peak_rss_bytes / 1e9,
+                                facts.memory_total_bytes / 1e9),
+                    {"reduce --batch-size", "reduce --prefetch"}});
+  return list;
+}
+
+std::optional<stats::Estimate> epoch_estimate(const measure::Row& row, double items) {
+  if (!row.summary || row.summary->mean <= 0 || items <= 0) return std::nullopt;
+  stats::Estimate seconds;
+  seconds.point = items / row.summary->mean;
+  const auto& ci = row.summary->ci95;
+  if (ci && ci->low > 0) {
+    seconds.low = items / ci->high;
+    seconds.high = items / ci->low;
+  } else {
+    seconds.low = seconds.high = seconds.point;
+    seconds.confidence = 0;
+  }
+  return seconds;
+}
+
+Json to_json(const LoaderCheck& check) {
+  return Json{{"name", check.name},
+              {"target", check.target},
+              {"found", check.found},
+              {"status", to_string(check.mark)}};
+}
+
+}  // namespace sluice::analysis

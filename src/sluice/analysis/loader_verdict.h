@@ -1,0 +1,58 @@
+// sluice/analysis/loader_verdict.h - is it fast enough, what limits it, what to do: rules over the
+// metrics of a loader.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/analysis/bottleneck.h"
+#include "sluice/analysis/loader_metrics.h"
+#include "sluice/core/json.h"
+#include "sluice/measure/record.h"
+#include "sluice/stats/sample.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::analysis {
+
+enum class Mark { good, bad, unknown };
+const char* to_string(Mark mark);
+
+/// A target or an indicator: what was wanted, what is there.
+struct LoaderCheck {
+  std::string name;
+  std::string target;  // "> 1000 samples/s"
+  std::string found;   // "1250 samples/s", or why it is not known
+  Mark mark = Mark::unknown;
+};
+enum class Direction { above, below };
+/// `limit` and the value are shown times `scale`, followed by `unit`.
+LoaderCheck check(const char* name, const measure::Measured<double>& value, Direction direction,
+                  double limit, double scale, const char* unit);
+
+/// Throughput above 1000, GPU use above 90 %, worker overhead below 10 %, idle VRAM below 30 %.
+std::vector<LoaderCheck> loader_targets(const LoaderFacts& facts);
+/// Steady throughput over runs, even batch times, memory that does not grow, GPU use above 85 %.
+std::vector<LoaderCheck> loader_indicators(const LoaderFacts& facts, double cv_over_runs);
+
+/// What the run was asked for, as far as advice depends on it.
+struct LoaderSetting {
+  int workers = 0;
+  unsigned cores = 1;
+  bool remote = false, cached = false, bundled = false, persistent = true;
+  double mean_sample_bytes = 0;  // encoded
+};
+
+/// The stage with the largest share of the workers' busy time; empty when nothing is known.
+std::string limiting_stage(const LoaderUse& use, double* share = nullptr);
+
+/// The limiting stage first, then whatever rules apply.
+std::vector<Finding> loader_findings(const LoaderFacts& facts, const LoaderSetting& setting,
+                                     const std::optional<Attribution>& step);
+
+/// Seconds of one epoch over `items` at the rate of the row, with the interval of that rate.
+std::optional<stats::Estimate> epoch_estimate(const measure::Row& row, double items);
+
+Json to_json(const LoaderCheck& check);
+
+}  // namespace sluice::analysis

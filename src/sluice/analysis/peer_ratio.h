@@ -1,0 +1,34 @@
+// sluice/analysis/peer_ratio.h - our speed over a peer's, from rows interleaved in one session.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/results/result_file.h"
+#include "sluice/stats/sample.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::analysis {
+
+struct PeerRatio {
+  std::string case_name;
+  std::string library;
+  std::string peer;
+  stats::Estimate ratio;  // above 1: `library` is faster
+  int pairs = 0;
+};
+
+/// One per case and peer that both have at least two runs in common blocks. Runs of one block are a
+/// pair: the geometric mean of their ratios, with the t interval of the logarithms.
+std::vector<PeerRatio> peer_ratios(const results::ResultFile& file,
+                                   const std::string& library = "sluice");
+
+/// How many times faster `fast` is than `slow`, from their runs: in pairs of equal blocks when both
+/// come from one session, otherwise as two samples. Nothing with fewer than two runs a side.
+std::optional<stats::Estimate> row_ratio(const measure::Row& fast, const measure::Row& slow,
+                                         bool same_session);
+
+Json to_json(const PeerRatio& ratio);
+
+}  // namespace sluice::analysis

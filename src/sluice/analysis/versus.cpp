@@ -1,0 +1,127 @@
+// sluice/analysis/versus.cpp - the fastest of the others, the ratio to it, and what that counts as.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/analysis/versus.h"
+
+#include "sluice/analysis/peer_ratio.h"
+#include "sluice/stats/t_test.h"
+
+namespace sluice::analysis {
+namespace {
+
+constexpr double kTie = 0.97;  // a ratio from here on is no loss
+
+bool counts(const measure::Row& row) {
+  return row.status == measure::RowStatus::ok && row.summary && row.summary->median > 0;
+}
+
+Standing standing_of(const std::optional<stats::Estimate>& ratio) {
+  if (!ratio) return Standing::alone;
+  if (ratio->low > 1) return Standing::win;
+  return ratio->high >= 1 || ratio->point >= kTie ? Standing::tie : Standing::loss;
+}
+
+Versus versus_of(const measure::Row& ours, const std::vector<measure::Row>& rows) {
+  Versus one;
+  one.case_name = ours.case_name;
+  one.rate = ours.summary->median;
+  one.bytes_per_item = ours.bytes_per_item;
+  const measure::Row* fastest = nullptr;
+  for (const measure::Row& row : rows) {
+    if (row.case_name != ours.case_name || row.library == ours.library || !counts(row)) continue;
+    if (row.library == kYardstick) {
+      one.of_memcpy = row_ratio(ours, row, true);
+      continue;
+    }
+    if (fastest == nullptr || row.summary->median > fastest->summary->median) fastest = &row;
+  }
+  if (fastest == nullptr) return one;
+  one.peer = fastest->library;
+  one.peer_rate = fastest->summary->median;
+  one.ratio = row_ratio(ours, *fastest, true);
+  one.comparable = fastest->not_comparable.empty();
+  one.standing = standing_of(one.ratio);
+  return one;
+}
+
+Json interval(const stats::Estimate& estimate) {
+  return Json{{"low", estimate.low}, {"high", estimate.high}};
+}
+
+}  // namespace
+
+const char* to_string(Standing standing) {
+  switch (standing) {
+    case Standing::win:
+      return "win";
+    case Standing::tie:
+      return "tie";
+    case Standing::loss:
+      return "loss";
+    case Standing::alone:
+      return "alone";
+  }
+  return "?";
+}
+
+std::vector<Versus> versus_fastest(const std::vector<measure::Row>& rows,
+                                   const std::string& library) {
+  std::vector<Versus> list;
+  for (const measure::Row& row : rows)
+    if (row.library == library && counts(row)) list.push_back(versus_of(row, rows));
+  return list;
+}
+
+VersusSummary summarise(const std::vector<Versus>& list, const std::vector<measure::Row>& rows,
+                        const std::string& library) {
+  VersusSummary summary;
+  summary.rows = static_cast<int>(list.size());
+  std::vector<double> ratios;
+  for (const Versus& one : list) {
+    summary.wins += one.standing == Standing::win ? 1 : 0;
+    summary.ties += one.standing == Standing::tie ? 1 : 0;
+    summary.losses += one.standing == Standing::loss ? 1 : 0;
+    summary.alone += one.standing == Standing::alone ? 1 : 0;
+    if (!one.ratio) continue;
+    if (ratios.empty() || one.ratio->point < summary.slowest_ratio) {
+      summary.slowest_ratio = one.ratio->point;
+      summary.slowest_case = one.case_name;
+    }
+    ratios.push_back(one.ratio->point);
+  }
+  if (const auto mean = stats::geometric_mean_interval(ratios)) summary.geomean = *mean;
+  if (!summary.geomean && ratios.size() == 1)
+    summary.geomean = stats::Estimate{ratios[0], ratios[0], ratios[0], 0.95};
+  for (const measure::Row& row : rows)
+    if (row.library == library && !counts(row)) summary.failed.push_back(row.case_name);
+  return summary;
+}
+
+Json to_json(const Versus& one) {
+  Json json{{"case", one.case_name},
+            {"rate", one.rate},
+            {"bytes_per_item", one.bytes_per_item},
+            {"outcome", to_string(one.standing)}};
+  json["fastest_peer"] = one.peer.empty() ? Json(nullptr) : Json(one.peer);
+  json["peer_rate"] = one.peer.empty() ? Json(nullptr) : Json(one.peer_rate);
+  json["ratio"] = one.ratio ? Json(one.ratio->point) : Json(nullptr);
+  json["ci95"] = one.ratio ? interval(*one.ratio) : Json(nullptr);
+  json["of_memcpy"] = one.of_memcpy ? Json(one.of_memcpy->point) : Json(nullptr);
+  if (!one.comparable) json["peer_computes_something_else"] = true;
+  return json;
+}
+
+Json to_json(const VersusSummary& summary) {
+  Json json{{"rows", summary.rows},          {"wins", summary.wins},     {"ties", summary.ties},
+            {"losses", summary.losses},      {"alone", summary.alone},   {"geomean_ratio", nullptr},
+            {"geomean_ci95", nullptr},       {"slowest_ratio", nullptr}, {"slowest_case", nullptr},
+            {"not_measured", summary.failed}};
+  if (summary.geomean) {
+    json["geomean_ratio"] = summary.geomean->point;
+    json["geomean_ci95"] = interval(*summary.geomean);
+    json["slowest_ratio"] = summary.slowest_ratio;
+    json["slowest_case"] = summary.slowest_case;
+  }
+  return json;
+}
+
+}  // namespace sluice::analysis

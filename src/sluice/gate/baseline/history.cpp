@@ -1,0 +1,131 @@
+// sluice/gate/baseline/history.cpp - figures out of files, and visits as lines of JSON.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/gate/baseline/history.h"
+
+#include "sluice/core/file.h"
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace sluice::gate {
+namespace {
+
+struct Place {
+  const char* figure;
+  const char* pointer;
+};
+constexpr std::array kFigurePlaces = {
+    Place{"tokens_per_sec_p50", "/throughput/tokens_per_sec_p50"},
+    Place{"step_time_p50_s", "/timing/step_time_p50_s"},
+    Place{"step_time_p90_s", "/timing/step_time_p90_s"},
+    Place{"peak_allocated_bytes", "/memory/peak_allocated_bytes"},
+    Place{"loss_slope", "/loss/loss_slope"},
+};
+
+void keep_finite(std::map<std::string, double>& figures, const std::string& name,
+                 const Json& value) {
+  if (value.is_number() && std::isfinite(value.get<double>())) figures[name] = value.get<double>();
+}
+
+}  // namespace
+
+double CanarySpeed::log_speed() const {
+  double sum = 0;
+  for (const auto& part : parts)
+    sum += std::log(part.second);
+  return parts.empty() ? 0 : sum / static_cast<double>(parts.size());
+}
+
+Json to_json(const CanarySpeed& canary) {
+  return Json{{"version", canary.version}, {"passes_per_s", canary.parts}};
+}
+
+std::optional<CanarySpeed> canary_from_json(const Json& json) {
+  CanarySpeed canary;
+  canary.version = string_at(json, "version");
+  if (!json.is_object() || !json.contains("passes_per_s")) return std::nullopt;
+  for (const auto& [name, speed] : json["passes_per_s"].items()) {
+    if (!speed.is_number() || !std::isfinite(speed.get<double>()) || speed.get<double>() <= 0)
+      return std::nullopt;
+    canary.parts[name] = speed.get<double>();
+  }
+  if (canary.parts.empty()) return std::nullopt;
+  return canary;
+}
+
+Visit visit_of(const RunFiles& files) {
+  Visit visit;
+  visit.source = files.name;
+  if (files.metrics) {
+    for (const Place& place : kFigurePlaces) {
+      const Json::json_pointer path(place.pointer);
+      if (files.metrics->contains(path))
+        keep_finite(visit.figures, place.figure, files.metrics->at(path));
+    }
+    if (const auto at = files.metrics->find("canary"); at != files.metrics->end())
+      visit.canary = canary_from_json(*at);
+  }
+  if (files.eval) {
+    if (const auto at = files.eval->find("ppl_fixed_shard"); at != files.eval->end())
+      keep_finite(visit.figures, "ppl_fixed_shard", *at);
+    const auto probes = files.eval->find("task_probe_accuracy");
+    if (probes != files.eval->end() && probes->is_object()) {
+      for (const auto& [name, accuracy] : probes->items())
+        keep_finite(visit.figures, "probe/" + name, accuracy);
+    }
+  }
+  const std::optional<Json>& told = files.metrics ? files.metrics : files.eval;
+  if (told) {
+    visit.timestamp = string_at(*told, "timestamp");
+    if (const auto env = told->find("env"); env != told->end()) {
+      visit.commit = string_at(*env, "git_sha", "unknown");
+      if (env->is_object() && env->contains("git_dirty") && (*env)["git_dirty"].is_boolean())
+        visit.dirty = (*env)["git_dirty"].get<bool>();
+    }
+  }
+  return visit;
+}
+
+Json to_json(const Visit& visit) {
+  return Json{{"timestamp", visit.timestamp},
+              {"commit", visit.commit},
+              {"dirty", visit.dirty},
+              {"figures", visit.figures},
+              {"canary", visit.canary ? to_json(*visit.canary) : Json(nullptr)}};
+}
+
+Result<Visit> visit_from_json(const Json& json, const std::string& name) {
+  if (!json.is_object() || !json.contains("figures") || !json["figures"].is_object())
+    return Error{Errc::invalid_input, name + ": not an object with 'figures'"};
+  Visit visit;
+  visit.timestamp = string_at(json, "timestamp");
+  visit.commit = string_at(json, "commit", "unknown");
+  if (json.contains("dirty") && json["dirty"].is_boolean()) visit.dirty = json["dirty"].get<bool>();
+  visit.source = "promoted";
+  for (const auto& [figure, value] : json["figures"].items())
+    keep_finite(visit.figures, figure, value);
+  if (json.contains("canary")) visit.canary = canary_from_json(json["canary"]);
+  return visit;
+}
+
+Result<std::vector<Visit>> read_history(const std::filesystem::path& path) {
+  std::vector<Visit> visits;
+  const auto text = read_text_file(path);
+  if (!text && text.error().code == Errc::not_found) return visits;
+  if (!text) return text.error();
+  int number = 0;
+  for (const std::string& line : split(*text, '\n')) {
+    ++number;
+    if (line.empty()) continue;
+    const std::string name = fmt::format("{}:{}", printable(path.string()), number);
+    SLUICE_TRY(const Json json, parse_json(line, name));
+    SLUICE_TRY(Visit visit, visit_from_json(json, name));
+    visits.push_back(std::move(visit));
+  }
+  return visits;
+}
+
+}  // namespace sluice::gate

@@ -1,0 +1,52 @@
+// sluice/gate/baseline/history.h - visits to a machine: the gated figures of a run beside its
+// canary, one line of JSON each.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/json.h"
+#include "sluice/core/result.h"
+#include "sluice/gate/baseline/compare.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::gate {
+
+/// How fast the frozen yardstick ran in the same visit.
+struct CanarySpeed {
+  std::string version;                  // "canary-v1": other versions are no comparison
+  std::map<std::string, double> parts;  // passes per second, each above 0
+
+  /// Mean of the logarithms of the parts.
+  [[nodiscard]] double log_speed() const;
+};
+
+struct Visit {
+  std::string timestamp;  // of the run, UTC
+  std::string commit = "unknown";
+  bool dirty = false;
+  std::string source;                     // where it was read: a folder, or "promoted"
+  std::map<std::string, double> figures;  // by the names of gate lines; finite ones only
+  std::optional<CanarySpeed> canary;
+};
+
+/// The figures of a run's files. What was not measured is not among them.
+Visit visit_of(const RunFiles& files);
+
+/// `canary` of a metrics.json.
+Json to_json(const CanarySpeed& canary);
+/// Nothing for null; nothing too when a part is no number above 0.
+std::optional<CanarySpeed> canary_from_json(const Json& json);
+
+Json to_json(const Visit& visit);
+/// `name` is what errors call it.
+Result<Visit> visit_from_json(const Json& json, const std::string& name);
+
+/// Every line of a history file, oldest first; none when there is no such file. A broken line (the
+/// file was cut off) is an error that names it.
+Result<std::vector<Visit>> read_history(const std::filesystem::path& path);
+
+}  // namespace sluice::gate

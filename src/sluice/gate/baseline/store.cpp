@@ -1,0 +1,170 @@
+// sluice/gate/baseline/store.cpp - reads, lists and shortens what is stored of a machine profile.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/gate/baseline/store.h"
+
+#include "sluice/core/file.h"
+#include "sluice/core/sha256.h"
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace sluice::gate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMetricsEnd = ".metrics.json";
+constexpr const char* kEvalEnd = ".eval.json";
+constexpr const char* kHistoryEnd = ".history.jsonl";
+
+/// Python writes NaN into JSON; that is no broken file but a broken run.
+bool holds_nan(const std::string& text) {
+  return text.find(": NaN") != std::string::npos || text.find(": Infinity") != std::string::npos ||
+         text.find(": -Infinity") != std::string::npos;
+}
+
+/// The object, or nothing when there is no such file; `text` gets what was read.
+Result<std::optional<Json>> read_object(const fs::path& path, std::string* text = nullptr) {
+  const auto content = read_text_file(path);
+  if (!content && content.error().code == Errc::not_found) return std::optional<Json>();
+  if (!content) return content.error();
+  auto json = parse_json(*content, path.string());
+  if (!json && holds_nan(*content))
+    return Error{Errc::measurement,
+                 fmt::format("{}: holds NaN or Infinity; such a run is invalid", shown(path))};
+  if (!json) return json.error();
+  if (!json->is_object())
+    return Error{Errc::invalid_input, fmt::format("{}: is no JSON object", shown(path))};
+  if (text != nullptr) *text = *content;
+  return std::optional<Json>(std::move(*json));
+}
+
+/// The last line of a history, as it stands; null without one.
+Result<Json> last_entry(const fs::path& path) {
+  const auto text = read_text_file(path);
+  if (!text) return Json();
+  const std::vector<std::string> lines = split(*text, '\n');
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+    if (!line->empty()) return parse_json(*line, path.string());
+  return Json();
+}
+
+/// Promotion replaces two files one after the other; the history says what both should be.
+Status check_pair(const BaselinePaths& paths, const std::string& metrics, const std::string& eval) {
+  SLUICE_TRY(const Json entry, last_entry(paths.history));
+  if (!entry.is_object() || !entry.contains("metrics_sha256") || !entry.contains("eval_sha256") ||
+      !entry["eval_sha256"].is_string())
+    return ok;
+  const bool same_metrics = entry["metrics_sha256"] == sha256_hex(metrics);
+  const bool same_eval = entry["eval_sha256"] == sha256_hex(eval);
+  if (same_metrics == same_eval) return ok;
+  return Error{Errc::invalid_input,
+               fmt::format("{}: is not of the run that its {} file is of; promote a run again",
+                           shown(same_metrics ? paths.eval : paths.metrics),
+                           same_metrics ? "metrics" : "eval")};
+}
+
+}  // namespace
+
+Result<BaselinePaths> baseline_paths(const fs::path& dir, const std::string& profile) {
+  const bool sound = !profile.empty() && profile.front() != '.' &&
+                     std::ranges::all_of(profile, [](unsigned char c) {
+                       return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                              (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == '-';
+                     });
+  if (!sound)
+    return Error{Errc::invalid_input,
+                 fmt::format("machine profile '{}': expected letters, digits and . _ - only",
+                             printable(profile))};
+  return BaselinePaths{dir / (profile + kMetricsEnd), dir / (profile + kEvalEnd),
+                       dir / (profile + kHistoryEnd)};
+}
+
+Result<RunFiles> read_run_files(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored))
+    return Error{Errc::not_found, fmt::format("{}: no such run folder", shown(folder))};
+  RunFiles files;
+  files.name = folder.string();
+  SLUICE_TRY(files.metrics, read_object(folder / "metrics.json"));
+  SLUICE_TRY(files.eval, read_object(folder / "eval.json"));
+  return files;
+}
+
+Result<Baseline> read_baseline(const fs::path& dir, const std::string& profile) {
+  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
+  Baseline baseline;
+  baseline.files.name = dir.string();
+  std::string metrics;
+  std::string eval;
+  SLUICE_TRY(baseline.files.metrics, read_object(paths.metrics, &metrics));
+  SLUICE_TRY(baseline.files.eval, read_object(paths.eval, &eval));
+  if (baseline.files.metrics) baseline.files.name = paths.metrics.string();
+  if (baseline.files.metrics && baseline.files.eval) SLUICE_CHECK(check_pair(paths, metrics, eval));
+  SLUICE_TRY(baseline.history, read_history(paths.history));
+  return baseline;
+}
+
+Result<std::vector<BaselineInfo>> list_baselines(const fs::path& dir) {
+  std::vector<BaselineInfo> list;
+  std::error_code code;
+  if (!fs::exists(dir, code)) return list;
+  fs::directory_iterator it(dir, code);
+  if (code)
+    return Error{Errc::io, fmt::format("{}: cannot be listed: {}", shown(dir), code.message())};
+  for (const fs::directory_iterator end; it != end; it.increment(code)) {
+    if (code)
+      return Error{Errc::io, fmt::format("{}: cannot be listed: {}", shown(dir), code.message())};
+    std::string name = it->path().filename().string();
+    if (!name.ends_with(kMetricsEnd)) continue;
+    BaselineInfo info;
+    info.profile = name.substr(0, name.size() - std::string_view(kMetricsEnd).size());
+    const auto baseline = read_baseline(dir, info.profile);
+    if (baseline) {
+      const Visit visit = visit_of(baseline->files);
+      info.has_eval = baseline->files.eval.has_value();
+      info.timestamp = visit.timestamp;
+      info.commit = visit.commit;
+      info.visits = baseline->history.size();
+    } else {
+      info.problem = baseline.error().message;
+    }
+    list.push_back(std::move(info));
+  }
+  std::ranges::sort(list, {}, &BaselineInfo::profile);
+  return list;
+}
+
+Result<std::size_t> prune_history(const fs::path& dir, const std::string& profile,
+                                  std::size_t keep) {
+  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
+  SLUICE_TRY(const std::string text, read_text_file(paths.history));
+  std::vector<std::string> lines = split(text, '\n');
+  std::erase_if(lines, [](const std::string& line) { return line.empty(); });
+  if (lines.size() <= keep) return std::size_t{0};
+  const std::size_t gone = lines.size() - keep;
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(gone));
+  SLUICE_CHECK(
+      write_file_atomic(paths.history, lines.empty() ? std::string() : join(lines, "\n") + "\n"));
+  return gone;
+}
+
+Status remove_baseline(const fs::path& dir, const std::string& profile) {
+  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
+  bool any = false;
+  for (const fs::path& path : {paths.metrics, paths.eval, paths.history}) {
+    std::error_code code;
+    any = fs::remove(path, code) || any;
+    if (code)
+      return Error{Errc::io, fmt::format("{}: cannot be removed: {}", shown(path), code.message())};
+  }
+  if (!any)
+    return Error{Errc::not_found, fmt::format("{}: no baseline of machine profile {}", shown(dir),
+                                              printable(profile))};
+  return ok;
+}
+
+}  // namespace sluice::gate

@@ -1,0 +1,51 @@
+// sluice/gate/baseline/store.h - stored baselines: <dir>/<profile>.{metrics,eval}.json of the run
+// that was promoted last, and <profile>.history.jsonl of all that were.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/gate/baseline/compare.h"
+#include "sluice/gate/baseline/history.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::gate {
+
+inline constexpr const char* kBaselineDir = "bench/baselines";
+
+struct BaselinePaths {
+  std::filesystem::path metrics, eval, history;
+};
+/// Errc::invalid_input for a profile that is no file name (letters, digits and . _ - only).
+Result<BaselinePaths> baseline_paths(const std::filesystem::path& dir, const std::string& profile);
+
+/// metrics.json and eval.json of a run folder; one that is not there is absent, a folder that is
+/// not there an error. NaN in a file is Errc::measurement: the run is invalid.
+Result<RunFiles> read_run_files(const std::filesystem::path& folder);
+
+struct Baseline {
+  RunFiles files;  // both absent: there is none
+  std::vector<Visit> history;
+};
+/// A pair of which only one half was replaced (the machine stopped in between) is an error.
+Result<Baseline> read_baseline(const std::filesystem::path& dir, const std::string& profile);
+
+struct BaselineInfo {
+  std::string profile;
+  bool has_eval = false;
+  std::string timestamp, commit;
+  std::size_t visits = 0;
+  std::string problem;  // why it cannot be read; empty: it can
+};
+/// By profile. A folder that is not there holds none.
+Result<std::vector<BaselineInfo>> list_baselines(const std::filesystem::path& dir);
+
+/// Keeps the newest `keep` visits of a profile's history; returns how many went.
+Result<std::size_t> prune_history(const std::filesystem::path& dir, const std::string& profile,
+                                  std::size_t keep);
+/// Removes all files of a profile; Errc::not_found without any.
+Status remove_baseline(const std::filesystem::path& dir, const std::string& profile);
+
+}  // namespace sluice::gate

@@ -1,0 +1,56 @@
+// sluice/gate/pairs/paired_simulation.h - gates over scripted noise: how often each cries wolf, and
+// what it sees.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/json.h"
+#include "sluice/gate/pairs/paired_rule.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice::gate {
+
+/// Of log speeds. A session is one visit to a machine; a run a fresh process; an iteration one step
+/// of a run.
+struct NoiseModel {
+  double session_sd = 0.015;
+  double drift_sd = 0.02;  // change from the first to the last run of 16 in a session
+  double run_sd = 0.008;
+  double iteration_sd = 0.02;  // AR(1) with this coefficient
+  double iteration_phi = 0.7;
+  double stall_share = 0.01;  // iterations that lose up to `stall_most` of their speed
+  double stall_most = 0.15;
+  int iterations = 50;
+};
+
+struct SimulationOptions {
+  NoiseModel noise;
+  PairedOptions gate;
+  std::vector<double> slowdowns = {0.03, 0.05};  // drops in speed
+  int trials = 2000;                             // per design and slowdown, and without one
+  std::uint64_t seed = 0;
+};
+
+/// How many of the trials ended so.
+struct Share {
+  int count = 0;
+  int trials = 0;
+};
+
+struct SimulatedDesign {
+  std::string name;
+  double runs = 0;  // fresh processes per verdict, on average without a slowdown
+  Share false_alarms;
+  std::vector<Share> found;  // per slowdown of the options
+  bool ours = false;         // the configured gate
+};
+
+/// The usual designs beside the configured gate, in the order of the table in docs/selftest.md.
+Result<std::vector<SimulatedDesign>> simulate_gates(const SimulationOptions& options);
+
+/// {"count", "trials", "share", "low", "high"}: Wilson's interval at 95 %; null without trials.
+Json to_json(const Share& share);
+
+}  // namespace sluice::gate

@@ -1,0 +1,65 @@
+// sluice/publish/coverage.h - are all rows there that a table needs? By content, not by file name.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/json.h"
+#include "sluice/core/result.h"
+#include "sluice/results/result_file.h"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sluice::publish {
+
+struct ExpectedRow {
+  std::string case_name;
+  std::string library;
+  std::map<std::string, std::string> params;  // those that must agree; a row may have more
+  bool may_be_skipped = false;                // known not to work: `skipped` is what it has to say
+};
+
+/// One library in one regime: what one result file holds.
+struct ExpectedTable {
+  std::string name;             // what listings call it: the path of its file, or a regime
+  std::filesystem::path file;   // relative to the folder; empty: any file of it may hold the rows
+  std::string device = "none";  // of the files that count, where `file` is empty
+  bool optional = false;
+  std::vector<ExpectedRow> rows;
+};
+
+struct MissingRow {
+  std::string table;
+  std::string case_name;  // empty: the whole table
+  std::string library;
+  std::string reason;
+};
+
+struct TableCoverage {
+  std::string name;
+  bool optional = false;
+  std::size_t expected = 0;
+  std::size_t present = 0;
+};
+
+struct Coverage {
+  std::vector<TableCoverage> tables;
+  std::vector<MissingRow> missing;
+
+  [[nodiscard]] bool complete() const { return missing.empty(); }
+  [[nodiscard]] std::size_t expected() const;
+  [[nodiscard]] std::size_t present() const;
+};
+
+/// A row is present when it says something final: ok, early-stopped or unsupported. Failed and
+/// skipped rows are missing with their reason, and so are those of a file without rows. Optional
+/// tables count only if `require_optional`; otherwise they are listed without a reproach. An Error
+/// for a file that cannot be read.
+Result<Coverage> cover(const std::vector<ExpectedTable>& tables,
+                       const std::vector<std::filesystem::path>& folders, bool require_optional);
+
+/// {complete, expected, present, tables: [...], missing: [{file, case, library, reason}]}.
+Json to_json(const Coverage& coverage);
+
+}  // namespace sluice::publish

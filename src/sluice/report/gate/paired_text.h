@@ -1,0 +1,16 @@
+// sluice/report/gate/paired_text.h - the verdict of a paired gate as a terminal shows it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/gate/gate_report.h"
+#include "sluice/report/report.h"
+
+#include <string>
+
+namespace sluice::report {
+
+/// A and B, one line per metric with its reason below, and the summary. For reports of the rule
+/// "pairs"; numbers a line lacks are shown as a dash.
+std::string paired_text(const gate::GateReport& report, const TextOptions& options = {});
+
+}  // namespace sluice::report

@@ -1,0 +1,95 @@
+// sluice/report/gate/text.cpp - the table of a gate report and its details.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/report/gate/text.h"
+
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+namespace sluice::report {
+namespace {
+
+using gate::GateLine;
+using gate::GateStatus;
+
+constexpr const char* kNoNumber = "--";
+
+std::string short_value(const std::optional<double>& value) {
+  if (!value || std::isnan(*value)) return kNoNumber;
+  if (std::isinf(*value)) return *value > 0 ? "+inf" : "-inf";
+  constexpr double kExact = 1e13;  // fits the column
+  if (*value == std::round(*value) && std::abs(*value) < kExact)
+    return fmt::format("{:.0f}", *value);
+  if (std::abs(*value) >= 1e6 && std::abs(*value) < kExact) return fmt::format("{:.1f}", *value);
+  return fmt::format("{:.6g}", *value);
+}
+
+std::string delta_text(const GateLine& line) {
+  if (!line.delta || std::isnan(*line.delta)) return kNoNumber;
+  const char* unit = line.delta_unit == "points" ? "pp" : line.delta_unit == "%" ? "%" : "";
+  if (std::isinf(*line.delta)) return fmt::format("{}inf{}", *line.delta > 0 ? '+' : '-', unit);
+  if (line.delta_unit.empty()) return fmt::format("{:+.3g}", *line.delta);
+  return fmt::format("{:+.2f}{}", *line.delta, unit);
+}
+
+std::string row(const std::string& metric, const std::string& baseline, const std::string& current,
+                const std::string& delta, const std::string& status) {
+  return fmt::format("{:<32} {:>14} {:>14} {:>10} {:>8}\n", metric, baseline, current, delta,
+                     status);
+}
+
+/// Every line of that status, with all its numbers.
+std::string details(const gate::GateReport& report, GateStatus status) {
+  std::string text;
+  for (const GateLine& line : report.lines) {
+    if (line.status != status) continue;
+    if (text.empty()) text = fmt::format("\n{} details:\n", to_string(status));
+    text += fmt::format("  {}: {}\n", printable(line.metric), printable(line.reason));
+    if (!line.baseline && !line.current) continue;
+    text += fmt::format("    Baseline: {}  Current: {}  Delta: {}", short_value(line.baseline),
+                        short_value(line.current), delta_text(line));
+    if (!line.threshold.empty()) text += fmt::format("  threshold: {}", line.threshold);
+    text += '\n';
+  }
+  return text;
+}
+
+/// What a line adds to its verdict, and what was not judged.
+std::string notes(const gate::GateReport& report) {
+  std::string text;
+  const auto add = [&](const std::string& metric, const std::string& note) {
+    if (text.empty()) text = "\nNotes, not judged:\n";
+    text += fmt::format("  {}: {}\n", printable(metric), printable(note));
+  };
+  for (const GateLine& line : report.lines) {
+    if (line.status == GateStatus::skip) add(line.metric, line.reason);
+    if (!line.details.is_object()) continue;
+    const auto note = line.details.find("note");
+    if (note != line.details.end() && note->is_string()) add(line.metric, note->get<std::string>());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string gate_text(const gate::GateReport& report) {
+  std::string text =
+      fmt::format("=== Performance Gate Report ===\nMachine Profile: {}\nTimestamp: {}\n\n",
+                  printable(report.machine_profile), printable(report.timestamp));
+  text += row("Metric", "Baseline", "Current", "Delta", "Status") + std::string(84, '-') + "\n";
+  for (const GateLine& line : report.lines) {
+    if (line.status == GateStatus::skip) continue;
+    text += row(printable(line.metric), short_value(line.baseline), short_value(line.current),
+                delta_text(line), to_string(line.status));
+  }
+  text += fmt::format("\nOverall: {}\n", printable(report.summary));
+  for (const GateStatus status :
+       {GateStatus::fail, GateStatus::invalid, GateStatus::warn, GateStatus::inconclusive})
+    text += details(report, status);
+  return text + notes(report);
+}
+
+}  // namespace sluice::report

@@ -1,0 +1,302 @@
+// sluice/scenario/loader/rows.cpp - files of a folder or bucket to batches: our loader as a row.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/sha256.h"
+#include "sluice/core/text.h"
+#include "sluice/image/dataset.h"
+#include "sluice/measure/clock.h"
+#include "sluice/scenario/batch.h"
+#include "sluice/scenario/inputs.h"
+#include "sluice/scenario/loader/details.h"
+#include "sluice/scenario/loader/spec.h"
+#include "sluice/scenario/scenario.h"
+#include "sluice/storage/local/page_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+
+namespace sluice::scenario {
+namespace {
+
+constexpr std::uint64_t kCheckedSamples = 8;
+constexpr std::size_t kTraceSpans = 1 << 16;
+constexpr std::size_t kMaxEpochsKept = 1000;
+
+class LoaderSubject final : public measure::Subject {
+ public:
+  LoaderSubject(LoaderSpec spec, LoaderInput input, std::string case_name,
+                std::shared_ptr<const loader::Recipe> recipe)
+      : spec_(std::move(spec)),
+        input_(std::move(input)),
+        case_name_(std::move(case_name)),
+        recipe_(std::move(recipe)) {}
+
+  /// What the loader delivers must be what the recipe makes of the same bytes, whoever of the
+  /// workers did it. A first epoch finds its files and caches untouched: there nothing is read.
+  Result<std::string> check() override {
+    if (spec_.first_epoch) return std::string("the recipe is checked by the other rows");
+    SLUICE_CHECK(start());
+    SLUICE_TRY(auto batch, loader_->next());
+    if (!batch) {
+      end_epoch();
+      SLUICE_TRY(batch, loader_->next());
+    }
+    if (!batch) return Error{Errc::measurement, "the loader gave no batch"};
+    std::vector<std::byte> wanted(recipe_->output().bytes());
+    const std::uint64_t count = std::min<std::uint64_t>(kCheckedSamples, batch->size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint64_t index = batch->indices()[i];
+      SLUICE_CHECK(make_sample(*recipe_, wanted, index, batch->epoch()));
+      const auto got = batch->sample(i);
+      if (got.size() != wanted.size() || std::memcmp(got.data(), wanted.data(), got.size()) != 0)
+        return Error{Errc::measurement,
+                     fmt::format("{}: the batch holds something else than the recipe makes",
+                                 printable(input_.dataset->name(index)))};
+    }
+    Sha256 sha;  // of the first samples of the data: the same in every process and set-up
+    for (std::uint64_t i = 0; i < std::min(kCheckedSamples, input_.dataset->size()); ++i) {
+      SLUICE_CHECK(make_sample(*recipe_, wanted, i));
+      sha.update(std::span<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(wanted.data()),
+                                               wanted.size()));
+    }
+    batch->release();
+    drain();  // what was made ahead would make the first passes look as if they cost nothing
+    return sha.hex();
+  }
+
+  void run_pass() override {
+    for (std::uint64_t i = 0; i < spec_.pass_batches; ++i)
+      take();
+  }
+  [[nodiscard]] std::int64_t items_per_pass() const override {
+    return static_cast<std::int64_t>(spec_.batch_size * spec_.pass_batches);
+  }
+  [[nodiscard]] double bytes_per_item() const override {
+    return static_cast<double>(recipe_->output().bytes());
+  }
+
+  /// A null consumer is faster than the loader: once it had to wait, nothing lies ready that was
+  /// made before the sample. With a step that takes longer the queue is full before and after.
+  void begin_sample() override {
+    if (spec_.first_epoch) {
+      if (spec_.drop_cache) drop_cache();
+    } else {
+      drain();
+    }
+    batch_ns_.clear();
+    before_ = now();
+    last_ns_ = before_.at_ns;
+    in_sample_ = true;
+  }
+
+  Json measured_info() override {
+    in_sample_ = false;
+    Json json = loader_details(before_, now(), batch_ns_);
+    json["epochs"] = epoch_ - first_epoch_of_sample_;
+    first_epoch_of_sample_ = epoch_;
+    json["step_ms"] = spec_.step_ms;
+    json["rss_bytes"] = resident_bytes();
+    json["anonymous_bytes"] = anonymous_bytes();
+    json["anonymous_by_epoch"] = anonymous_by_epoch_;
+    json["open_ms"] = static_cast<double>(input_.open_ns) * 1e-6;
+    json["first_batch_ms"] = static_cast<double>(first_batch_ns_) * 1e-6;
+    json["dataset_items"] = input_.all_items;
+    json["epoch_items"] = input_.dataset->size();
+    if (spec_.first_epoch) {
+      json["page_cache"] = page_cache_;
+      const std::int64_t start_ns = clock_.now_ns();
+      loader_->stop();
+      json["stop_ms"] = static_cast<double>(clock_.now_ns() - start_ns) * 1e-6;
+    }
+    if (!spec_.trace.empty()) {
+      loader_->stop();  // spans are read when nobody writes them any more
+      if (const Status written = loader_->write_trace(spec_.trace); !written)
+        json["trace_reason"] = written.error().message;
+    }
+    return json;
+  }
+
+  [[nodiscard]] Json output_info() const override {
+    const loader::OutputSpec output = recipe_->output();
+    return Json{{"shape", {spec_.batch_size, output.channels, output.height, output.width}},
+                {"dtype", to_string(output.type)},
+                {"layout", to_string(output.layout)},
+                {"recipe", recipe_->describe()},
+                {"dataset_items", input_.all_items}};
+  }
+
+  Result<measure::OutputSamples> sample(std::int64_t items, std::int64_t draws) override {
+    SLUICE_TRY(const auto fixed, fixed_recipe_of(case_name_));
+    const loader::OutputSpec output = fixed->output();
+    std::vector<std::byte> pixels(output.bytes());
+    measure::OutputSamples samples;
+    const auto count =
+        std::min<std::uint64_t>(static_cast<std::uint64_t>(items), input_.dataset->size());
+    for (std::uint64_t i = 0; i < count; ++i) {
+      SLUICE_CHECK(make_sample(*fixed, pixels, i));
+      for (std::int64_t draw = 0; draw < draws; ++draw) {  // nothing is drawn
+        samples.shapes.push_back({output.height, output.width, output.channels});
+        for (const std::byte value : pixels)
+          samples.values.push_back(static_cast<float>(value));
+      }
+    }
+    return samples;
+  }
+
+ private:
+  Status start() {
+    if (loader_ != nullptr) return ok;
+    loader::LoaderOptions options;
+    options.batch_size = spec_.batch_size;
+    options.workers = spec_.workers;
+    options.prefetch = spec_.prefetch + 1;  // and the batch in use
+    options.seed = spec_.seed;
+    options.shuffle =
+        input_.dataset->shard_starts().size() > 1 ? loader::Shuffle::shards : loader::Shuffle::full;
+    options.persistent_workers = spec_.persistent_workers;
+    options.pin_memory = spec_.pin_memory;
+    options.next_epoch_ahead = !spec_.first_epoch;  // what follows would count as its hits
+    options.on_error = spec_.skip_errors ? loader::OnError::skip : loader::OnError::fail;
+    options.trace_spans = spec_.trace.empty() ? 0 : kTraceSpans;
+    start_ns_ = clock_.now_ns();
+    SLUICE_TRY(loader_, loader::Loader::make(input_.dataset, recipe_, options));
+    loader_->account(loader::Stage::list, input_.open_ns);
+    return loader_->start_epoch(epoch_);
+  }
+
+  /// One batch, a number of every page of it looked at, and the step of the consumer.
+  void take() {
+    require(start());
+    auto next = loader_->next();
+    if (next && !*next) {
+      end_epoch();
+      next = loader_->next();
+    }
+    if (!next) throw std::runtime_error(next.error().message);
+    if (!*next) throw std::runtime_error("the loader gave no batch at the start of an epoch");
+    const loader::Batch& batch = **next;
+    if (first_batch_ns_ == 0) first_batch_ns_ = clock_.now_ns() - start_ns_;
+    look_at(batch.data());
+    if (spec_.step_ms > 0) {
+      // A device computes meanwhile: the core is free for the workers.
+      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(spec_.step_ms));
+    }
+    if (in_sample_) {
+      const std::int64_t now_ns = clock_.now_ns();
+      batch_ns_.push_back(now_ns - last_ns_);
+      last_ns_ = now_ns;
+    }
+  }
+
+  void end_epoch() {
+    if (anonymous_by_epoch_.size() < kMaxEpochsKept)
+      anonymous_by_epoch_.push_back(anonymous_bytes());
+    require(loader_->start_epoch(++epoch_));
+  }
+
+  void drain() {
+    const int most = 2 * (spec_.prefetch + 1);
+    for (int i = 0; i < most; ++i) {
+      const std::uint64_t waited = loader_ ? loader_->stats().waited_batches : 0;
+      take();
+      if (loader_->stats().waited_batches > waited && spec_.step_ms <= 0) return;
+    }
+  }
+
+  /// Files of this machine only; what the system really holds afterwards is looked at.
+  void drop_cache() {
+    page_cache_ = "unknown";
+    if (input_.folder.empty()) return;
+    std::vector<std::filesystem::path> files;
+    const Status listed = input_.store->list("", [&](std::span<const storage::Object> objects) {
+      for (const storage::Object& object : objects)
+        files.push_back(input_.folder / object.key);
+      return Status(ok);
+    });
+    if (!listed || !storage::drop_page_cache(files)) return;
+    page_cache_ = std::string(to_string(storage::page_residency(files).state));
+  }
+
+  [[nodiscard]] LoaderMoment now() {
+    LoaderMoment moment;
+    moment.at_ns = clock_.now_ns();
+    if (loader_) moment.stats = loader_->stats();
+    moment.store = input_.store->counters();
+    return moment;
+  }
+
+  Status make_sample(const loader::Recipe& recipe, std::span<std::byte> out, std::uint64_t index,
+                     std::uint64_t epoch = 0) {
+    SLUICE_TRY(const auto bytes, input_.dataset->read(index, buffer_));
+    loader::WorkerCounters counters;
+    loader::StageClock clock(clock_, counters);
+    const auto scratch = recipe.make_scratch();
+    loader::RecipeContext context{*scratch, clock, nullptr};
+    return named(input_.dataset->name(index),
+                 recipe.run(out, bytes, loader::SampleKey{spec_.seed, epoch, index}, context));
+  }
+
+  static void require(const Status& status) {
+    if (!status) throw std::runtime_error(status.error().message);
+  }
+
+  LoaderSpec spec_;
+  LoaderInput input_;
+  std::string case_name_;
+  std::shared_ptr<const loader::Recipe> recipe_;
+  measure::SystemClock clock_;
+  storage::ReadBuffer buffer_;
+  std::unique_ptr<loader::Loader> loader_;  // before what it uses goes
+  std::uint64_t epoch_ = 0, first_epoch_of_sample_ = 0;
+  std::int64_t start_ns_ = 0, first_batch_ns_ = 0, last_ns_ = 0;
+  bool in_sample_ = false;
+  LoaderMoment before_;
+  std::vector<std::int64_t> batch_ns_;
+  std::vector<std::int64_t> anonymous_by_epoch_;
+  std::string page_cache_ = "not dropped";
+};
+
+Scenario loader_row(const char* name, const char* doc, Kind kind) {
+  Scenario scenario;
+  scenario.name = name;
+  scenario.doc = doc;
+  scenario.kind = kind;
+  scenario.make = [name = scenario.name](measure::SubjectContext context) {
+    if (context.case_name.empty()) context.case_name = name;
+    return make_loader(context);
+  };
+  return scenario;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<measure::Subject>> make_loader(const measure::SubjectContext& context) {
+  SLUICE_TRY(LoaderSpec spec, read_loader_spec(context));
+  if (spec.input.empty())
+    return Error{Errc::usage, "no data is loaded: `load` with `data_dir` comes first"};
+  SLUICE_TRY(LoaderInput input, open_loader_input(spec));
+  if (context.spec.is_null())  // a row of the tour, whatever data there is
+    spec.batch_size =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(spec.batch_size, input.dataset->size()));
+  if (spec.batch_size > input.dataset->size())
+    return Error{Errc::usage,
+                 fmt::format("batch size {} is larger than the {} samples of {}", spec.batch_size,
+                             input.dataset->size(), printable(input.store->name()))};
+  SLUICE_TRY(auto recipe, recipe_of(context.case_name, *input.dataset));
+  return std::unique_ptr<measure::Subject>(std::make_unique<LoaderSubject>(
+      std::move(spec), std::move(input), context.case_name, std::move(recipe)));
+}
+
+std::vector<Scenario> loader_rows() {
+  return {loader_row("loader/rrc224-antialias",
+                     "JPEG files to batches: RandomResizedCrop 224 with antialiasing, flip, "
+                     "normalised f32 CHW.",
+                     Kind::bench),
+          loader_row("loader/rrc224", "The same, plain bilinear.", Kind::loader)};
+}
+
+}  // namespace sluice::scenario

@@ -1,0 +1,119 @@
+// sluice/scenario/loader/spec.cpp - store, cache, dataset and recipe of a loader row.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/scenario/loader/spec.h"
+
+#include "sluice/core/text.h"
+#include "sluice/loader/open_dataset.h"
+#include "sluice/loader/recipe_train_crop.h"
+#include "sluice/loader/recipes.h"
+#include "sluice/measure/clock.h"
+#include "sluice/measure/reply.h"
+#include "sluice/scenario/loader/subset_dataset.h"
+#include "sluice/storage/open_store.h"
+
+#include <fmt/format.h>
+
+namespace sluice::scenario {
+namespace {
+
+constexpr double kMaxStepMs = 600'000;
+
+Result<std::shared_ptr<storage::ObjectStore>> open_place(const LoaderSpec& spec) {
+  storage::StoreOptions options = storage::store_options(spec.input, spec);
+  SLUICE_TRY(options.read_mode, storage::parse_read_mode(spec.read_mode));
+  return storage::open_store(options);
+}
+
+/// The part of a case name that says what is done: "rrc224" of "loader/rrc224/step_ms=3".
+std::string kind_of(const std::string& case_name) {
+  const std::vector<std::string> parts = split(case_name, '/');
+  return parts.size() > 1 ? parts[1] : std::string();
+}
+
+Result<loader::Filter> filter_of(const std::string& case_name) {
+  const std::string kind = kind_of(case_name);
+  if (kind == "rrc224") return loader::Filter::plain;
+  if (kind == "rrc224-antialias") return loader::Filter::antialias;
+  return Error{Errc::unsupported, fmt::format("sluice has no case '{}'", printable(case_name))};
+}
+
+}  // namespace
+
+Result<LoaderSpec> read_loader_spec(const measure::SubjectContext& context) {
+  const Json json = context.spec.is_object() ? context.spec : Json::object();
+  const measure::Reply fields("spec", json);
+  LoaderSpec spec;
+  // One thread is the consumer's own: a worker beside it would be a second.
+  spec.workers = context.threads == 1 ? 0 : context.threads;
+  spec.seed = context.seed;
+  if (context.spec.is_null()) spec.batch_size = 16;
+  SLUICE_TRY(spec.input, fields.text("input", context.data_dir.string()));
+  SLUICE_TRY(spec.endpoint, fields.text("endpoint", ""));
+  SLUICE_TRY(spec.region, fields.text("region", ""));
+  SLUICE_TRY(spec.anonymous, fields.boolean("anonymous", false));
+  SLUICE_TRY(spec.cache_dir, fields.text("cache_dir", ""));
+  SLUICE_TRY(spec.read_mode, fields.text("read_mode", "buffered"));
+  SLUICE_TRY(const auto batch, fields.integer("batch_size", 1, kMaxBatch, spec.batch_size));
+  spec.batch_size = static_cast<std::uint32_t>(batch);
+  SLUICE_TRY(const auto workers,
+             fields.integer("workers", 0, loader::Loader::kMaxWorkers, spec.workers));
+  spec.workers = static_cast<int>(workers);
+  SLUICE_TRY(const auto prefetch,
+             fields.integer("prefetch", 1, loader::Loader::kMaxPrefetch - 1, spec.prefetch));
+  spec.prefetch = static_cast<int>(prefetch);
+  SLUICE_TRY(const auto items, fields.integer("epoch_items", 0, std::int64_t{1} << 40, 0));
+  spec.epoch_items = static_cast<std::uint64_t>(items);
+  SLUICE_TRY(spec.spread, fields.boolean("spread", false));
+  SLUICE_TRY(const auto seed, fields.integer("seed", 0, std::numeric_limits<std::int64_t>::max(),
+                                             static_cast<std::int64_t>(spec.seed >> 1U)));
+  spec.seed = static_cast<std::uint64_t>(seed);
+  SLUICE_TRY(spec.step_ms, fields.number("step_ms", 0));
+  if (spec.step_ms > kMaxStepMs) return fields.wrong("step_ms", "at most ten minutes");
+  SLUICE_TRY(spec.pin_memory, fields.boolean("pin_memory", false));
+  SLUICE_TRY(spec.persistent_workers, fields.boolean("persistent_workers", true));
+  SLUICE_TRY(spec.skip_errors, fields.boolean("skip_errors", false));
+  SLUICE_TRY(spec.first_epoch, fields.boolean("first_epoch", false));
+  SLUICE_TRY(spec.drop_cache, fields.boolean("drop_cache", false));
+  SLUICE_TRY(const auto pass, fields.integer("pass_batches", 1, std::int64_t{1} << 32, 1));
+  spec.pass_batches = static_cast<std::uint64_t>(pass);
+  SLUICE_TRY(spec.trace, fields.text("trace", ""));
+  return spec;
+}
+
+Result<LoaderInput> open_loader_input(const LoaderSpec& spec) {
+  measure::SystemClock clock;
+  const std::int64_t start_ns = clock.now_ns();
+  LoaderInput input;
+  SLUICE_TRY(input.store, open_place(spec));
+  if (spec.input.find("://") == std::string::npos) input.folder = spec.input;
+  SLUICE_TRY(input.dataset, loader::open_dataset(input.store, {}));
+  input.open_ns = clock.now_ns() - start_ns;
+  input.all_items = input.dataset->size();
+  if (spec.epoch_items > 0 && spec.epoch_items < input.all_items)
+    input.dataset = std::make_shared<SubsetDataset>(input.dataset, spec.epoch_items, spec.spread);
+  return input;
+}
+
+Result<std::shared_ptr<const loader::Recipe>> recipe_of(const std::string& case_name,
+                                                        const loader::Dataset& dataset) {
+  if (kind_of(case_name) == "raw") {
+    storage::ReadBuffer buffer;
+    SLUICE_TRY(const auto bytes, dataset.read(0, buffer));
+    SLUICE_TRY(const auto output, loader::array_output(bytes));
+    return loader::make_array(output);
+  }
+  loader::TrainCropOptions options;
+  SLUICE_TRY(options.filter, filter_of(case_name));
+  return loader::make_train_crop(options);
+}
+
+Result<std::shared_ptr<const loader::Recipe>> fixed_recipe_of(const std::string& case_name) {
+  loader::TrainCropOptions options;
+  SLUICE_TRY(options.filter, filter_of(case_name));
+  options.crop = loader::CropMode::centre;
+  options.type = loader::BatchType::u8;
+  options.layout = loader::Layout::hwc;
+  return loader::make_train_crop(options);
+}
+
+}  // namespace sluice::scenario

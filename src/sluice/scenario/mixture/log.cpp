@@ -1,0 +1,88 @@
+// sluice/scenario/mixture/log.cpp - counts per batch without a name or an allocation in between.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/scenario/mixture/log.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace sluice::scenario {
+
+MixtureLog::MixtureLog(std::uint64_t warmup, std::uint64_t batches, std::size_t blocks,
+                       std::size_t sources)
+    : warmup_(warmup),
+      entries_(batches),
+      counts_(batches * std::min(blocks, sources)),
+      place_(sources) {
+  entries_.clear();  // the memory stays, and was written to
+  counts_.clear();
+}
+
+void MixtureLog::add(std::int64_t fetch_ns, std::int64_t materialize_ns, std::uint64_t rss_bytes,
+                     std::span<const std::uint32_t> sources) {
+  const std::size_t begin = counts_.size();
+  for (const std::uint32_t source : sources) {
+    if (source >= place_.size()) continue;
+    std::size_t& place = place_[source];
+    if (place == 0) {
+      counts_.push_back({source, 0});
+      place = counts_.size();
+    }
+    ++counts_[place - 1].samples;
+  }
+  for (std::size_t i = begin; i < counts_.size(); ++i)
+    place_[counts_[i].source] = 0;
+  entries_.push_back({fetch_ns, materialize_ns, rss_bytes, counts_.size()});
+}
+
+std::uint64_t MixtureLog::peak_rss_bytes() const {
+  std::uint64_t peak = 0;
+  for (const Entry& entry : entries_)
+    peak = std::max(peak, entry.rss_bytes);
+  return peak;
+}
+
+std::vector<double> MixtureLog::measured_s() const {
+  std::vector<double> times;
+  for (std::size_t i = static_cast<std::size_t>(warmup_); i < entries_.size(); ++i)
+    times.push_back(static_cast<double>(entries_[i].fetch_ns + entries_[i].materialize_ns) * 1e-9);
+  return times;
+}
+
+std::vector<results::BatchTime> MixtureLog::batch_times(std::span<const std::string> names) const {
+  std::vector<results::BatchTime> batches(entries_.size());
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    results::BatchTime& batch = batches[i];
+    batch.idx = i;
+    batch.fetch_dt_s = static_cast<double>(entry.fetch_ns) * 1e-9;
+    batch.materialize_dt_s = static_cast<double>(entry.materialize_ns) * 1e-9;
+    batch.dt_s = static_cast<double>(entry.fetch_ns + entry.materialize_ns) * 1e-9;
+    batch.is_warmup = i < warmup_;
+    for (; at < entry.counts_end; ++at)
+      batch.dataset_counts.emplace_back(names[counts_[at].source], counts_[at].samples);
+    if (entry.rss_bytes > 0) batch.rss_bytes = entry.rss_bytes;
+  }
+  results::mark_dominants(batches);
+  return batches;
+}
+
+ResidentMeter::ResidentMeter() : fd_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}
+
+ResidentMeter::~ResidentMeter() {
+  if (fd_ >= 0) close(fd_);
+}
+
+std::uint64_t ResidentMeter::bytes() const {
+  std::array<char, 128> text{};
+  if (fd_ < 0 || pread(fd_, text.data(), text.size() - 1, 0) <= 0) return 0;
+  char* end = nullptr;
+  std::strtoull(text.data(), &end, 10);  // all of its address space
+  const auto pages = std::strtoull(end, nullptr, 10);
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace sluice::scenario

@@ -1,0 +1,266 @@
+// sluice/scenario/training/diagnose_rows.cpp - the parts of a training step, each alone, and all
+// together: "diagnose/loader", "diagnose/model", "diagnose/transfer", "diagnose/together".
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/sha256.h"
+#include "sluice/core/text.h"
+#include "sluice/measure/clock.h"
+#include "sluice/measure/reply.h"
+#include "sluice/scenario/loader/details.h"
+#include "sluice/scenario/scenario.h"
+#include "sluice/scenario/training/feed.h"
+#include "sluice/scenario/training/spec.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace sluice::scenario {
+namespace {
+
+enum class Part : std::uint8_t { loader, model, transfer, together };
+
+constexpr std::size_t kPageFloats = 4096 / sizeof(float);
+constexpr double kMaxModelMs = 3'600'000;
+constexpr std::int64_t kFirstPasses = 8;
+
+Result<Part> part_of(const std::string& case_name) {
+  constexpr std::array<std::pair<const char*, Part>, 4> kParts{{{"loader", Part::loader},
+                                                                {"model", Part::model},
+                                                                {"transfer", Part::transfer},
+                                                                {"together", Part::together}}};
+  const std::string name = case_name.substr(case_name.find('/') + 1);
+  for (const auto& [known, part] : kParts)
+    if (name == known) return part;
+  return Error{Errc::unsupported, fmt::format("no part of a step is called {}", printable(name))};
+}
+
+/// What takes the batches: our engine, or an accelerator that is only waited for.
+class Model {
+ public:
+  virtual ~Model() = default;
+  /// A digest of what it computes, the same in every process.
+  virtual Result<std::string> check() = 0;
+  /// A whole step; null: with the batch that is there.
+  virtual Status step(const train::BatchView* batch) = 0;
+  virtual Status transfer() = 0;
+  [[nodiscard]] virtual Json describe() const = 0;
+};
+
+class EngineModel final : public Model {
+ public:
+  EngineModel(std::unique_ptr<train::Engine> engine)
+      : engine_(std::move(engine)),
+        batch_(generate_batch(engine_->config().model, engine_->config().batch,
+                              engine_->config().seed)) {}
+
+  Result<std::string> check() override {
+    SLUICE_TRY(const auto evaluated, engine_->evaluate(batch_.view()));
+    if (!std::isfinite(evaluated.loss))
+      return Error{Errc::measurement,
+                   fmt::format("the loss of the untrained model is {}", evaluated.loss)};
+    SLUICE_CHECK(step(nullptr));
+    return fmt::format("loss {:a}", evaluated.loss);
+  }
+  Status step(const train::BatchView* batch) override {
+    const train::BatchView generated = batch_.view();
+    if (batch == nullptr && !resident_) batch = &generated;
+    SLUICE_CHECK(batch != nullptr ? engine_->micro_step(*batch) : engine_->micro_step_again());
+    resident_ = true;
+    SLUICE_TRY([[maybe_unused]] const train::StepResult result, engine_->update());
+    engine_->synchronize();
+    return ok;
+  }
+  Status transfer() override {
+    const train::Program& program = engine_->program();
+    SLUICE_CHECK(engine_->write(program.plan.at(program.images).name, batch_.images));
+    engine_->synchronize();
+    return ok;
+  }
+  [[nodiscard]] Json describe() const override {
+    return Json{{"model", engine_->config().model.name},
+                {"device", engine_->info().device},
+                {"dtype", to_string(engine_->info().regime)},
+                {"threads", engine_->info().threads}};
+  }
+
+ private:
+  std::unique_ptr<train::Engine> engine_;
+  GeneratedBatch batch_;
+  bool resident_ = false;  // the engine holds some batch
+};
+
+/// A device computes for a given time while the cores are free.
+class EmulatedModel final : public Model {
+ public:
+  explicit EmulatedModel(double ms) : ms_(ms) {}
+  Result<std::string> check() override { return fmt::format("waits {:g} ms", ms_); }
+  Status step(const train::BatchView* /*batch*/) override {
+    std::this_thread::sleep_until(std::chrono::steady_clock::now() +
+                                  std::chrono::duration<double, std::milli>(ms_));
+    return ok;
+  }
+  Status transfer() override {
+    return Error{Errc::unsupported, "an emulated accelerator reads batches where they lie"};
+  }
+  [[nodiscard]] Json describe() const override { return Json{{"emulated_ms", ms_}}; }
+
+ private:
+  double ms_;
+};
+
+class DiagnoseSubject final : public measure::Subject {
+ public:
+  DiagnoseSubject(Part part, LoaderSpec loader, std::unique_ptr<TrainingFeed> feed,
+                  std::unique_ptr<Model> model)
+      : part_(part), loader_(std::move(loader)), feed_(std::move(feed)), model_(std::move(model)) {}
+
+  Result<std::string> check() override {
+    std::string digest;
+    if (feed_) {
+      SLUICE_TRY(const FeedBatch batch, feed_->next_of_any_epoch());
+      for (const float value : batch.view.images)
+        if (!std::isfinite(value))
+          return Error{Errc::measurement, "the loader's first batch holds what is no number"};
+      Sha256 sha;
+      const auto bytes = std::as_bytes(batch.view.images);
+      sha.update(std::span<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                               bytes.size()));
+      digest = sha.hex();
+    }
+    if (model_) {
+      SLUICE_TRY(const std::string computed, model_->check());
+      digest += (digest.empty() ? "" : ", ") + computed;
+    }
+    if (part_ == Part::transfer) SLUICE_CHECK(model_->transfer());
+    return digest;
+  }
+
+  void run_pass() override {
+    // The preflight sizes samples by the first passes: batches that were made ahead would make them
+    // look as if they cost nothing.
+    if (feed_ && !sized_ && ++passes_ <= kFirstPasses) drain();
+    switch (part_) {
+      case Part::loader:
+        return look_at(take());
+      case Part::model:
+        return step(nullptr);
+      case Part::transfer:
+        return require(model_->transfer());
+      case Part::together:
+        break;
+    }
+    const FeedBatch batch = take();
+    step(&batch.view);
+  }
+  [[nodiscard]] std::int64_t items_per_pass() const override { return loader_.batch_size; }
+  [[nodiscard]] double bytes_per_item() const override { return 0; }
+
+  /// What was made ahead before the sample would flatter the loader; together the queue is to be as
+  /// full before the sample as after it.
+  void begin_sample() override {
+    const bool first = !std::exchange(sized_, true);
+    if (part_ == Part::loader) drain();
+    if (part_ == Part::together && first)
+      for (int i = 0; i <= loader_.prefetch; ++i)
+        run_pass();
+    wait_ns_ = model_ns_ = 0;
+    batch_ns_.clear();
+    if (feed_) before_ = {clock_.now_ns(), feed_->stats(), {}};
+    last_ns_ = clock_.now_ns();
+  }
+
+  Json measured_info() override {
+    Json json = Json::object();
+    if (feed_) json = loader_details(before_, {clock_.now_ns(), feed_->stats(), {}}, batch_ns_);
+    if (feed_) json["dataset_items"] = feed_->size();
+    json["wait_ns"] = wait_ns_;
+    json["model_ns"] = model_ns_;
+    json["rss_bytes"] = resident_bytes();
+    if (model_) json["model"] = model_->describe();
+    return json;
+  }
+
+ private:
+  FeedBatch take() {
+    auto batch = feed_->next_of_any_epoch();
+    if (!batch) throw std::runtime_error(batch.error().message);
+    wait_ns_ += batch->wait_ns;
+    const std::int64_t now_ns = clock_.now_ns();
+    if (batch_ns_.size() < batch_ns_.capacity()) batch_ns_.push_back(now_ns - last_ns_);
+    last_ns_ = now_ns;
+    return *batch;
+  }
+
+  void step(const train::BatchView* batch) {
+    const std::int64_t start_ns = clock_.now_ns();
+    require(model_->step(batch));
+    model_ns_ += clock_.now_ns() - start_ns;
+  }
+
+  /// One number of every page.
+  static void look_at(const FeedBatch& batch) {
+    float seen = 0;
+    for (std::size_t i = 0; i < batch.view.images.size(); i += kPageFloats)
+      seen += batch.view.images[i];
+    asm volatile("" : : "r"(&seen) : "memory");
+  }
+
+  void drain() {
+    for (int i = 0; i < 2 * (loader_.prefetch + 1); ++i) {
+      const std::uint64_t waited = feed_->stats().waited_batches;
+      look_at(take());
+      if (feed_->stats().waited_batches > waited) return;
+    }
+  }
+
+  static void require(const Status& status) {
+    if (!status) throw std::runtime_error(status.error().message);
+  }
+
+  static std::vector<std::int64_t> room_for_times() {
+    std::vector<std::int64_t> times;
+    times.reserve(4096);
+    return times;
+  }
+
+  Part part_;
+  LoaderSpec loader_;
+  std::unique_ptr<TrainingFeed> feed_;  // null: this part loads nothing
+  std::unique_ptr<Model> model_;        // null: this part computes nothing
+  measure::SystemClock clock_;
+  LoaderMoment before_;
+  std::int64_t wait_ns_ = 0, model_ns_ = 0, last_ns_ = 0, passes_ = 0;
+  bool sized_ = false;  // the first sample has begun
+  std::vector<std::int64_t> batch_ns_ = room_for_times();
+};
+
+}  // namespace
+
+Result<std::unique_ptr<measure::Subject>> make_diagnose(const measure::SubjectContext& context) {
+  SLUICE_TRY(const Part part, part_of(context.case_name));
+  SLUICE_TRY(const TrainingSpec spec, read_training_spec(context));
+  const measure::Reply fields("spec", context.spec);
+  SLUICE_TRY(const double model_ms, fields.number("model_time_ms", 0));
+  if (!(model_ms >= 0 && model_ms <= kMaxModelMs))
+    return fields.wrong("model_time_ms", "0 (none) to an hour");
+  SLUICE_TRY(const FeedOptions options, feed_options(spec, context));
+  std::unique_ptr<TrainingFeed> feed;
+  if (part == Part::loader || part == Part::together) {
+    SLUICE_TRY(feed, TrainingFeed::open(options));
+  }
+  std::unique_ptr<Model> model;
+  if (part != Part::loader && model_ms > 0) {
+    model = std::make_unique<EmulatedModel>(model_ms);
+  } else if (part != Part::loader) {
+    SLUICE_TRY(auto engine, train::Engine::make(spec.engine));
+    model = std::make_unique<EngineModel>(std::move(engine));
+  }
+  return std::unique_ptr<measure::Subject>(
+      std::make_unique<DiagnoseSubject>(part, options.loader, std::move(feed), std::move(model)));
+}
+
+}  // namespace sluice::scenario

@@ -1,0 +1,79 @@
+// sluice/scenario/training/evaluation.cpp - batches through the engine, logits to loss and
+// accuracy.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/scenario/training/evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace sluice::scenario {
+namespace {
+
+/// An engine that trains on soft targets wants some; what it makes of them is not used.
+void make_targets(std::vector<float>& targets, std::span<const std::int32_t> labels, int classes) {
+  const auto width = static_cast<std::size_t>(classes);
+  targets.assign(labels.size() * width, 0.0F);
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] >= 0) targets[i * width + static_cast<std::size_t>(labels[i])] = 1.0F;
+}
+
+}  // namespace
+
+double Accuracy::top1() const {
+  return samples == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(samples);
+}
+
+double Accuracy::loss() const {
+  return samples == 0 ? 0 : loss_sum / static_cast<double>(samples);
+}
+
+Json to_json(const Accuracy& accuracy) {
+  return Json{
+      {"samples", accuracy.samples}, {"loss", accuracy.loss()}, {"accuracy", accuracy.top1()}};
+}
+
+void add_logits(Accuracy& sum, std::span<const float> logits,
+                std::span<const std::int32_t> labels) {
+  if (labels.empty()) return;
+  const std::size_t classes = logits.size() / labels.size();
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] < 0) continue;
+    const auto row = logits.subspan(i * classes, classes);
+    const auto highest = std::max_element(row.begin(), row.end());
+    double exponentials = 0;
+    for (const float logit : row)
+      exponentials += std::exp(static_cast<double>(logit) - static_cast<double>(*highest));
+    const auto label = static_cast<std::size_t>(labels[i]);
+    sum.loss_sum +=
+        std::log(exponentials) + static_cast<double>(*highest) - static_cast<double>(row[label]);
+    if (highest - row.begin() == static_cast<std::ptrdiff_t>(label)) ++sum.correct;
+    ++sum.samples;
+  }
+}
+
+Result<Accuracy> evaluate(train::Engine& engine, TrainingFeed& feed, bool with_average,
+                          const Stop& stop) {
+  SLUICE_CHECK(feed.start_epoch(0));
+  Accuracy sum;
+  std::vector<float> targets;
+  while (true) {
+    if (stop && stop()) return Error{Errc::interrupted, "interrupted"};
+    SLUICE_TRY(auto batch, feed.next());
+    if (!batch) break;
+    if (engine.config().soft_targets) {
+      make_targets(targets, batch->view.labels, engine.config().model.classes);
+      batch->view.soft_targets = targets;
+    }
+    SLUICE_TRY(const auto evaluation, engine.evaluate(batch->view, with_average));
+    add_logits(sum, evaluation.logits, batch->view.labels);
+  }
+  if (!std::isfinite(sum.loss_sum))
+    return Error{Errc::measurement, fmt::format("validation after {} steps: the loss is {}",
+                                                engine.steps(), sum.loss_sum)};
+  return sum;
+}
+
+}  // namespace sluice::scenario

@@ -1,0 +1,188 @@
+// sluice/scenario/training/feed.cpp - dataset to recipe to loader to the view that an engine takes.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/scenario/training/feed.h"
+
+#include "sluice/core/text.h"
+#include "sluice/loader/open_dataset.h"
+#include "sluice/loader/recipe_train_crop.h"
+#include "sluice/measure/clock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice::scenario {
+namespace {
+
+/// The first folder of a sample's name, which is "a/7.jpg" or "x.bundle:a/7.jpg"; empty: none.
+std::string folder_of(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string::npos) return "";
+  const std::size_t colon = name.rfind(':', slash);
+  const std::size_t begin = colon == std::string::npos ? 0 : colon + 1;
+  return name.substr(begin, slash - begin);
+}
+
+Status check_labels(const loader::Dataset& dataset, const FeedOptions& options) {
+  for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+    const std::int64_t label = dataset.label(i);
+    if (label >= options.classes)
+      return Error{
+          Errc::invalid_input,
+          fmt::format("{}: has label {}; the model has {} classes, 0 to {} are accepted",
+                      printable(dataset.name(i)), label, options.classes, options.classes - 1)};
+    if (label < 0 && !options.stand_in_labels)
+      return Error{Errc::invalid_input,
+                   fmt::format("{}: has no label; images lie in one folder per class "
+                               "(cats/1.jpg), or are labelled in their shards",
+                               printable(dataset.name(i)))};
+  }
+  return ok;
+}
+
+Result<std::shared_ptr<const loader::Recipe>> recipe_for(const FeedOptions& options) {
+  loader::TrainCropOptions crop;
+  crop.side = options.image;
+  crop.filter = loader::Filter::antialias;
+  crop.crop = options.use == FeedUse::train ? loader::CropMode::random : loader::CropMode::centre;
+  return loader::make_train_crop(crop);
+}
+
+loader::LoaderOptions loader_options(const loader::Dataset& dataset, const FeedOptions& options) {
+  const LoaderSpec& spec = options.loader;
+  const bool train = options.use == FeedUse::train;
+  loader::LoaderOptions made;
+  made.batch_size = spec.batch_size;
+  made.workers = spec.workers;
+  made.prefetch = spec.prefetch + 1;  // and the batch in use
+  made.seed = spec.seed;
+  made.shuffle = !train                              ? loader::Shuffle::none
+                 : dataset.shard_starts().size() > 1 ? loader::Shuffle::shards
+                                                     : loader::Shuffle::full;
+  made.drop_last = train;
+  made.persistent_workers = spec.persistent_workers;
+  made.next_epoch_ahead = train;
+  made.pin_memory = spec.pin_memory;
+  made.on_error = spec.skip_errors ? loader::OnError::skip : loader::OnError::fail;
+  return made;
+}
+
+}  // namespace
+
+DatasetClasses classes_of(const loader::Dataset& dataset) {
+  DatasetClasses classes;
+  bool by_folder = true;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+    const std::int64_t label = dataset.label(i);
+    if (label < 0) {
+      if (classes.unlabelled++ == 0) classes.first_unlabelled = dataset.name(i);
+      continue;
+    }
+    classes.count = std::max(classes.count, static_cast<int>(label) + 1);
+    if (!by_folder) continue;
+    const auto at = static_cast<std::size_t>(label);
+    std::string folder = folder_of(dataset.name(i));
+    if (at >= classes.names.size()) classes.names.resize(at + 1);
+    if (classes.names[at].empty()) classes.names[at] = folder;
+    by_folder = !folder.empty() && classes.names[at] == folder;
+  }
+  by_folder = by_folder && std::none_of(classes.names.begin(), classes.names.end(),
+                                        [](const std::string& name) { return name.empty(); });
+  if (!by_folder) classes.names.clear();
+  return classes;
+}
+
+Result<std::unique_ptr<TrainingFeed>> TrainingFeed::make(
+    std::shared_ptr<const loader::Dataset> dataset, const FeedOptions& options) {
+  if (dataset->size() > 0 && !loader::is_image_key(dataset->name(0)))
+    return Error{Errc::invalid_input,
+                 fmt::format("{}: is no image; training takes .jpg, .jpeg, .png and .webp",
+                             printable(dataset->name(0)))};
+  SLUICE_CHECK(check_labels(*dataset, options));
+  std::unique_ptr<TrainingFeed> feed(new TrainingFeed);
+  feed->options_ = options;
+  SLUICE_TRY(feed->recipe_, recipe_for(options));
+  SLUICE_TRY(feed->loader_,
+             loader::Loader::make(dataset, feed->recipe_, loader_options(*dataset, options)));
+  feed->dataset_ = std::move(dataset);
+  feed->labels_.resize(options.loader.batch_size);
+  return feed;
+}
+
+Result<FeedOptions> feed_options(const TrainingSpec& spec, measure::SubjectContext context) {
+  FeedOptions options;
+  context.spec = spec.loader;
+  SLUICE_TRY(options.loader, read_loader_spec(context));
+  options.loader.batch_size = static_cast<std::uint32_t>(spec.engine.batch);
+  options.image = spec.engine.model.image;
+  options.classes = spec.engine.model.classes;
+  options.stand_in_labels = true;
+  return options;
+}
+
+Result<std::unique_ptr<TrainingFeed>> TrainingFeed::open(const FeedOptions& options) {
+  SLUICE_TRY(LoaderInput input, open_loader_input(options.loader));
+  return make(std::move(input.dataset), options);
+}
+
+Status TrainingFeed::start_epoch(std::uint64_t epoch) {
+  batch_.release();
+  return loader_->start_epoch(epoch);
+}
+
+Status TrainingFeed::restore(const loader::LoaderState& state) {
+  batch_.release();
+  return loader_->restore(state);
+}
+
+std::uint64_t TrainingFeed::steps() const {
+  const std::uint64_t batch = options_.loader.batch_size;
+  return options_.use == FeedUse::train ? size() / batch : (size() + batch - 1) / batch;
+}
+
+Result<std::optional<FeedBatch>> TrainingFeed::next() {
+  const std::int64_t start_ns = measure::SystemClock().now_ns();
+  batch_.release();
+  SLUICE_TRY(auto taken, loader_->next());
+  if (!taken) return std::optional<FeedBatch>();
+  batch_ = std::move(*taken);
+  FeedBatch batch;
+  batch.samples = batch_.size();
+  const auto given = batch_.labels();
+  std::fill(labels_.begin(), labels_.end(), -1);
+  for (std::size_t i = 0; i < batch.samples; ++i) {
+    const bool stand_in = given[i] < 0;
+    labels_[i] = stand_in ? static_cast<std::int32_t>(batch_.indices()[i] %
+                                                      static_cast<std::uint64_t>(options_.classes))
+                          : static_cast<std::int32_t>(given[i]);
+  }
+  const auto pixels = batch_.as<float>();
+  batch.view.images = pixels;
+  if (batch.samples < labels_.size()) {
+    filled_.assign(pixels.size() / batch.samples * labels_.size(), 0.0F);
+    std::copy(pixels.begin(), pixels.end(), filled_.begin());
+    batch.view.images = filled_;
+  }
+  batch.view.labels = labels_;
+  batch.wait_ns = measure::SystemClock().now_ns() - start_ns;
+  return std::optional<FeedBatch>(batch);
+}
+
+Result<FeedBatch> TrainingFeed::next_of_any_epoch() {
+  const std::int64_t start_ns = measure::SystemClock().now_ns();
+  std::optional<FeedBatch> batch;
+  if (epoch_) {
+    SLUICE_TRY(batch, next());
+  }
+  if (!batch) {
+    epoch_ = epoch_ ? *epoch_ + 1 : 0;
+    SLUICE_CHECK(start_epoch(*epoch_));
+    SLUICE_TRY(batch, next());
+  }
+  if (!batch)
+    return Error{Errc::invalid_input, "the loader gave no batch at the start of an epoch"};
+  batch->wait_ns = measure::SystemClock().now_ns() - start_ns;
+  return *batch;
+}
+
+}  // namespace sluice::scenario

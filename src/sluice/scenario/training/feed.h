@@ -1,0 +1,97 @@
+// sluice/scenario/training/feed.h - a loader as the source of an engine's batches: images
+// normalised, fp32, CHW, with labels.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/core/result.h"
+#include "sluice/loader/loader.h"
+#include "sluice/scenario/loader/spec.h"
+#include "sluice/scenario/training/spec.h"
+#include "sluice/train/engine.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::scenario {
+
+/// The classes of a dataset, as its labels say.
+struct DatasetClasses {
+  int count = 0;                   // highest label + 1; 0: no sample has a label
+  std::uint64_t unlabelled = 0;    // samples
+  std::string first_unlabelled;    // name of one of them
+  std::vector<std::string> names;  // folders by label; empty where labels are numbers of their own
+};
+DatasetClasses classes_of(const loader::Dataset& dataset);
+
+enum class FeedUse : std::uint8_t {
+  train,       // shuffled, random crop and flip, a short last batch is left out
+  validation,  // in order, the central square, a short last batch is filled up
+};
+
+struct FeedOptions {
+  LoaderSpec loader;  // batch_size, workers, prefetch, seed, skip_errors, ...
+  int image = 224;    // side of what the model takes
+  int classes = 1000;
+  FeedUse use = FeedUse::train;
+  /// Samples without a label get index % classes: for timing only. Otherwise they are refused.
+  bool stand_in_labels = false;
+};
+
+/// Valid until the next call of next(), start_epoch() or restore() of its feed.
+struct FeedBatch {
+  train::BatchView view;      // batch_size samples; those that fill up are 0 with label -1
+  std::uint32_t samples = 0;  // of the dataset
+  std::int64_t wait_ns = 0;   // of next(): see there
+};
+
+/// For timing what `spec` describes: its loader, the engine's sizes, labels that need not be there.
+Result<FeedOptions> feed_options(const TrainingSpec& spec, measure::SubjectContext context);
+
+class TrainingFeed {
+ public:
+  /// Refuses (usage, invalid_input) what the loader and the recipe refuse, arrays, labels outside
+  /// of [0, classes), and missing labels without stand_in_labels; a sample at fault is named.
+  static Result<std::unique_ptr<TrainingFeed>> make(std::shared_ptr<const loader::Dataset> dataset,
+                                                    const FeedOptions& options);
+  /// The same with what `options.loader.input` names.
+  static Result<std::unique_ptr<TrainingFeed>> open(const FeedOptions& options);
+
+  Status start_epoch(std::uint64_t epoch);
+  /// Nothing at the end of the epoch. wait_ns is the whole time of this call by the monotonic
+  /// clock: giving the last batch back, waiting until the next one is made (with 0 workers: making
+  /// it), its labels. What the engine does with a batch is not in it; so the share of a step that
+  /// was spent waiting is wait_ns over the time from one return of next() to the following one.
+  Result<std::optional<FeedBatch>> next();
+  /// For timing: epoch after epoch, from 0 on; not to be mixed with start_epoch(). wait_ns holds
+  /// what the change of epochs takes.
+  Result<FeedBatch> next_of_any_epoch();
+  [[nodiscard]] std::uint64_t epoch() const {
+    return epoch_.value_or(0);
+  }  // of next_of_any_epoch()
+
+  [[nodiscard]] std::uint64_t size() const { return dataset_->size(); }  // samples
+  [[nodiscard]] std::uint64_t steps() const;                             // batches of a whole epoch
+  /// After the last batch of next().
+  [[nodiscard]] loader::LoaderState state() const { return loader_->state(); }
+  Status restore(const loader::LoaderState& state);
+  [[nodiscard]] loader::LoaderStats stats() const { return loader_->stats(); }
+  [[nodiscard]] const loader::Dataset& dataset() const { return *dataset_; }
+  [[nodiscard]] Json describe() const { return recipe_->describe(); }
+
+ private:
+  TrainingFeed() = default;
+
+  FeedOptions options_;
+  std::shared_ptr<const loader::Dataset> dataset_;
+  std::shared_ptr<const loader::Recipe> recipe_;
+  std::unique_ptr<loader::Loader> loader_;
+  loader::Batch batch_;                 // the one in use
+  std::optional<std::uint64_t> epoch_;  // of next_of_any_epoch(); nothing: none began
+  std::vector<std::int32_t> labels_;
+  std::vector<float> filled_;  // a short batch with what fills it up
+};
+
+}  // namespace sluice::scenario

@@ -1,0 +1,216 @@
+// sluice/scenario/training/rows.cpp - one training step as a row: our engine behind the worker
+// protocol.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/sha256.h"
+#include "sluice/core/text.h"
+#include "sluice/measure/clock.h"
+#include "sluice/measure/usage.h"
+#include "sluice/scenario/loader/details.h"
+#include "sluice/scenario/scenario.h"
+#include "sluice/scenario/training/feed.h"
+#include "sluice/scenario/training/spec.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace sluice::scenario {
+namespace {
+
+constexpr std::size_t kStepsKept = 4096;  // room for them is made before anything is timed
+/// An untrained model guesses: its loss is the logarithm of the outputs, give or take this.
+constexpr double kGuess = 2.5;
+
+Json info_json(const train::EngineInfo& info) {
+  Json json{{"device", info.device},
+            {"library", info.library},
+            {"threads", info.threads},
+            {"dtype", to_string(info.regime)},
+            {"parameter_type", to_string(info.parameter_type)},
+            {"activation_type", to_string(info.activation_type)},
+            {"residual_type", to_string(info.residual_type)}};
+  if (!info.note.empty()) json["note"] = info.note;
+  return json;
+}
+
+/// A device that is not there, a batch that does not fit: no fault of the engine.
+Error refusal(const Error& error) {
+  return {error.code == Errc::usage ? Errc::unsupported : error.code, error.message};
+}
+
+class TrainingSubject final : public measure::Subject {
+ public:
+  TrainingSubject(TrainingSpec spec, std::unique_ptr<train::Engine> engine,
+                  std::unique_ptr<TrainingFeed> feed)
+      : spec_(std::move(spec)),
+        engine_(std::move(engine)),
+        feed_(std::move(feed)),
+        batch_(generate_batch(spec_.engine.model, spec_.engine.batch, spec_.engine.seed)) {
+    for (auto* list : {&losses_, &norms_})
+      list->reserve(kStepsKept);
+    data_ns_.reserve(kStepsKept);
+  }
+
+  /// The untrained model on the generated batch: the loss of a guess, and the same in every
+  /// process. That the numbers are right is proved by the tests of the train room and, where other
+  /// libraries run beside it, by their losses on the same weights.
+  Result<std::string> check() override {
+    const auto evaluated = engine_->evaluate(batch_.view());
+    if (!evaluated) return refusal(evaluated.error());
+    const double guess = std::log(static_cast<double>(spec_.engine.model.outputs()));
+    if (!(std::abs(static_cast<double>(evaluated->loss) - guess) <= kGuess))
+      return Error{Errc::measurement,
+                   fmt::format("the loss of the untrained model is {:g}; about {:.2f} is expected",
+                               evaluated->loss, guess)};
+    first_loss_ = evaluated->loss;
+    const std::int64_t parameters = train::parameter_count(spec_.engine.model);
+    if (spec_.engine.device != "cpu")  // sums may come in another order there
+      return fmt::format("{} parameters, {}", parameters, to_string(engine_->info().regime));
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &evaluated->loss, sizeof bits);
+    return fmt::format("{} parameters, {}, loss {:08x}", parameters,
+                       to_string(engine_->info().regime), bits);
+  }
+
+  void run_pass() override {
+    const train::StepResult result = step();
+    losses_.push_back(static_cast<double>(result.loss));
+    norms_.push_back(result.gradient_norm);
+    data_ns_.push_back(result.phases[static_cast<std::size_t>(train::Phase::data)]);
+  }
+  [[nodiscard]] std::int64_t items_per_pass() const override {
+    return std::int64_t{spec_.engine.batch} * spec_.engine.grad_accum;
+  }
+  [[nodiscard]] double bytes_per_item() const override { return 0; }
+
+  void begin_sample() override {
+    for (; warmed_ < spec_.warmup_steps; ++warmed_)
+      step();
+    take_phases(spec_.phase_steps / 2);  // the others follow the timed steps: drift cancels
+    losses_.clear();
+    norms_.clear();
+    data_ns_.clear();
+    waited_ns_ = measure::waited_for_cores_ns();
+  }
+
+  Json measured_info() override {
+    const auto waited_ns = measure::waited_for_cores_ns();
+    Json json{{"losses", losses_},
+              {"first_loss", first_loss_},
+              {"data_ns", data_ns_},
+              {"warmup_steps", warmed_},
+              {"first_step_ns", first_step_ns_}};
+    if (waited_ns && waited_ns_) json["waited_ns"] = *waited_ns - *waited_ns_;
+    if (spec_.engine.optimizer) json["gradient_norms"] = norms_;
+    add_phases(json);
+    json["peak_bytes"] = engine_->peak_memory_bytes();
+    json["plan_bytes"] = engine_->program().plan.bytes();
+    json["rss_bytes"] = resident_bytes();
+    json["engine"] = info_json(engine_->info());
+    json["data"] = Json{{"source", to_string(spec_.data)}};
+    if (feed_) {
+      json["data"]["recipe"] = feed_->describe();
+      json["data"]["samples"] = feed_->size();
+      json["data"]["epochs"] = feed_->epoch();
+    }
+    return json;
+  }
+
+  [[nodiscard]] Json output_info() const override {
+    return Json{{"parameters", train::parameter_count(spec_.engine.model)}, {"loss", first_loss_}};
+  }
+
+ private:
+  /// One whole step, the device idle before and after. The phase `data` is always filled in; the
+  /// others by the engine, when it times them.
+  train::StepResult step() {
+    if (first_step_ns_ == 0) first_step_ns_ = clock_.now_ns();
+    std::int64_t data_ns = 0;
+    for (int i = 0; i < spec_.engine.grad_accum; ++i) {
+      if (spec_.data == TrainingData::resident) {
+        require(resident_ ? engine_->micro_step_again() : engine_->micro_step(batch_.view()));
+        resident_ = true;
+        continue;
+      }
+      const std::int64_t start_ns = clock_.now_ns();
+      const train::BatchView view = next();
+      data_ns += clock_.now_ns() - start_ns;
+      require(engine_->micro_step(view));
+    }
+    auto result = engine_->update();
+    if (!result) throw std::runtime_error(result.error().message);
+    engine_->synchronize();
+    result->phases[static_cast<std::size_t>(train::Phase::data)] = data_ns;
+    return *result;
+  }
+
+  train::BatchView next() {
+    if (!feed_) return batch_.view();
+    auto batch = feed_->next_of_any_epoch();
+    if (!batch) throw std::runtime_error(batch.error().message);
+    return batch->view;
+  }
+
+  /// Instrumented steps, apart from the timed ones.
+  void take_phases(int steps) {
+    engine_->time_phases(true);
+    for (int i = 0; i < steps; ++i) {
+      const std::int64_t start_ns = clock_.now_ns();
+      const train::StepResult result = step();
+      phased_ns_.push_back(clock_.now_ns() - start_ns);
+      for (std::size_t k = 0; k < phases_ns_.size(); ++k)
+        phases_ns_[k].push_back(result.phases[k]);
+    }
+    engine_->time_phases(false);
+  }
+
+  void add_phases(Json& json) {
+    if (spec_.phase_steps == 0) return;
+    take_phases(spec_.phase_steps - spec_.phase_steps / 2);
+    json["phased_step_ns"] = std::exchange(phased_ns_, {});
+    Json& list = json["phases_ns"] = Json::object();
+    for (std::size_t k = 0; k < phases_ns_.size(); ++k)
+      list[std::string(to_string(train::kPhases[k]))] = std::exchange(phases_ns_[k], {});
+  }
+
+  static void require(const Status& status) {
+    if (!status) throw std::runtime_error(status.error().message);
+  }
+
+  TrainingSpec spec_;
+  std::unique_ptr<train::Engine> engine_;
+  std::unique_ptr<TrainingFeed> feed_;  // null: generated numbers
+  GeneratedBatch batch_;
+  measure::SystemClock clock_;
+  bool resident_ = false;  // the engine holds batch_
+  int warmed_ = 0;
+  std::int64_t first_step_ns_ = 0;
+  float first_loss_ = 0;
+  std::vector<double> losses_, norms_;
+  std::vector<std::int64_t> data_ns_;
+  std::optional<std::int64_t> waited_ns_;  // for cores, when the sample began
+  std::array<std::vector<std::int64_t>, train::kPhases.size()> phases_ns_;
+  std::vector<std::int64_t> phased_ns_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectContext& context) {
+  SLUICE_TRY(TrainingSpec spec, read_training_spec(context));
+  auto engine = train::Engine::make(spec.engine);
+  if (!engine) return refusal(engine.error());
+  std::unique_ptr<TrainingFeed> feed;
+  if (spec.data == TrainingData::loader) {
+    SLUICE_TRY(const FeedOptions options, feed_options(spec, context));
+    SLUICE_TRY(feed, TrainingFeed::open(options));
+  }
+  return std::unique_ptr<measure::Subject>(
+      std::make_unique<TrainingSubject>(std::move(spec), std::move(*engine), std::move(feed)));
+}
+
+}  // namespace sluice::scenario

@@ -1,0 +1,65 @@
+// sluice/storage/local/guarded_copy.cpp - a copy that leaves by siglongjmp when its source is gone.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/storage/local/guarded_copy.h"
+
+#include <atomic>
+#include <csetjmp>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+namespace sluice::storage {
+namespace {
+
+struct Copy {
+  std::uintptr_t begin, end;  // addresses whose faults are ours
+  sigjmp_buf leave;
+};
+
+thread_local std::atomic<Copy*> t_copy = nullptr;
+struct sigaction previous;
+
+void on_bus_error(int signal, siginfo_t* info, void* context) {
+  Copy* copy = t_copy.load(std::memory_order_relaxed);
+  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  if (copy != nullptr && address >= copy->begin && address < copy->end) siglongjmp(copy->leave, 1);
+  if ((previous.sa_flags & SA_SIGINFO) != 0) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
+    ::sigaction(SIGBUS, &previous, nullptr);  // the access is repeated and ends the process
+  } else {
+    previous.sa_handler(signal);
+  }
+}
+
+void install() {
+  struct sigaction action {};
+  action.sa_sigaction = on_bus_error;
+  // SA_NODEFER: the handler is left by a jump that restores no signal mask.
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGBUS, &action, &previous);
+}
+
+}  // namespace
+
+bool guarded_copy(std::byte* to, const std::byte* from, std::size_t size) {
+  static std::once_flag once;
+  std::call_once(once, install);
+  Copy copy;
+  copy.begin = reinterpret_cast<std::uintptr_t>(from);
+  copy.end = copy.begin + size;
+  if (sigsetjmp(copy.leave, 0) != 0) {
+    t_copy.store(nullptr, std::memory_order_relaxed);
+    return false;
+  }
+  t_copy.store(&copy, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::memcpy(to, from, size);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_copy.store(nullptr, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace sluice::storage

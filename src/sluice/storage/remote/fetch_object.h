@@ -1,0 +1,26 @@
+// sluice/storage/remote/fetch_object.h - one large object, read in parts side by side.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/storage/object_store.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace sluice::storage {
+
+struct FetchOptions {
+  int streams = 8;  // threads, each with a request of its own; 1 to 256
+  std::size_t range_bytes = std::size_t{8} << 20;  // of one request; at least 4096
+};
+
+/// Takes a part. Called from several threads at the same time, in no order; every byte once.
+using FetchSink = std::function<Status(std::uint64_t offset, std::span<const std::byte> bytes)>;
+
+/// The first Error, of the store or of the sink, ends all streams and is returned.
+Status fetch_object(ObjectStore& store, const Object& object, const FetchSink& sink,
+                    const FetchOptions& options = {});
+
+}  // namespace sluice::storage

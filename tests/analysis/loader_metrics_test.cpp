@@ -1,0 +1,181 @@
+// tests/analysis/loader_metrics_test.cpp - every metric from made-up counts, and the rules above
+// them.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/analysis/loader_metrics.h"
+
+#include "sluice/analysis/loader_verdict.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <unistd.h>
+
+namespace sluice::analysis::loader_metrics_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// 10 batches of 64 in 2 s, by two workers that were busy 3.6 of 4 s.
+Json details() {
+  return Json{{"wall_ns", 2'000'000'000},
+              {"batches", 10},
+              {"samples", 640},
+              {"workers", 2},
+              {"waited_batches", 4},
+              {"worker_busy_ns", 3'600'000'000},
+              {"worker_wait_ns", 300'000'000},
+              {"consumer_wait_ns", 500'000'000},
+              {"stages",
+               {{"read", {{"busy_ns", 600'000'000}, {"bytes", 64'000'000}}},
+                {"decode", {{"busy_ns", 3'000'000'000}, {"bytes", 0}}}}},
+              {"batch_ms", {{"mean", 200.0}, {"sd", 20.0}}},
+              {"store",
+               {{"hits", 30},
+                {"misses", 10},
+                {"evictions", 1},
+                {"inner", {{"requests", 10}, {"bytes", 40'000'000}, {"retries", {{"io", 2}}}}}}},
+              {"first_batch_ms", 80.0},
+              {"rss_bytes", 1000},
+              {"dataset_items", 6400},
+              {"epoch_items", 640}};
+}
+
+measure::Row row_of(const Json& sample) {
+  measure::Row row;
+  measure::Run run;
+  run.cpu_ns = 3'000'000'000;
+  run.major_faults = 2;
+  run.details = Json::array({sample});
+  row.runs.push_back(run);
+  return row;
+}
+
+LoaderFacts facts_of(const Json& sample) {
+  LoaderFacts facts;
+  facts.rate = 320;
+  facts.steady = loader_use(row_of(sample));
+  facts.first = facts.steady;
+  facts.cores = 2;
+  facts.no_gpu = "no driver";
+  return facts;
+}
+
+TEST(LoaderMetricsTest, EachIsWhatItsDefinitionSays) {
+  const LoaderFacts facts = facts_of(details());
+  EXPECT_DOUBLE_EQ(*worker_efficiency(facts).value, 0.9);
+  EXPECT_DOUBLE_EQ(*prefetch_efficiency(facts).value, 0.6);
+  EXPECT_DOUBLE_EQ(*cache_hit_rate(facts).value, 0.75);
+  EXPECT_DOUBLE_EQ(*download_mb_per_s(facts).value, 20);
+  EXPECT_DOUBLE_EQ(*network_overhead(facts).value, 0.15);
+  EXPECT_DOUBLE_EQ(*batch_time_cv(facts).value, 0.1);
+  const Json json = loader_metrics_json(facts);
+  EXPECT_DOUBLE_EQ(json["load_time_per_batch_ms"].get<double>(), 200);
+  EXPECT_DOUBLE_EQ(json["cpu_usage_percent"].get<double>(), 75);
+  EXPECT_NEAR(json["worker_overhead"].get<double>(), 0.1, 1e-12);
+}
+
+TEST(LoaderMetricsTest, WhatIsNotKnownIsNullWithAReason) {
+  const LoaderFacts facts = facts_of(details());
+  EXPECT_EQ(idle_vram(facts).reason, "no driver");
+  EXPECT_THAT(parallel_download_efficiency(facts).reason, HasSubstr("one worker"));
+  EXPECT_THAT(mmap_effectiveness(facts).reason, HasSubstr("map"));
+  LoaderFacts nothing;
+  nothing.no_gpu = "none";
+  const Json json = loader_metrics_json(nothing);
+  for (const LoaderMetric& metric : loader_metrics()) {
+    EXPECT_TRUE(json[metric.key].is_null()) << metric.key;
+    EXPECT_FALSE(json[std::string(metric.key) + "_reason"].get<std::string>().empty());
+  }
+}
+
+TEST(LoaderMetricsTest, OneWorkerAndAMapMakeTheRestKnown) {
+  Json sample = details();
+  const double page = static_cast<double>(sysconf(_SC_PAGESIZE));
+  sample["store"] = Json{{"mapped_bytes", 8 * page}};
+  EXPECT_DOUBLE_EQ(*mmap_effectiveness(facts_of(sample)).value, 0.75);
+  LoaderFacts facts = facts_of(details());
+  facts.one_worker_download_mb_s = 12.5;
+  EXPECT_DOUBLE_EQ(*parallel_download_efficiency(facts).value, 0.8);
+  facts.gpu = GpuUse{0.5, 30, 40};
+  EXPECT_DOUBLE_EQ(*idle_vram(facts).value, 0.25);
+}
+
+TEST(LoaderMetricsTest, KeysAreDistinctAndExplained) {
+  std::set<std::string> keys;
+  for (const LoaderMetric& metric : loader_metrics()) {
+    EXPECT_TRUE(keys.insert(metric.key).second) << metric.key;
+    EXPECT_GT(std::string(metric.definition).size(), 10U) << metric.key;
+  }
+}
+
+TEST(LoaderMetricsTest, DetailsOfTheWrongKindAreNoCrash) {
+  Json sample = details();
+  for (const char* key : {"stages", "store", "batch_ms", "batches", "anonymous_by_epoch"}) {
+    for (const Json& odd : {Json("text"), Json(nullptr), Json::array({1, "x"}), Json(-5)}) {
+      Json changed = sample;
+      changed[key] = odd;
+      EXPECT_TRUE(loader_use(row_of(changed)).has_value());
+    }
+  }
+  EXPECT_FALSE(loader_use(row_of(Json("none"))).has_value());
+  EXPECT_FALSE(loader_use(measure::Row{}).has_value());
+}
+
+TEST(LoaderVerdictTest, TargetsAreMetMissedOrUnknown) {
+  LoaderFacts facts = facts_of(details());
+  auto targets = loader_targets(facts);
+  ASSERT_EQ(targets.size(), 4U);
+  EXPECT_EQ(targets[0].mark, Mark::bad);      // 320 of 1000
+  EXPECT_EQ(targets[1].mark, Mark::unknown);  // no GPU
+  facts.rate = 1001;
+  facts.gpu = GpuUse{0.95, 90, 100};
+  targets = loader_targets(facts);
+  EXPECT_EQ(targets[0].mark, Mark::good);
+  EXPECT_EQ(targets[1].mark, Mark::good);
+  EXPECT_EQ(targets[3].mark, Mark::good);
+}
+
+TEST(LoaderVerdictTest, TheLargestStageIsTheLimit) {
+  const LoaderFacts facts = facts_of(details());
+  double share = 0;
+  EXPECT_EQ(limiting_stage(*facts.steady, &share), "decode");
+  EXPECT_NEAR(share, 3.0 / 3.6, 1e-12);
+  const auto findings = loader_findings(facts, {.workers = 2, .cores = 2}, std::nullopt);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].diagnosis, "decode limits the loader");
+  EXPECT_FALSE(findings[0].solutions.empty());
+}
+
+TEST(LoaderVerdictTest, RulesApplyWhenTheirEvidenceIsThere) {
+  Json uneven = details();
+  uneven["batch_ms"]["sd"] = 100.0;
+  LoaderFacts facts = facts_of(uneven);
+  facts.gpu = GpuUse{0.4, 1, 2};
+  facts.memory_total_bytes = 100;
+  facts.peak_rss_bytes = 95;
+  std::string all;
+  for (const Finding& finding : loader_findings(facts, {.workers = 2, .cores = 2}, std::nullopt)) {
+    all += finding.diagnosis + "\n";
+    EXPECT_FALSE(finding.evidence.empty());
+    EXPECT_FALSE(finding.solutions.empty());
+  }
+  EXPECT_THAT(all, HasSubstr("low GPU utilisation"));
+  EXPECT_THAT(all, HasSubstr("variable batch times"));
+  EXPECT_THAT(all, HasSubstr("memory is nearly full"));
+}
+
+TEST(LoaderVerdictTest, AnEpochIsItemsOverTheRate) {
+  measure::Row row;
+  EXPECT_FALSE(epoch_estimate(row, 100));
+  row.summary = measure::Summary{};
+  row.summary->mean = 50;
+  row.summary->ci95 = measure::Interval{40, 60, "t", "run"};
+  const auto seconds = epoch_estimate(row, 1200);
+  ASSERT_TRUE(seconds);
+  EXPECT_DOUBLE_EQ(seconds->point, 24);
+  EXPECT_DOUBLE_EQ(seconds->low, 20);
+  EXPECT_DOUBLE_EQ(seconds->high, 30);
+}
+
+}  // namespace
+}  // namespace sluice::analysis::loader_metrics_test

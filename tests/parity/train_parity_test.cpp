@@ -1,9 +1,9 @@
 // tests/parity/train_parity_test.cpp - our engine beside PyTorch from the same weights on the same
 // batch: logits, loss, every gradient, and weights after ten steps.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/child.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
-#include "sluice/peers/child.h"
 #include "sluice/peers/environment.h"
 #include "sluice/train/checkpoint.h"
 
@@ -96,7 +96,7 @@ class TrainParity : public ::testing::TestWithParam<std::size_t> {
     folder_ = fs::temp_directory_path() / fmt::format("sluice-train-parity-{}", getpid());
     const auto places = peers::find_places();
     ASSERT_TRUE(places) << places.error().message;
-    peers::ChildOptions child;
+    ChildOptions child;
     child.command = {*python, "-B", (places->adapters / "python" / "train_parity.py").string()};
     child.timeout_s = 1500;
     for (const Case& c : cases()) {
@@ -114,7 +114,7 @@ class TrainParity : public ::testing::TestWithParam<std::size_t> {
         }
       }
     }
-    const auto done = peers::run_child(child);
+    const auto done = run_child(child);
     ASSERT_TRUE(done) << done.error().message;
     ASSERT_EQ(done->status, 0) << done->output;
   }

@@ -55,13 +55,6 @@ TEST(WatchedRun, TheProcessWithMostStepsCounts) {
   EXPECT_EQ(main_process({marks_of(0)}), 0U);
 }
 
-TEST(FindCommand, PathsAndNames) {
-  EXPECT_EQ(*find_command("sh", "/nowhere::/bin"), "/bin/sh");
-  EXPECT_EQ(*find_command("/bin/sh", ""), "/bin/sh");
-  for (const char* word : {"no-such-program", "/no/such", "/bin", ""})
-    EXPECT_FALSE(find_command(word, "/bin:/usr/bin")) << word;
-}
-
 results::ResultFile file_of(measure::RowStatus status) {
   results::ResultFile file;
   file.machine_profile = "cpu";

@@ -3,14 +3,13 @@
 #include "sluice/backend/visit.h"
 
 #include "sluice/core/log.h"
+#include "sluice/core/utc.h"
 #include "sluice/core/version.h"
 #include "sluice/env/collect.h"
 #include "sluice/env/noise.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <ctime>
 #include <unistd.h>
 
 namespace sluice::backend {
@@ -39,7 +38,7 @@ Result<results::ResultFile> begin_visit(const VisitOptions& options) {
   if (options.check_noise) check_noise(file);
   SLUICE_TRY(file.machine_profile, profile_of_visit(options));
   file.argv = options.argv;
-  file.session_id = fmt::format("{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), getpid());
+  file.session_id = fmt::format("{}-{}", utc_now(kUtcName), getpid());
   return file;
 }
 

@@ -4,15 +4,14 @@
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/core/user_folders.h"
+#include "sluice/core/utc.h"
 #include "sluice/env/git.h"
 #include "sluice/gate/baseline/pairs.h"
 #include "sluice/gate/baseline/promotion.h"
 #include "sluice/visit/gate/kept_program.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <ctime>
 #include <memory>
 
 namespace sluice::cli {
@@ -153,7 +152,7 @@ Result<ExitCode> run_promote(const BaselineFlags& flags, const Globals& globals)
   promotion.dir = flags.dir;
   promotion.authority = authority_of(flags);
   promotion.without_eval = flags.without_eval;
-  promotion.utc = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  promotion.utc = utc_now();
   SLUICE_TRY(const gate::Promoted done, gate::promote(promotion));
   for (const std::string& doubt : done.doubts)
     log::warn("{}: promoted, but {}", printable(flags.run.string()), doubt);

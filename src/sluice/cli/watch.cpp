@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
 #include "sluice/cli/loader_flags.h"
+#include "sluice/core/process.h"
 #include "sluice/core/text.h"
 #include "sluice/peers/places.h"
 #include "sluice/visit/watch/result.h"
@@ -46,7 +47,7 @@ Result<visit::WatchPlan> plan_of(const WatchFlags& flags) {
                  fmt::format("--name '{}': must be a name without slashes", printable(plan.name))};
   SLUICE_TRY(plan.gpu_index, parse_gpu(flags.gpu));
   SLUICE_TRY(const peers::Places places, peers::find_places());
-  SLUICE_TRY(plan.command.front(), visit::find_command(plan.command.front(), places.search_path));
+  SLUICE_TRY(plan.command.front(), find_command(plan.command.front(), places.search_path));
   return plan;
 }
 

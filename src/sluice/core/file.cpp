@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
 
+#include "sluice/core/descriptor.h"
 #include "sluice/core/text.h"
 
 #include <fmt/format.h>
@@ -26,38 +27,11 @@ std::string shown(const fs::path& path) {
 
 namespace {
 
-/// strerror() shares one buffer between threads; this does not.
-std::string why(int error_number) {
-  return std::generic_category().message(error_number);
-}
-
 Error os_error(const fs::path& path, std::string_view action, int error_number) {
   const bool absent = error_number == ENOENT || error_number == ENOTDIR;
   return {absent ? Errc::not_found : Errc::io,
           fmt::format("{}: cannot {}: {}", shown(path), action, why(error_number))};
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  [[nodiscard]] int get() const { return fd_; }
-  /// Reports what a network file system may say only now. 0, or errno.
-  int close() {
-    const int result = ::close(std::exchange(fd_, -1));
-    return result == 0 || errno == EINTR ? 0 : errno;
-  }
-
- private:
-  int fd_;
-};
 
 Error over_limit(const fs::path& path, std::uint64_t limit) {
   return {Errc::invalid_input,

@@ -3,25 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/env/collect.h"
 
+#include "sluice/core/utc.h"
 #include "sluice/env/build_info.h"
 #include "sluice/env/machine.h"
 #include "sluice/env/variables.h"
 
-#include <fmt/chrono.h>
-
-#include <ctime>
 #include <map>
 #include <mutex>
 
 namespace sluice::env {
 namespace {
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
-}
 
 std::optional<std::string> find_variable(const std::vector<std::string>& entries,
                                          std::string_view name) {

@@ -1,10 +1,11 @@
 // sluice/peers/install.cpp - lock, repair, venv, pip, marker, and the removal of what is older.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/child.h"
+#include "sluice/core/descriptor.h"
 #include "sluice/core/file.h"
 #include "sluice/core/log.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
-#include "sluice/peers/child.h"
 #include "sluice/peers/environment.h"
 #include "sluice/peers/library.h"
 #include "sluice/peers/marker.h"
@@ -38,22 +39,15 @@ double seconds_since(Clock::time_point start) {
 /// Held while a group is installed; let go with the object, or the process.
 class GroupLock {
  public:
-  GroupLock() = default;
-  ~GroupLock() {
-    if (fd_ >= 0) close(fd_);
-  }
-  GroupLock(const GroupLock&) = delete;
-  GroupLock& operator=(const GroupLock&) = delete;
-
   Status take(const fs::path& file, std::string_view group, const InstallOptions& options) {
-    fd_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (fd_ < 0)
+    file_.reset(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (!file_.open())
       return Error{Errc::io, fmt::format("{}: cannot be written: {}", printable(file.string()),
                                          std::strerror(errno))};
     const auto start = Clock::now();
     const double limit_s = options.pip_timeout_s + kVenvTimeoutS + kFreezeTimeoutS;
     bool told = false;
-    while (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    while (flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
       if (errno != EWOULDBLOCK) return ok;  // a file system without locks keeps nobody out
       if (!told)
@@ -71,7 +65,7 @@ class GroupLock {
   }
 
  private:
-  int fd_ = -1;
+  Descriptor file_;
 };
 
 /// Ours may point Python or pip elsewhere; proxies and indexes stay as the user set them.

@@ -3,6 +3,7 @@
 #include "sluice/peers/launch.h"
 
 #include "sluice/core/file.h"
+#include "sluice/core/process.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/core/version.h"

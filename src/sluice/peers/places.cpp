@@ -7,7 +7,6 @@
 #include "sluice/peers/library.h"
 
 #include <cctype>
-#include <unistd.h>
 
 namespace sluice::peers {
 namespace {
@@ -20,11 +19,6 @@ bool is_folder(const fs::path& path) {
 }
 
 }  // namespace
-
-bool is_program(const fs::path& path) {
-  std::error_code problem;
-  return fs::is_regular_file(path, problem) && ::access(path.c_str(), X_OK) == 0;
-}
 
 std::string python_variable(std::string_view group) {
   std::string name = "SLUICE_PYTHON_";

@@ -33,9 +33,6 @@ Result<Places> find_places();
 /// The variable that names an interpreter for a group: "SLUICE_PYTHON_TORCH".
 std::string python_variable(std::string_view group);
 
-/// A file that this user may run.
-bool is_program(const std::filesystem::path& path);
-
 /// What find_places() does for adapters, without the variable; empty when there are none.
 std::filesystem::path adapters_above(const std::filesystem::path& program);
 

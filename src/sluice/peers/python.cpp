@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/peers/python.h"
 
+#include "sluice/core/child.h"
+#include "sluice/core/process.h"
 #include "sluice/core/text.h"
-#include "sluice/peers/child.h"
 
 #include <fmt/format.h>
 
@@ -83,13 +84,7 @@ Result<Python> ask_python(const fs::path& program) {
 
 Result<fs::path> named_python(const Places& places, std::string_view variable,
                               const std::string& value) {
-  if (value.find('/') == std::string::npos) {
-    for (const std::string& folder : split(places.search_path, ':')) {
-      if (is_program(fs::path(folder) / value)) return fs::path(folder) / value;
-    }
-  } else if (is_program(value)) {
-    return fs::path(value);
-  }
+  if (const auto found = find_command(value, places.search_path)) return fs::path(*found);
   return Error{Errc::not_found, fmt::format("{} {}: is no program; expected a Python 3.{} or newer",
                                             variable, printable(value), kOldestMinor)};
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/peers/timed_command.h"
 
+#include "sluice/core/child.h"
 #include "sluice/core/text.h"
-#include "sluice/peers/child.h"
 
 #include <fmt/format.h>
 

@@ -6,13 +6,13 @@
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
+#include "sluice/core/utc.h"
 #include "sluice/publish/scrub.h"
 #include "sluice/publish/validate.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <set>
 #include <system_error>
@@ -21,14 +21,6 @@
 namespace sluice::publish {
 namespace fs = std::filesystem;
 namespace {
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
-}
 
 /// Session ids end in the number of the process that made them; a hash keeps them apart.
 std::string public_session(const std::string& id) {

@@ -3,13 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/results/run_folder.h"
 
+#include "sluice/core/descriptor.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
+#include "sluice/core/utc.h"
 
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <system_error>
@@ -20,19 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kLockName = ".lock";
-
-std::string reason(int error) {
-  return std::error_code(error, std::generic_category()).message();
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  const std::size_t length = std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts);
-  return std::string(text, length);
-}
 
 /// What lies in a folder, the lock apart.
 enum class Content { nothing, run, something_else };
@@ -94,12 +82,11 @@ class RunFolder::Lock {
  public:
   static Result<std::unique_ptr<Lock>> take(const fs::path& folder) {
     const fs::path path = folder / kLockName;
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) {
-      return Error{Errc::io, fmt::format("{}: cannot be written: {}", shown(path), reason(errno))};
-    }
-    auto lock = std::make_unique<Lock>(descriptor);
-    while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    auto lock = std::make_unique<Lock>();
+    lock->file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!lock->file_.open())
+      return Error{Errc::io, fmt::format("{}: cannot be written: {}", shown(path), why(errno))};
+    while (::flock(lock->file_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
       if (errno == EWOULDBLOCK) {
         return Error{
@@ -112,15 +99,11 @@ class RunFolder::Lock {
     }
     return lock;
   }
-  explicit Lock(int descriptor) : descriptor_(descriptor) {}
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-  // The file stays: removing it would let a third process lock a new file while a second holds the
-  // old one.
-  ~Lock() { ::close(descriptor_); }
 
  private:
-  int descriptor_;
+  // It stays: removing it would let a third process lock a new file while a second holds the old
+  // one.
+  Descriptor file_;
 };
 
 RunFolder::RunFolder(fs::path path, std::unique_ptr<Lock> lock, bool resumed)
@@ -143,7 +126,7 @@ Result<RunFolder> RunFolder::open(const Options& options) {
     }
   } else if (path.empty()) {
     const std::string name =
-        fmt::format("{}-{}-{}", options.utc.empty() ? utc_now() : options.utc,
+        fmt::format("{}-{}-{}", options.utc.empty() ? utc_now(kUtcName) : options.utc,
                     file_name_part(options.name), file_name_part(options.profile));
     SLUICE_TRY(path, create_new(options.parent, name));
   } else {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/destination.h"
 
+#include "sluice/core/descriptor.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
-#include "sluice/storage/local/descriptor.h"
 #include "sluice/storage/stage.h"
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/descriptor.h"
 #include "sluice/core/result.h"
 #include "sluice/storage/cache/entry.h"
-#include "sluice/storage/local/descriptor.h"
 
 #include <atomic>
 #include <chrono>

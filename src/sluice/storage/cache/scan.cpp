@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/cache/scan.h"
 
+#include "sluice/core/descriptor.h"
 #include "sluice/storage/cache/entry.h"
-#include "sluice/storage/local/descriptor.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/format/bundle_writer.h"
 
+#include "sluice/core/descriptor.h"
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/storage/format/bundle_index.h"
 #include "sluice/storage/format/checksum.h"
-#include "sluice/storage/local/descriptor.h"
 
 #include <fmt/format.h>
 

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/local/page_cache.h"
 
+#include "sluice/core/descriptor.h"
 #include "sluice/core/rng.h"
 #include "sluice/core/text.h"
-#include "sluice/storage/local/descriptor.h"
 
 #include <fmt/format.h>
 

@@ -7,16 +7,15 @@
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/rng.h"
 #include "sluice/core/text.h"
+#include "sluice/core/utc.h"
 #include "sluice/core/version.h"
 #include "sluice/gate/pairs/paired_row.h"
 #include "sluice/peers/timed_command.h"
 #include "sluice/results/result_file.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <chrono>
-#include <ctime>
 #include <unistd.h>
 #include <utility>
 
@@ -156,7 +155,7 @@ Result<AbResult> run_ab(const AbPlan& plan, const AbContext& context) {
   AbResult result;
   result.report = gate::report_of(outcome);
   SLUICE_TRY(result.report.machine_profile, backend::profile_of_visit({}));
-  result.report.timestamp = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  result.report.timestamp = utc_now();
   result.report.base_name = plan.a.command;
   result.report.candidate_name = plan.b.command;
   result.document = gate::to_json(result.report);

@@ -6,6 +6,7 @@
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/core/user_folders.h"
+#include "sluice/core/utc.h"
 #include "sluice/gate/baseline/pairs.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/report/gate/exports.h"
@@ -14,19 +15,12 @@
 #include "sluice/visit/training/profile.h"
 #include "sluice/visit/training/result.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-
-#include <ctime>
 
 namespace sluice::visit {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
 
 class GateVisit {
  public:

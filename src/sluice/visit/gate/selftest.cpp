@@ -6,6 +6,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/rng.h"
+#include "sluice/core/utc.h"
 #include "sluice/core/version.h"
 #include "sluice/measure/inject.h"
 #include "sluice/measure/interrupt.h"
@@ -14,13 +15,11 @@
 #include "sluice/results/result_file.h"
 #include "sluice/visit/gate/ab.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <unistd.h>
 
 namespace sluice::visit {
@@ -178,7 +177,7 @@ class SelftestVisit {
     Json out{{"schema_version", results::kSchemaVersion},
              {"tool", {{"version", version::kProgram}, {"git", version::git()}}},
              {"machine_profile", profile_},
-             {"timestamp", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+             {"timestamp", utc_now()},
              {"rule", "selftest of pairs"},
              {"design", gate::to_json(plan_.gate)},
              {"subject",

@@ -9,6 +9,7 @@
 #include "sluice/core/log.h"
 #include "sluice/core/rng.h"
 #include "sluice/core/text.h"
+#include "sluice/core/utc.h"
 #include "sluice/env/core_time.h"
 #include "sluice/measure/local_runner.h"
 #include "sluice/measure/usage.h"
@@ -18,11 +19,9 @@
 #include "sluice/visit/mixture/run.h"
 #include "sluice/visit/study/record.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <random>
 
 namespace sluice::visit {
@@ -206,7 +205,7 @@ class StudyVisit {
     const measure::Policy policy = mixture_policy(spec, 1, order_seed_ + next.place);
     analysis::MixtureStudyRun run;
     run.id = fmt::format("r{}.{:02}", next.repeat, next.place);
-    run.date = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(std::time(nullptr)));
+    run.date = utc_now("%Y-%m-%d %H:%M:%S");
     run.machine = machine_;
     run.labels = next.one->labels;
     run.knobs = next.one->knobs;

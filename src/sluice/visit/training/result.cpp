@@ -6,6 +6,7 @@
 #include "sluice/analysis/peer_ratio.h"
 #include "sluice/analysis/training_verdict.h"
 #include "sluice/core/file.h"
+#include "sluice/core/utc.h"
 #include "sluice/core/version.h"
 #include "sluice/stats/summary.h"
 #include "sluice/train/peaks.h"
@@ -13,11 +14,9 @@
 #include "sluice/visit/gate/kept_program.h"
 #include "sluice/visit/training/anchors.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <unistd.h>
 
 namespace sluice::visit {
@@ -133,7 +132,7 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const Training
   facts.run_config = config_json(plan, one);
   facts.machine_profile = file.machine_profile;
   facts.env = env_json(file);
-  facts.timestamp = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  facts.timestamp = utc_now();
   facts.use = *one.use;
   facts.samples_per_step = static_cast<double>(one.batch) * plan.engine.grad_accum;
   facts.tokens_per_step = static_cast<double>(

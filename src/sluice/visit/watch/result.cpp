@@ -4,14 +4,12 @@
 
 #include "sluice/analysis/training_metrics.h"
 #include "sluice/core/text.h"
+#include "sluice/core/utc.h"
 #include "sluice/stats/summary.h"
 #include "sluice/visit/canary_run.h"
 #include "sluice/visit/training/result.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-
-#include <ctime>
 
 namespace sluice::visit {
 namespace {
@@ -54,7 +52,7 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const WatchPla
   analysis::TrainingFacts facts;
   facts.machine_profile = file.machine_profile;
   facts.env = env_json(file.environment);
-  facts.timestamp = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  facts.timestamp = utc_now();
   facts.use = std::move(use);
   facts.samples_per_step = static_cast<double>(std::max<std::int64_t>(plan.samples_per_step, 1));
   facts.tokens_per_step =

@@ -5,6 +5,7 @@
 #include "sluice/backend/visit.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
+#include "sluice/core/child.h"
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/text.h"
@@ -12,7 +13,6 @@
 #include "sluice/measure/policy.h"
 #include "sluice/measure/summary.h"
 #include "sluice/measure/usage.h"
-#include "sluice/peers/child.h"
 #include "sluice/peers/places.h"
 #include "sluice/report/report.h"
 #include "sluice/results/run_folder.h"
@@ -175,7 +175,7 @@ class WatchVisit {
     measure::StepCounter counter(prefix);
     Ended ended;
     ticks_ = 0;
-    peers::ChildOptions child;
+    ChildOptions child;
     child.command = plan_.command;
     child.environment = {{"SLUICE_MARKS", prefix.string()}};
     if (!python.empty()) child.environment["PYTHONPATH"] = python;
@@ -186,7 +186,7 @@ class WatchVisit {
     if (!caller_.quiet)
       child.on_line = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
     const measure::ChildrenUsage before = measure::children_usage();
-    const auto done = peers::run_child(child);
+    const auto done = run_child(child);
     const measure::ChildrenUsage after = measure::children_usage();
     run_cpu_ns_ = after.cpu_ns - before.cpu_ns;
     if (after.peak_rss_bytes > before.peak_rss_bytes) row_.peak_rss_bytes = after.peak_rss_bytes;
@@ -262,22 +262,6 @@ class WatchVisit {
 };
 
 }  // namespace
-
-Result<std::string> find_command(const std::string& word, const std::string& search_path) {
-  if (word.find('/') != std::string::npos) {
-    std::error_code code;
-    if (fs::is_regular_file(word, code) && access(word.c_str(), X_OK) == 0) return word;
-    return Error{Errc::not_found, fmt::format("{}: is not a program", printable(word))};
-  }
-  for (const std::string& folder : split(search_path, ':')) {
-    std::error_code code;
-    const fs::path path = fs::path(folder) / word;
-    if (!folder.empty() && fs::is_regular_file(path, code) && access(path.c_str(), X_OK) == 0)
-      return path.string();
-  }
-  return Error{Errc::not_found,
-               fmt::format("{}: no such program in PATH; give its name or path", printable(word))};
-}
 
 std::size_t main_process(const std::vector<measure::Marks>& all) {
   const auto most = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {

@@ -33,9 +33,6 @@ struct WatchResult {
   bool timed_out = false;
 };
 
-/// `word` as a path: itself when it holds a slash, else the first in `search_path` (PATH).
-Result<std::string> find_command(const std::string& word, const std::string& search_path);
-
 /// The counted steps of a process as one run: samples, phases and their sums in `details`. Nothing
 /// of the steps before `warmup`, at most `steps` of those after (0: all).
 measure::Run watched_run(const measure::Marks& marks, std::int64_t warmup, std::int64_t steps);

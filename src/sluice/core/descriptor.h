@@ -1,5 +1,4 @@
-// sluice/storage/local/descriptor.h - an open file that is closed with its owner, and errno in
-// words.
+// sluice/core/descriptor.h - an open file that is closed with its owner, and errno in words.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,29 +8,29 @@
 #include <unistd.h>
 #include <utility>
 
-namespace sluice::storage {
+namespace sluice {
 
 class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int fd) : fd_(fd) {}
   ~Descriptor() { reset(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
-    if (this != &other) {
-      reset();
-      fd_ = std::exchange(other.fd_, -1);
-    }
+    if (this != &other) reset(other.release());
     return *this;
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
   [[nodiscard]] int get() const { return fd_; }
-  /// 0, or errno: network file systems report a full disk only now.
-  int close() { return ::close(std::exchange(fd_, -1)) == 0 ? 0 : errno; }
-  void reset() {
-    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  [[nodiscard]] bool open() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+  /// 0, or errno: network file systems report a full disk only now. Closed even after EINTR.
+  int close() { return ::close(release()) == 0 || errno == EINTR ? 0 : errno; }
+  void reset(int fd = -1) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
   }
 
  private:
@@ -43,4 +42,4 @@ inline std::string why(int error_number) {
   return std::generic_category().message(error_number);
 }
 
-}  // namespace sluice::storage
+}  // namespace sluice

@@ -1,4 +1,4 @@
-// sluice/peers/child.h - runs a helper program to its end: time limit, log, line by line.
+// sluice/core/child.h - runs a helper program to its end: time limit, log, line by line.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice::peers {
+namespace sluice {
 
 struct ChildOptions {
   std::vector<std::string> command;  // the first is a path
@@ -40,4 +40,4 @@ struct ChildResult {
 /// with us.
 Result<ChildResult> run_child(const ChildOptions& options);
 
-}  // namespace sluice::peers
+}  // namespace sluice

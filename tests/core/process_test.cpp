@@ -1,0 +1,136 @@
+// tests/core/process_test.cpp - what a started program is given, and that nothing of it is left.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/process.h"
+
+#include "sluice/core/child.h"
+#include "sluice/core/utc.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/temporary_folder.h"
+#include <array>
+#include <csignal>
+#include <fcntl.h>
+
+namespace sluice::process_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// All that the writers of `pipe` say until the last of them closes it.
+std::string read_all(Pipe& pipe) {
+  pipe.write_end.reset();
+  std::string text;
+  std::array<char, 256> buffer{};
+  for (ssize_t got = 0; (got = read(pipe.read_end.get(), buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  return text;
+}
+
+ProcessOptions shell(const std::string& script) {
+  return {.command = {"/bin/sh", "-c", script}};
+}
+
+TEST(Process, DescriptorsThatCrossArriveWhereTheyShould) {
+  auto first = Pipe::make();
+  auto second = Pipe::make();
+  ProcessOptions options;
+  // Each under the number that the other has here.
+  const int a = second->write_end.get();
+  const int b = first->write_end.get();
+  options.environment = {{"A", std::to_string(a)}, {"B", std::to_string(b)}};
+  options.command = {"/bin/bash", "-c", "echo first >&$A; echo second >&$B"};
+  options.descriptors = {{first->write_end.get(), a}, {second->write_end.get(), b}};
+  auto process = Process::start(options);
+  ASSERT_TRUE(process) << process.error().message;
+  EXPECT_EQ(read_all(*first), "first\n");
+  EXPECT_EQ(read_all(*second), "second\n");
+  EXPECT_TRUE(process->wait(60));
+}
+
+TEST(Process, WhatIsNotGivenIsNotThere) {
+  auto out = Pipe::make();
+  const Descriptor kept(fcntl(out->read_end.get(), F_DUPFD_CLOEXEC, 400));
+  ProcessOptions options = shell("read line || echo none; test -e /proc/$$/fd/$KEPT && echo there");
+  options.environment = {{"KEPT", std::to_string(kept.get())}};
+  options.descriptors = {{out->write_end.get(), STDOUT_FILENO}};
+  const auto process = Process::start(options);
+  ASSERT_TRUE(process);
+  EXPECT_EQ(read_all(*out), "none\n");
+}
+
+TEST(Process, AProgramThatCannotStartIsNamed) {
+  const auto absent = Process::start({.command = {"/no/such/program"}});
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, Errc::not_found);
+  EXPECT_THAT(absent.error().message, HasSubstr("/no/such/program: No such file"));
+  EXPECT_THAT(Process::start({.command = {"/bin"}}).error().message, HasSubstr("denied"));
+  ProcessOptions lost = shell("true");
+  lost.folder = "/no/such/folder";
+  EXPECT_THAT(Process::start(lost).error().message, HasSubstr("/no/such/folder"));
+  ProcessOptions refused = shell("true");
+  refused.before_exec = [] { return "no core to be had"; };
+  EXPECT_EQ(Process::start(refused).error().message, "no core to be had");
+}
+
+TEST(Process, TheWholeGroupEndsWithItsLeader) {
+  auto out = Pipe::make();
+  ProcessOptions options = shell("sleep 600 & exit 3");
+  options.descriptors = {{out->write_end.get(), STDOUT_FILENO}};
+  auto process = Process::start(options);
+  ASSERT_TRUE(process);
+  EXPECT_TRUE(process->wait(60));
+  EXPECT_EQ(process->end()->exit_code(), 3);
+  EXPECT_EQ(process->end()->text(), "exited with code 3");
+  EXPECT_EQ(read_all(*out), "");  // comes back: the sleeper holds the pipe no more
+}
+
+TEST(Process, KilledWithTheObject) {
+  auto out = Pipe::make();
+  ProcessOptions options = shell("exec sleep 600");
+  options.descriptors = {{out->write_end.get(), STDOUT_FILENO}};
+  {
+    auto process = Process::start(options);
+    ASSERT_TRUE(process);
+    EXPECT_FALSE(process->wait(0));
+    const Process moved = std::move(*process);
+    EXPECT_GT(moved.pid(), 0);
+  }
+  EXPECT_EQ(read_all(*out), "");
+  auto process = Process::start(shell("exec sleep 600"));
+  process->signal(SIGTERM);
+  EXPECT_TRUE(process->wait(60));
+  EXPECT_EQ(process->end()->exit_code(), 128 + SIGTERM);
+  EXPECT_THAT(process->end()->text(), HasSubstr("signal 15"));
+}
+
+TEST(RunChild, FolderVariablesAndBothOutputs) {
+  const testing_support::TemporaryFolder folder;
+  ChildOptions options;
+  options.command = {"/bin/sh", "-c", "pwd; echo ${HOME-unset} $X >&2; exit 4"};
+  options.environment = {{"HOME", std::nullopt}, {"X", "here"}};
+  options.folder = folder.path();
+  options.stdout_apart = true;
+  const auto done = run_child(options);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->status, 4);
+  EXPECT_THAT(done->printed, HasSubstr(folder.path().filename().string()));
+  EXPECT_EQ(done->output, "unset here\n");
+}
+
+TEST(FindCommand, PathsAndNames) {
+  EXPECT_EQ(*find_command("sh", "/nowhere::/bin"), "/bin/sh");
+  EXPECT_EQ(*find_command("/bin/sh", ""), "/bin/sh");
+  for (const char* word : {"no-such-program", "/no/such", "/bin", ""})
+    EXPECT_FALSE(find_command(word, "/bin:/usr/bin")) << word;
+}
+
+TEST(Utc, StampsAndNames) {
+  EXPECT_EQ(utc_text(951'782'399), "2000-02-28T23:59:59Z");
+  EXPECT_EQ(utc_text(951'782'400, kUtcName), "20000229T000000Z");
+  EXPECT_EQ(utc_now().size(), 20U);
+}
+
+}  // namespace
+}  // namespace sluice::process_test

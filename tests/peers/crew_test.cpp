@@ -21,7 +21,7 @@ class CrewTest : public ::testing::Test {
     options.policy.seed = 5;
     options.thread_policy = "micro-single";
     options.cpu_limit = 1.05;
-    options.load = Json{{"data_dir", "d"}};
+    options.load.data_dir = "d";
     context.clock = &world.clock;
     context.launcher = &world;
     context.progress = &Progress::silent();

@@ -58,16 +58,14 @@ Result<Media> look_at_files(const plan::RunConfig& config, const fs::path& data_
                             Progress& progress) {
   SLUICE_TRY(const image::DatasetInfo info, image::inspect_media(data_dir, {}, progress));
   Media media;
-  Json skip = Json::array();
   for (const image::DatasetError& error : info.errors) {
     media.skipped.push_back(error.file + ": " + error.reason);
-    skip.push_back(error.file);
+    media.load.skip.push_back(error.file);
   }
   SLUICE_CHECK(refuse_corrupt(media.skipped.size(), config.data.max_corrupt,
                               media.skipped.empty() ? "" : media.skipped.front()));
   media.dataset = {info.hash, static_cast<std::int64_t>(info.count),
                    static_cast<std::int64_t>(info.bytes)};
-  media.load["skip"] = std::move(skip);
   return media;
 }
 
@@ -110,7 +108,7 @@ Result<Media> decode_files(const plan::RunConfig& config, const fs::path& data_d
   for (const image::SkippedFile& file : inputs.not_colour)
     media.not_colour.push_back(file.name + ": " + file.reason);
   media.dataset = {inputs.dataset_hash, inputs.items, inputs.dataset_bytes};
-  media.load["inputs"] = Json{{"index", inputs.index.string()}, {"data", inputs.data.string()}};
+  media.load.inputs = {inputs.index, inputs.data};
   return media;
 }
 
@@ -134,10 +132,10 @@ Result<Media> prepare_media(const plan::RunConfig& config, const std::filesystem
     log::info("{} files are not in colour and were passed over, first: {}",
               media->not_colour.size(), media->not_colour.front());
   }
-  media->load["data_dir"] = data_dir.string();
-  media->load["scenario"] = config.scenario().name;
-  media->load["mode"] = plan::to_string(config.mode());
-  if (config.data.num_items) media->load["num_items"] = *config.data.num_items;
+  media->load.data_dir = data_dir;
+  media->load.scenario = config.scenario().name;
+  media->load.mode = plan::to_string(config.mode());
+  media->load.num_items = config.data.num_items.value_or(0);
   return media;
 }
 

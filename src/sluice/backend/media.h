@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/core/json.h"
 #include "sluice/core/progress.h"
 #include "sluice/core/result.h"
+#include "sluice/measure/messages.h"
 #include "sluice/plan/run_config.h"
 #include "sluice/results/result_file.h"
 
@@ -15,7 +15,7 @@
 namespace sluice::backend {
 
 struct Media {
-  Json load;  // fields of the `load` request
+  measure::Load load;
   results::Dataset dataset;
   std::vector<std::string> skipped;     // "name: reason", unreadable
   std::vector<std::string> not_colour;  // the same, sound but grey

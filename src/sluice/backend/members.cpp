@@ -60,8 +60,8 @@ std::vector<peers::Member> members_of(const plan::Plan& plan) {
   return members;
 }
 
-peers::CrewOptions crew_options_of(const plan::Plan& plan, const Json& load, std::uint64_t seed,
-                                   const Sampling& sampling) {
+peers::CrewOptions crew_options_of(const plan::Plan& plan, const measure::Load& load,
+                                   std::uint64_t seed, const Sampling& sampling) {
   const plan::RunConfig& config = plan.config;
   const plan::Job& job = plan.jobs.front();
   const plan::MediaPolicy& media = plan::media_policy(config.scenario().media);

@@ -26,8 +26,8 @@ struct Sampling {
 std::vector<peers::Member> members_of(const plan::Plan& plan);
 
 /// Everything but the members.
-peers::CrewOptions crew_options_of(const plan::Plan& plan, const Json& load, std::uint64_t seed,
-                                   const Sampling& sampling);
+peers::CrewOptions crew_options_of(const plan::Plan& plan, const measure::Load& load,
+                                   std::uint64_t seed, const Sampling& sampling);
 
 /// Case `number` of the plan, with the libraries that are known not to work in it.
 peers::CrewCase crew_case_of(const plan::Plan& plan, std::size_t number);

@@ -59,9 +59,8 @@ Result<Json> audit_scenario(const Context& context, const AuditFlags& flags,
   SLUICE_TRY(const plan::Plan plan, plan_of(flags, scenario));
   SLUICE_TRY(const backend::Media media,
              backend::prepare_media(plan.config, scratch / scenario, *context.globals.progress));
-  const Json& files = media.load.at("inputs");
-  SLUICE_TRY(const auto mapped, image::MappedInputs::open(files.at("index").get<std::string>(),
-                                                          files.at("data").get<std::string>()));
+  SLUICE_TRY(const auto mapped,
+             image::MappedInputs::open(media.load.inputs.index, media.load.inputs.data));
 
   peers::AuditOptions options;
   options.members = backend::members_of(plan);

@@ -4,7 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/measure/protocol.h"
+#include "sluice/measure/messages.h"
 #include "sluice/measure/reply.h"
 
 #include <fmt/format.h>
@@ -43,25 +43,20 @@ WorkerModel::~WorkerModel() {
 }
 
 Status WorkerModel::greet() {
-  SLUICE_TRY(const Json hello,
-             worker_->request({{"type", "hello"}, {"protocol", measure::kProtocolVersion}},
-                              kStartTimeout_s));
-  const Reply greeting("hello", hello);
-  SLUICE_CHECK(greeting.integer("protocol", measure::kProtocolVersion, measure::kProtocolVersion));
-  SLUICE_TRY(const std::string version, greeting.text("version", ""));
-  SLUICE_TRY(const std::string name, greeting.text("name", "worker"));
+  SLUICE_TRY(const auto hello, measure::ask(*worker_, measure::Hello{}, kStartTimeout_s));
+  const std::string name = hello.library.empty() ? "worker" : hello.library;
   SLUICE_TRY(
-      const Json configured,
-      worker_->request(
-          {{"type", "configure"}, {"threads", usable_cores()}, {"device", "cpu"}, {"seed", seed_}},
-          kStartTimeout_s));
-  const Reply reply("configure", configured);
-  SLUICE_TRY(const std::int64_t threads, reply.integer("threads", 1, 1024));
+      const auto configured,
+      measure::ask(*worker_,
+                   measure::Configure{.threads = static_cast<int>(usable_cores()), .seed = seed_},
+                   kStartTimeout_s));
+  const Reply reply("configure", configured.more);
   SLUICE_TRY(const std::int64_t context, reply.integer("context", 64, 1 << 24, kContextUnlessSaid));
   SLUICE_TRY(const std::string model, reply.text("model", name));
   context_ = static_cast<int>(context);
-  description_ = {{"kind", "worker"},   {"name", model},      {"library", name},
-                  {"version", version}, {"context", context}, {"threads", threads}};
+  description_ = {{"kind", "worker"},   {"name", model},
+                  {"library", name},    {"version", hello.version},
+                  {"context", context}, {"threads", configured.threads}};
   return ok;
 }
 

@@ -23,26 +23,6 @@ bool read_integer(const Json& value, std::int64_t& integer) {
   return true;
 }
 
-/// Totals over the samples so far, hence replaced, not added.
-Status read_counters(Run& run, const Reply& reply) {
-  const Json& fields = reply.field("counters");
-  if (!fields.is_object()) {
-    run.counters.value.reset();
-    SLUICE_TRY(run.counters.reason, reply.text("counters_reason", "the worker counts none"));
-    return ok;
-  }
-  const Reply counters("measure: counters", fields);
-  SLUICE_TRY(const auto cycles, counters.integer("cycles", 0));
-  SLUICE_TRY(const auto instructions, counters.integer("instructions", 0));
-  SLUICE_TRY(const auto cache_misses, counters.integer("cache_misses", 0));
-  SLUICE_TRY(const auto branch_misses, counters.integer("branch_misses", 0));
-  const auto count = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
-  run.counters = {HardwareCounters{count(cycles), count(instructions), count(cache_misses),
-                                   count(branch_misses)},
-                  ""};
-  return ok;
-}
-
 std::string in_words(const Json& value) {
   constexpr std::size_t kShown = 60;
   const std::string text = dump_json(value, -1);
@@ -110,28 +90,6 @@ Result<std::vector<std::int64_t>> Reply::samples(const char* key) const {
     samples.push_back(ns);
   }
   return samples;
-}
-
-Status add_sample(Run& run, const Reply& reply, std::int64_t items_asked) {
-  SLUICE_TRY(const auto samples, reply.samples("samples_ns"));
-  SLUICE_CHECK(reply.integer("items_per_sample", items_asked, items_asked));
-  SLUICE_TRY(const auto start_ns, reply.integer("start_ns", 0));
-  if (run.samples_ns.empty()) run.start_ns = start_ns;
-  run.samples_ns.insert(run.samples_ns.end(), samples.begin(), samples.end());
-  constexpr std::int64_t kMaxCount = std::numeric_limits<int>::max();
-  SLUICE_TRY(const auto warmup, reply.integer("warmup_passes", 0, kLongestNs, 0));
-  run.warmup_discarded = static_cast<int>(std::min(kMaxCount, run.warmup_discarded + warmup));
-  SLUICE_TRY(const auto cpu_ns, reply.integer("cpu_ns", 0, kLongestNs));
-  run.cpu_ns += cpu_ns;
-  SLUICE_TRY(const auto faults, reply.integer("major_faults", 0, kLongestNs, 0));
-  run.major_faults += faults;
-  SLUICE_TRY(const auto switches, reply.integer("involuntary_switches", 0, kLongestNs, 0));
-  run.involuntary_switches += switches;
-  SLUICE_TRY(const bool throttled, reply.boolean("throttled", false));
-  run.throttled = run.throttled || throttled;
-  if (const Json& details = reply.field("details"); details.is_object())
-    run.details.push_back(details);
-  return read_counters(run, reply);
 }
 
 }  // namespace sluice::measure

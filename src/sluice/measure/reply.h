@@ -5,7 +5,6 @@
 
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
-#include "sluice/measure/record.h"
 
 #include <cstdint>
 #include <limits>
@@ -43,9 +42,5 @@ class Reply {
   const char* step_;
   const Json& fields_;
 };
-
-/// Adds the answer to one `measure` to its run. The worker must have done `items_asked` items per
-/// sample: otherwise it would be timed for work it did not do.
-Status add_sample(Run& run, const Reply& reply, std::int64_t items_asked);
 
 }  // namespace sluice::measure

@@ -3,18 +3,16 @@
 #include "sluice/measure/runner.h"
 
 #include "sluice/core/log.h"
-#include "sluice/core/rng.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/protocol.h"
-#include "sluice/measure/reply.h"
 #include "sluice/measure/sampler.h"
+#include "sluice/measure/schedule.h"
+#include "sluice/measure/session.h"
 #include "sluice/measure/stop_rule.h"
 #include "sluice/measure/summary.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 namespace sluice::measure {
@@ -32,24 +30,21 @@ void put_spec(Row& row, const SubjectSpec& spec) {
 Row refused_row(const SubjectSpec& spec, const Error& error) {
   Row row;
   put_spec(row, spec);
-  row.status = error.code == Errc::unsupported ? RowStatus::unsupported : RowStatus::failed;
-  row.reason = error.message;
+  fail(row, error);
   return row;
 }
 
 namespace {
 
-constexpr std::size_t kMaxPaddingBytes = 4096;
-constexpr std::int64_t kMaxThreads = 1024;
 constexpr std::uint32_t kOrderStage = 1;    // of RngKey: the order within a block
 constexpr std::uint32_t kPaddingStage = 2;  // the size of the environment
 
 /// A subject in the block under way.
 struct Active {
   std::size_t index = 0;  // of its row
-  std::unique_ptr<Worker> worker;
+  WorkerSession session;
   Run run;
-  std::int64_t paused_ns = 0;  // when it was last stopped
+  std::int64_t passes = 1;  // per sample
 };
 
 bool terminal(const Row& row) {
@@ -156,27 +151,22 @@ class Wave {
     return context_.interrupted && context_.interrupted();
   }
 
-  std::vector<std::size_t> shuffled(std::size_t n, int block, int round) const {
-    std::vector<std::size_t> order(n);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    Rng rng(RngKey{policy_.seed, static_cast<std::uint64_t>(block),
-                   static_cast<std::uint64_t>(round), 0, kOrderStage});
-    rng.shuffle(std::span<std::size_t>(order));
-    return order;
+  [[nodiscard]] std::vector<std::size_t> order(std::size_t n, int block, int round) const {
+    return shuffled(n, {policy_.seed, static_cast<std::uint64_t>(block),
+                        static_cast<std::uint64_t>(round), 0, kOrderStage});
   }
 
   /// False: interrupted; the runs of this block are dropped with their processes.
   bool run_block(int block, Progress::Bar& bar) {
     std::vector<Active> active;
-    for (const std::size_t i : shuffled(subjects_.size(), block, 0)) {
+    for (const std::size_t i : order(subjects_.size(), block, 0)) {
       if (settled(i)) continue;
       if (stop_requested()) return false;
       Active subject;
       subject.index = i;
-      subject.run.block = block;
-      if (auto started = start(subject); !started) {
+      if (auto started = start(subject, block); !started) {
         if (started.error().code == Errc::interrupted) return false;
-        fail(rows_[i], started.error());
+        give_up(rows_[i], started.error());
         continue;
       }
       if (terminal(rows_[i])) continue;  // early-stopped by the preflight
@@ -187,7 +177,7 @@ class Wave {
     for (int turn = 0; turn < turns; ++turn) {
       const int samples = std::min(per_turn, policy_.samples_per_run - turn * per_turn);
       int position = 0;
-      for (const std::size_t k : shuffled(active.size(), block, turn + 1)) {
+      for (const std::size_t k : order(active.size(), block, turn + 1)) {
         Active& subject = active[k];
         if (terminal(rows_[subject.index])) continue;
         if (stop_requested()) return false;
@@ -195,8 +185,8 @@ class Wave {
         ++position;
         if (auto taken = take(subject, samples); !taken) {
           if (taken.error().code == Errc::interrupted) return false;
-          fail(rows_[subject.index], taken.error());
-          subject.worker.reset();
+          give_up(rows_[subject.index], taken.error());
+          subject.session.kill();
         }
         if (turn + 1 == turns) bar.add(1, subjects_[subject.index].case_name);
       }
@@ -207,143 +197,84 @@ class Wave {
   }
 
   /// A fresh process, brought to the point where it only has to run; then stopped.
-  Status start(Active& subject) {
+  Status start(Active& subject, int block) {
     const SubjectSpec& spec = subjects_[subject.index];
     Row& row = rows_[subject.index];
-    const int block = subject.run.block;
-    Rng rng(
-        RngKey{policy_.seed, static_cast<std::uint64_t>(block), subject.index, 0, kPaddingStage});
-    LaunchOptions options;
-    options.command = spec.command;
-    options.environment = spec.environment;
-    if (!context_.log_dir.empty()) options.log_file = context_.log_dir / (spec.library + ".log");
-    options.environment_padding = static_cast<std::size_t>(rng.below(kMaxPaddingBytes));
-    options.cpus = spec.cpus.empty() ? policy_.cpus : spec.cpus;
-    options.cancel_fd = context_.cancel_fd;
-    SLUICE_TRY(subject.worker, context_.launcher->launch(options));
-    subject.run.pid = subject.worker->pid();
-    subject.run.run_id =
-        fmt::format("{}/{}/{}/{}", context_.session_id, spec.case_name, spec.library, block);
-
-    SLUICE_TRY(const Json hello, ask(subject, {{"type", "hello"}, {"protocol", kProtocolVersion}}));
-    SLUICE_CHECK(Reply("hello", hello).integer("protocol", kProtocolVersion, kProtocolVersion));
-    SLUICE_TRY(row.library_version, Reply("hello", hello).text("version", ""));
-    Json configure{{"type", "configure"},
-                   {"threads", spec.threads},
-                   {"device", "cpu"},
-                   {"seed", policy_.seed}};
-    if (!spec.thread_policy.empty()) configure["thread_policy"] = spec.thread_policy;
-    SLUICE_TRY(const Json configured, ask(subject, std::move(configure)));
-    SLUICE_TRY(const auto in_force,
-               Reply("configure", configured).integer("threads", 1, kMaxThreads));
-    row.thread_policy.in_force = static_cast<int>(in_force);
-    SLUICE_TRY(const Json loaded,
-               ask(subject, {{"type", "load"}, {"data_dir", spec.data_dir.string()}}));
-    (void)loaded;
-    Json prepare{{"type", "prepare"}, {"case", spec.case_name}};
-    if (!spec.spec.is_null()) prepare["spec"] = spec.spec;
-    SLUICE_TRY(const Json prepared, ask(subject, std::move(prepare)));
-    SLUICE_CHECK(check_output(subject));
-    SLUICE_CHECK(preflight(subject, prepared));
-    pause(subject);
-    return ok;
-  }
-
-  /// Results before times: no digest, no sample; and the same digest in every process.
-  Status check_output(Active& subject) {
-    Row& row = rows_[subject.index];
-    SLUICE_TRY(const Json checked, ask(subject, {{"type", "check"}}));
-    SLUICE_TRY(const std::string digest, Reply("check", checked).text("digest"));
-    if (digest.empty()) return Reply("check", checked).wrong("digest", "the digest of the output");
-    if (!row.output_digest.empty() && row.output_digest != digest) {
-      return Error{Errc::measurement,
-                   fmt::format("check: output differs between runs (digest {}, earlier {})",
-                               printable(digest), printable(row.output_digest))};
-    }
-    row.output_digest = digest;
+    const double timeout_s = policy_.step_timeout_s;
+    SessionOptions options = session_options(spec, context_, timeout_s, policy_.seed);
+    options.launch.cpus = spec.cpus.empty() ? policy_.cpus : spec.cpus;
+    options.launch.environment_padding = padding_bytes(
+        {policy_.seed, static_cast<std::uint64_t>(block), subject.index, 0, kPaddingStage});
+    SLUICE_CHECK(subject.session.start(options, context_));
+    row.library_version = subject.session.hello().version;
+    row.thread_policy.in_force = subject.session.configured().threads;
+    subject.run = new_run(context_.session_id, row, block, subject.session.pid());
+    SLUICE_TRY(const auto prepared,
+               subject.session.ask(Prepare{spec.case_name, spec.spec}, timeout_s));
+    row.bytes_per_item = prepared.bytes_per_item;
+    SLUICE_TRY(const auto checked, subject.session.ask(Check{}, timeout_s));
+    SLUICE_CHECK(keep_digest(row, checked.digest, "runs"));
+    SLUICE_CHECK(size_samples(subject, prepared.items_per_pass));
+    if (subject.session.alive()) subject.session.pause();
     return ok;
   }
 
   /// Sizes the samples of the row in its first run; a subject that is too slow is stopped here.
-  Status preflight(Active& subject, const Json& prepared) {
+  Status size_samples(Active& subject, std::int64_t items) {
+    const SubjectSpec& spec = subjects_[subject.index];
     Row& row = rows_[subject.index];
-    SLUICE_TRY(const auto items, Reply("prepare", prepared).integer("items_per_pass", 1));
-    SLUICE_TRY(row.bytes_per_item, Reply("prepare", prepared).number("bytes_per_item", 0));
-    if (subjects_[subject.index].single_pass) return one_pass(subject, items);
-    SLUICE_TRY(const Json timed,
-               ask(subject, {{"type", "preflight"}, {"slow_item_s", policy_.slow_item_s}}));
-    SLUICE_TRY(const auto pass_ns, Reply("preflight", timed).integer("pass_ns", 1, kLongestNs));
-    const double item_ns = static_cast<double>(pass_ns) / static_cast<double>(items);
-    const bool first_run = row.runs.empty();  // later, one slow pass is a hiccup
-    if (first_run && policy_.slow_item_s > 0 && item_ns >= policy_.slow_item_s * 1e9) {
-      row.status = RowStatus::early_stopped;
-      row.reason = fmt::format("preflight: {:.3g} s per item, the limit is {:g} s", item_ns * 1e-9,
-                               policy_.slow_item_s);
-      subject.worker->finish();
-      return ok;
-    }
-    if (row.items_per_sample == 0) {
-      const auto min_ns = static_cast<std::int64_t>(policy_.min_sample_ms * 1e6);
-      const std::int64_t least = subjects_[subject.index].min_items;
-      const std::int64_t passes =
-          std::max(passes_per_sample(pass_ns, min_ns), least / items + (least % items > 0 ? 1 : 0));
-      if (__builtin_mul_overflow(items, passes, &row.items_per_sample)) {
-        return Reply("prepare", prepared)
-            .wrong("items_per_pass", "a number whose sample can be counted");
+    if (spec.single_pass) {
+      if (row.items_per_sample == 0) row.items_per_sample = items;
+    } else {
+      SLUICE_TRY(const auto timed,
+                 subject.session.ask(Preflight{.slow_item_s = policy_.slow_item_s},
+                                     policy_.step_timeout_s));
+      const bool first_run = row.runs.empty();  // later, one slow pass is a hiccup
+      if (first_run && stopped_early(row, timed.pass_ns, items, policy_)) {
+        subject.session.stop();
+        return ok;
+      }
+      if (row.items_per_sample == 0) {
+        const auto min_ns = static_cast<std::int64_t>(policy_.min_sample_ms * 1e6);
+        const std::int64_t least = spec.min_items / items + (spec.min_items % items > 0 ? 1 : 0);
+        SLUICE_TRY(
+            row.items_per_sample,
+            items_per_sample(items, std::max(passes_per_sample(timed.pass_ns, min_ns), least)));
       }
     }
-    return set_passes(subject, items);
-  }
-
-  Status one_pass(Active& subject, std::int64_t items) {
-    Row& row = rows_[subject.index];
-    if (row.items_per_sample == 0) row.items_per_sample = items;
-    return set_passes(subject, items);
-  }
-
-  Status set_passes(const Active& subject, std::int64_t items) {
-    const Row& row = rows_[subject.index];
     if (row.items_per_sample % items != 0) {
       return Error{Errc::measurement,
                    fmt::format("prepare: {} items per pass, which does not divide the {} of the "
                                "samples already taken",
                                items, row.items_per_sample)};
     }
-    passes_[subject.index] = row.items_per_sample / items;
+    subject.passes = row.items_per_sample / items;
     return ok;
   }
 
   /// One turn of `samples` samples, while every other worker is stopped and we wait. A worker that
   /// knows no `samples` gives one at a time and is asked again, without warming up.
   Status take(Active& subject, int samples) {
-    const std::int64_t resumed_ns = context_.clock->now_ns();
-    subject.worker->resume();
-    if (subject.run.samples_ns.empty())
-      subject.run.idle_before_ms = static_cast<double>(resumed_ns - subject.paused_ns) * 1e-6;
+    const double idle_ms = subject.session.resume();
+    if (subject.run.samples_ns.empty()) subject.run.idle_before_ms = idle_ms;
     const std::size_t goal = subject.run.samples_ns.size() + static_cast<std::size_t>(samples);
     for (bool first = true; first || subject.run.samples_ns.size() < goal; first = false) {
-      Json request{{"type", "measure"},
-                   {"case", subjects_[subject.index].case_name},
-                   {"passes", passes_.at(subject.index)},
-                   {"warmup_ms", first ? policy_.warmup_ms : 0.0},
-                   {"warmup_limit_ms", first ? policy_.warmup_limit_ms : 0.0}};
-      if (samples > 1) request["samples"] = goal - subject.run.samples_ns.size();
-      SLUICE_TRY(const Json reply, ask(subject, std::move(request)));
-      SLUICE_CHECK(
-          add_sample(subject.run, Reply("measure", reply), rows_[subject.index].items_per_sample));
+      const Measure request{subjects_[subject.index].case_name, subject.passes,
+                            first ? policy_.warmup_ms : 0.0, first ? policy_.warmup_limit_ms : 0.0,
+                            static_cast<std::int64_t>(goal - subject.run.samples_ns.size())};
+      SLUICE_TRY(const auto answer, subject.session.ask(request, policy_.step_timeout_s));
+      SLUICE_CHECK(add_sample(subject.run, answer, rows_[subject.index].items_per_sample));
     }
-    pause(subject);
+    subject.session.pause();
     return ok;
   }
 
   /// Ends the process and moves its run into the row, unless something went wrong on the way.
   void keep(Active& subject) {
     Row& row = rows_[subject.index];
-    if (subject.worker == nullptr || terminal(row)) return;
-    subject.worker->finish();
-    if (const auto rss = subject.worker->peak_rss_bytes()) {
+    if (!subject.session.alive() || terminal(row)) return;
+    if (const auto rss = subject.session.stop())
       row.peak_rss_bytes = std::max(row.peak_rss_bytes.value_or(0), *rss);
-    }
     row.runs.push_back(std::move(subject.run));
   }
 
@@ -353,10 +284,8 @@ class Wave {
     if (terminal(row) || row.runs.empty()) return;
     const double limit = subjects_[index].cpu_limit.value_or(policy_.single_thread_cpu_limit *
                                                              row.thread_policy.asked);
-    if (row.thread_policy.cpu_per_wall > limit) {
-      fail(row, {Errc::measurement,
-                 fmt::format("thread policy violated: {:.2f} cores busy, {} asked for",
-                             row.thread_policy.cpu_per_wall, row.thread_policy.asked)});
+    if (const Status held = hold_thread_policy(row, limit); !held) {
+      give_up(row, held.error());
       return;
     }
     row.status = enough ? RowStatus::ok : RowStatus::skipped;
@@ -365,27 +294,16 @@ class Wave {
                                       row.runs.size(), policy_.runs);
   }
 
-  static void fail(Row& row, const Error& error) {
-    row.status = error.code == Errc::unsupported ? RowStatus::unsupported : RowStatus::failed;
-    row.reason = error.message;
+  static void give_up(Row& row, const Error& error) {
+    fail(row, error);
     log::warn("{} in {}: {}: {}", row.case_name, row.library, to_string(row.status), row.reason);
-  }
-
-  void pause(Active& subject) const {
-    subject.worker->pause();
-    subject.paused_ns = context_.clock->now_ns();
-  }
-
-  Result<Json> ask(Active& subject, Json request) const {
-    return subject.worker->request(std::move(request), policy_.step_timeout_s);
   }
 
   const std::vector<SubjectSpec>& subjects_;
   const Policy& policy_;
   const RunnerContext& context_;
   std::vector<Row> rows_;
-  std::vector<bool> closed_;                    // finished in an earlier visit: kept as they are
-  std::map<std::size_t, std::int64_t> passes_;  // per sample, by subject
+  std::vector<bool> closed_;  // finished in an earlier visit: kept as they are
 };
 
 }  // namespace

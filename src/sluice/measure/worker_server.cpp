@@ -6,6 +6,7 @@
 #include "sluice/core/text.h"
 #include "sluice/measure/counters.h"
 #include "sluice/measure/inject.h"
+#include "sluice/measure/messages.h"
 #include "sluice/measure/reply.h"
 #include "sluice/measure/sampler.h"
 #include "sluice/measure/usage.h"
@@ -28,9 +29,7 @@ std::int64_t ns_of(double value, double ns_per_unit) {
       std::clamp(value * ns_per_unit, 0.0, static_cast<double>(kLongestNs)));
 }
 
-constexpr std::int64_t kMaxPasses = 1'000'000'000'000'000;
 constexpr std::int64_t kMaxDraws = 10'000;
-constexpr std::int64_t kMaxSamples = 1'000'000;
 
 /// The scenario of "decode/jpeg/threads=1" is "decode/jpeg": everything before the first axis
 /// value.
@@ -71,47 +70,36 @@ class Server {
 
  private:
   Result<Json> hello() {
-    Json cases = Json::array();
+    Hello::Answer answer{catalogue_.library, catalogue_.version, catalogue_.versions, {}};
     for (const auto& [name, factory] : catalogue_.scenarios)
-      cases.push_back(name);
-    for (const std::string& name : catalogue_.cases)
-      cases.push_back(name);
-    Json reply{{"protocol", kProtocolVersion},
-               {"name", catalogue_.library},
-               {"version", catalogue_.version},
-               {"cases", std::move(cases)}};
-    if (!catalogue_.versions.empty()) reply["versions"] = catalogue_.versions;
-    return reply;
+      answer.cases.push_back(name);
+    answer.cases.insert(answer.cases.end(), catalogue_.cases.begin(), catalogue_.cases.end());
+    return answer.json();
   }
 
   Result<Json> configure(const Json& request) {
-    SLUICE_TRY(const auto threads, Reply("configure", request).integer("threads", 1, 1024, 1));
-    const std::string device = request.value("device", "cpu");
-    if (device != "cpu")
-      return Error{Errc::unsupported, device == "cuda" ? "no CUDA device"
-                                                       : fmt::format("no device '{}'; cpu is there",
-                                                                     printable(device))};
-    context_.threads = static_cast<int>(threads);
-    context_.seed = request.value("seed", std::uint64_t{0});
-    Json reply{{"threads", context_.threads}};
+    SLUICE_TRY(const auto asked, Configure::read(request));
+    if (asked.device != "cpu")
+      return Error{Errc::unsupported,
+                   asked.device == "cuda"
+                       ? "no CUDA device"
+                       : fmt::format("no device '{}'; cpu is there", printable(asked.device))};
+    context_.threads = asked.threads;
+    context_.seed = asked.seed;
+    Configure::Answer answer{.threads = context_.threads};
     if (catalogue_.configure) {
-      SLUICE_TRY(Json in_force, catalogue_.configure(context_));
-      reply["in_force"] = std::move(in_force);
+      SLUICE_TRY(answer.in_force, catalogue_.configure(context_));
     }
-    return reply;
+    return answer.json();
   }
 
   Result<Json> load(const Json& request) {
-    context_.data_dir = request.value("data_dir", std::string());
-    const Json inputs = request.value("inputs", Json::object());
-    context_.inputs_index = inputs.value("index", std::string());
-    context_.inputs_data = inputs.value("data", std::string());
-    const auto limit = request.find("num_items");
-    context_.num_items =
-        limit != request.end() && limit->is_number_integer() ? limit->get<std::int64_t>() : 0;
-    context_.skip.clear();
-    for (const Json& name : request.value("skip", Json::array()))
-      if (name.is_string()) context_.skip.push_back(name.get<std::string>());
+    const Load asked = Load::read(request);
+    context_.data_dir = asked.data_dir;
+    context_.inputs_index = asked.inputs.index;
+    context_.inputs_data = asked.inputs.data;
+    context_.num_items = asked.num_items;
+    context_.skip = asked.skip;
     if (catalogue_.load) return catalogue_.load(context_);
     return Json::object();
   }
@@ -143,8 +131,9 @@ class Server {
   /// Why this case cannot be done, or nothing: made and run once on a small input.
   Status try_case(const Json& entry) const {
     SubjectContext context = context_;
-    context.case_name = entry.value("case", std::string());
-    context.spec = entry.value("spec", Json());
+    const Prepare asked = Prepare::read(entry);
+    context.case_name = asked.case_name;
+    context.spec = asked.spec;
     context.synthetic = true;
     try {
       SLUICE_TRY(const auto subject, make(std::move(context)));
@@ -174,12 +163,12 @@ class Server {
   Result<Json> prepare(const Json& request) {
     subject_.reset();
     checked_ = false;
-    context_.case_name = request.value("case", std::string());
-    context_.spec = request.value("spec", Json());
+    const Prepare asked = Prepare::read(request);
+    context_.case_name = asked.case_name;
+    context_.spec = asked.spec;
     SLUICE_TRY(extra_, injected_slowdown(std::getenv(kInjectVariable), context_.case_name));
     SLUICE_TRY(subject_, make(context_));
-    return Json{{"items_per_pass", subject_->items_per_pass()},
-                {"bytes_per_item", subject_->bytes_per_item()}};
+    return Prepare::Answer{subject_->items_per_pass(), subject_->bytes_per_item()}.json();
   }
 
   Result<Json> check(const Json& request) {
@@ -187,24 +176,20 @@ class Server {
     SLUICE_TRY(auto digest, subject_->check());
     Json reply = subject_->output_info();
     reply["digest"] = digest;
-    if (const auto wanted = request.find("sample");
-        wanted != request.end() && wanted->is_object()) {
-      SLUICE_TRY(reply["samples"], write_samples(*wanted));
+    SLUICE_TRY(const Check asked, Check::read(request, subject_->items_per_pass(), kMaxDraws));
+    if (asked.samples) {
+      SLUICE_TRY(reply["samples"], write_samples(*asked.samples));
     }
     checked_ = true;
     return reply;
   }
 
-  /// Writes the outputs that `wanted` names; returns their shapes.
-  Result<Json> write_samples(const Json& wanted) {
-    const Reply fields("check", wanted);
-    SLUICE_TRY(const std::string path, fields.text("path"));
-    SLUICE_TRY(const auto items, fields.integer("items", 1, subject_->items_per_pass(), 1));
-    SLUICE_TRY(const auto draws, fields.integer("draws", 1, kMaxDraws, 1));
-    SLUICE_TRY(const OutputSamples samples, subject_->sample(items, draws));
+  /// Returns the shapes of what it wrote.
+  Result<Json> write_samples(const Check::Samples& wanted) {
+    SLUICE_TRY(const OutputSamples samples, subject_->sample(wanted.items, wanted.draws));
     const auto bytes = std::as_bytes(std::span(samples.values));
-    SLUICE_CHECK(
-        write_file_atomic(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    SLUICE_CHECK(write_file_atomic(wanted.path,
+                                   {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
     Json shapes = Json::array();
     for (const auto& shape : samples.shapes)
       shapes.push_back(Json{{"shape", shape}});
@@ -213,72 +198,59 @@ class Server {
 
   Result<Json> preflight(const Json& request) {
     SLUICE_CHECK(prepared());
-    const std::int64_t slow_pass_ns = ns_of(
-        request.value("slow_item_s", 0.0) * static_cast<double>(subject_->items_per_pass()), 1e9);
-    SLUICE_TRY(const auto items, Reply("preflight", request).integer("items", 0, kMaxPasses, 0));
-    const std::int64_t pass_ns = items == 0
-                                     ? preflight_pass_ns(*subject_, clock_, slow_pass_ns)
-                                     : preflight_items_ns(*subject_, clock_, slow_pass_ns, items);
-    return Json{{"pass_ns", pass_ns}};
+    SLUICE_TRY(const auto asked, Preflight::read(request));
+    const std::int64_t slow_pass_ns =
+        ns_of(asked.slow_item_s * static_cast<double>(subject_->items_per_pass()), 1e9);
+    return Preflight::Answer{asked.items == 0
+                                 ? preflight_pass_ns(*subject_, clock_, slow_pass_ns)
+                                 : preflight_items_ns(*subject_, clock_, slow_pass_ns, asked.items)}
+        .json();
   }
 
   Result<Json> measure(const Json& request) {
     SLUICE_CHECK(prepared());
     if (!checked_)
       return Error{Errc::measurement, "the output was not checked: results come before times"};
+    SLUICE_TRY(const auto asked, Measure::read(request));
     const std::string& name = context_.case_name;
-    if (const std::string asked = request.value("case", name); asked != name) {
-      return Error{Errc::usage,
-                   fmt::format("'{}' is prepared, not '{}'", printable(name), printable(asked))};
+    if (!asked.case_name.empty() && asked.case_name != name) {
+      return Error{Errc::usage, fmt::format("'{}' is prepared, not '{}'", printable(name),
+                                            printable(asked.case_name))};
     }
-    SLUICE_TRY(const auto passes, Reply("measure", request).integer("passes", 1, kMaxPasses, 1));
-    std::int64_t items = 0;
-    if (__builtin_mul_overflow(passes, subject_->items_per_pass(), &items)) {
-      return Error{Errc::usage, fmt::format("passes {} times {} items: too many to count", passes,
-                                            subject_->items_per_pass())};
+    Measure::Answer answer;
+    if (__builtin_mul_overflow(asked.passes, subject_->items_per_pass(),
+                               &answer.items_per_sample)) {
+      return Error{Errc::usage, fmt::format("passes {} times {} items: too many to count",
+                                            asked.passes, subject_->items_per_pass())};
     }
-    SLUICE_TRY(const auto samples, Reply("measure", request).integer("samples", 1, kMaxSamples, 1));
-    const std::int64_t warmup_passes = warm_up(request, passes);
+    answer.warmup_passes = warm_up(asked);
     subject_->begin_sample();
-    std::vector<std::int64_t> samples_ns;
-    samples_ns.reserve(static_cast<std::size_t>(samples));
+    answer.samples_ns.reserve(static_cast<std::size_t>(asked.samples));
     const std::int64_t throttled_before = throttled_periods();
     counters_.start();
     const Usage before = usage_now();  // innermost: of short samples every microsecond counts
-    const Sample sample = take_sample(*subject_, clock_, passes, extra_);
-    samples_ns.push_back(sample.elapsed_ns);
-    for (std::int64_t i = 1; i < samples; ++i)
-      samples_ns.push_back(take_sample(*subject_, clock_, passes, extra_).elapsed_ns);
+    const Sample sample = take_sample(*subject_, clock_, asked.passes, extra_);
+    answer.samples_ns.push_back(sample.elapsed_ns);
+    for (std::int64_t i = 1; i < asked.samples; ++i)
+      answer.samples_ns.push_back(take_sample(*subject_, clock_, asked.passes, extra_).elapsed_ns);
     const Usage used = usage_now() - before;
     counters_.stop();
-    Json reply{{"start_ns", sample.start_ns},
-               {"samples_ns", samples_ns},
-               {"items_per_sample", items},
-               {"warmup_passes", warmup_passes},
-               {"cpu_ns", used.cpu_ns},
-               {"major_faults", used.major_faults},
-               {"involuntary_switches", used.involuntary_switches},
-               {"throttled", throttled_periods() > throttled_before}};
-    if (Json details = subject_->measured_info(); !details.is_null())
-      reply["details"] = std::move(details);
-    const auto counted = counters_.read();
-    if (counted.value) {
-      reply["counters"] = Json{{"cycles", counted.value->cycles},
-                               {"instructions", counted.value->instructions},
-                               {"cache_misses", counted.value->cache_misses},
-                               {"branch_misses", counted.value->branch_misses}};
-    } else {
-      reply["counters_reason"] = counted.reason;
-    }
-    return reply;
+    answer.start_ns = sample.start_ns;
+    answer.cpu_ns = used.cpu_ns;
+    answer.major_faults = used.major_faults;
+    answer.involuntary_switches = used.involuntary_switches;
+    answer.throttled = throttled_periods() > throttled_before;
+    answer.details = subject_->measured_info();
+    answer.counters = counters_.read();
+    return answer.json();
   }
 
   /// Untimed passes; 0 when a part of one was warm-up enough.
-  std::int64_t warm_up(const Json& request, std::int64_t passes) {
-    const std::int64_t min_ns = ns_of(request.value("warmup_ms", 50.0), 1e6);
-    const std::int64_t limit_ns = ns_of(request.value("warmup_limit_ms", 1000.0), 1e6);
+  std::int64_t warm_up(const Measure& asked) {
+    const std::int64_t min_ns = ns_of(asked.warmup_ms, 1e6);
+    const std::int64_t limit_ns = ns_of(asked.warmup_limit_ms, 1e6);
     if (warm_up_items(*subject_, clock_, min_ns)) return 0;
-    return measure::warm_up(*subject_, clock_, WarmUpRule(min_ns, limit_ns), passes);
+    return measure::warm_up(*subject_, clock_, WarmUpRule(min_ns, limit_ns), asked.passes);
   }
 
   Result<Json> release() {

@@ -5,8 +5,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/reply.h"
-#include "sluice/peers/seat.h"
+#include "sluice/measure/session.h"
 
 #include <fmt/format.h>
 
@@ -25,12 +24,13 @@ bool has_vote(const std::string& library) {
 
 struct Witness {
   std::string library;
-  StartOptions how;
-  Seat seat;
+  measure::SessionOptions how;
+  measure::WorkerSession session;
 
   Status start(const measure::RunnerContext& context) {
-    Greeting greeting;
-    return seat.start(how, *context.launcher, *context.clock, greeting);
+    SLUICE_CHECK(session.start(how, context));
+    session.pause();
+    return ok;
   }
 };
 
@@ -44,17 +44,10 @@ Result<std::vector<Witness>> start_all(const AuditOptions& options,
       log::warn("{}: {}", member.library, member.absent);
       continue;
     }
-    StartOptions how;
-    how.launch.command = member.command;
-    how.launch.environment = member.environment;
-    how.launch.cancel_fd = context.cancel_fd;
-    if (!context.log_dir.empty()) how.launch.log_file = context.log_dir / (member.library + ".log");
-    how.configure = Json{{"threads", 1},
-                         {"device", "cpu"},
-                         {"seed", options.seed},
-                         {"thread_policy", "micro-single"}};
-    how.load = options.load;
-    how.timeout_s = options.timeout_s;
+    measure::SessionOptions how{launch_options(member, context),
+                                {.seed = options.seed, .thread_policy = "micro-single"},
+                                options.load,
+                                options.timeout_s};
     Witness witness{member.library, std::move(how), {}};
     const Status started = witness.start(context);
     if (started) {
@@ -72,18 +65,13 @@ Result<std::vector<Witness>> start_all(const AuditOptions& options,
 Result<Outputs> hear(Witness& witness, const CrewCase& one, const AuditOptions& options) {
   const std::size_t items = options.inputs.size();
   const std::filesystem::path file = options.folder / "samples.f32";
-  SLUICE_TRY(const Json prepared,
-             witness.seat.ask({{"type", "prepare"}, {"case", one.name}, {"spec", one.spec}},
-                              options.timeout_s));
-  (void)prepared;
+  SLUICE_CHECK(witness.session.ask(measure::Prepare{one.name, one.spec}, options.timeout_s));
   SLUICE_TRY(
-      const Json checked,
-      witness.seat.ask(
-          {{"type", "check"},
-           {"sample", {{"path", file.string()}, {"items", items}, {"draws", options.draws}}}},
-          options.timeout_s));
-  SLUICE_TRY(auto pictures, read_samples(file, measure::Reply("check", checked).field("samples"),
-                                         items * static_cast<std::size_t>(options.draws)));
+      const auto checked,
+      witness.session.ask(measure::Check{{{file, static_cast<std::int64_t>(items), options.draws}}},
+                          options.timeout_s));
+  SLUICE_TRY(auto pictures,
+             read_samples(file, checked.shapes, items * static_cast<std::size_t>(options.draws)));
   Outputs outputs{witness.library, {}, has_vote(witness.library)};
   for (std::size_t i = 0; i < items; ++i) {
     auto& draws = outputs.outputs.emplace_back();
@@ -143,8 +131,8 @@ Result<std::map<std::string, Agreement>> run_audit(const AuditOptions& options,
     bar.add(1, transform);
     std::vector<Outputs> heard;
     for (Witness& witness : witnesses) {
-      if (!witness.seat.taken()) continue;
-      witness.seat.resume(*context.clock);
+      if (!witness.session.alive()) continue;
+      witness.session.resume();
       auto outputs = hear(witness, one, options);
       if (outputs) {
         heard.push_back(std::move(*outputs));
@@ -153,16 +141,18 @@ Result<std::map<std::string, Agreement>> run_audit(const AuditOptions& options,
       } else {
         log::info("{} in {}: {}", transform, witness.library, outputs.error().message);
         if (outputs.error().code != Errc::unsupported) {  // it may be gone, or confused
-          witness.seat.leave();
+          witness.session.stop();
           if (const Status again = witness.start(context); !again)
             log::warn("{}: {}; left out from here", witness.library, again.error().message);
           continue;
         }
       }
-      witness.seat.pause(*context.clock);
+      witness.session.pause();
     }
     if (!heard.empty()) found[transform] = agreement(options.inputs, heard);
   }
+  for (Witness& witness : witnesses)
+    witness.session.stop();
   return found;
 }
 

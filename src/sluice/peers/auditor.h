@@ -19,7 +19,7 @@ namespace sluice::peers {
 struct AuditOptions {
   std::vector<Member> members;
   std::vector<CrewCase> cases;  // params["transform"] is the key of the answer
-  Json load;                    // fields of the `load` request
+  measure::Load load;
   std::vector<Picture> inputs;  // what the first items of `load` hold
   int draws = 16;               // outputs per input
   std::uint64_t seed = 0;

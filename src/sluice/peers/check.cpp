@@ -4,7 +4,7 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/protocol.h"
+#include "sluice/measure/messages.h"
 #include "sluice/measure/reply.h"
 #include "sluice/peers/launch.h"
 
@@ -31,29 +31,19 @@ std::map<std::string, std::string> texts(const Json& object) {
 }
 
 Status ask_hello(measure::Worker& worker, const CheckOptions& options, CheckReport& report) {
-  SLUICE_TRY(const Json answer,
-             worker.request({{"type", "hello"}, {"protocol", measure::kProtocolVersion}},
-                            options.start_timeout_s));
-  const measure::Reply reply("hello", answer);
-  SLUICE_CHECK(reply.integer("protocol", measure::kProtocolVersion, measure::kProtocolVersion));
-  SLUICE_TRY(report.version, reply.text("version", ""));
-  report.versions = texts(reply.field("versions"));
+  SLUICE_TRY(const auto answer, measure::ask(worker, measure::Hello{}, options.start_timeout_s));
+  report.version = answer.version;
+  report.versions = texts(answer.versions);
   return ok;
 }
 
 Status ask_configure(measure::Worker& worker, const Library& library, const CheckOptions& options,
                      CheckReport& report) {
-  SLUICE_TRY(const Json answer,
-             worker.request({{"type", "configure"},
-                             {"threads", 1},
-                             {"device", library.needs_gpu ? "cuda" : "cpu"},
-                             {"seed", 0},
-                             {"thread_policy", default_thread_policy(report.mode)}},
-                            options.start_timeout_s));
-  const measure::Reply reply("configure", answer);
-  SLUICE_TRY(report.threads, reply.integer("threads", 1, 1024));
-  if (const Json& in_force = reply.field("in_force"); in_force.is_object())
-    report.in_force = in_force;
+  const measure::Configure request{.device = library.needs_gpu ? "cuda" : "cpu",
+                                   .thread_policy = default_thread_policy(report.mode)};
+  SLUICE_TRY(const auto answer, measure::ask(worker, request, options.start_timeout_s));
+  report.threads = answer.threads;
+  if (answer.in_force.is_object()) report.in_force = answer.in_force;
   return ok;
 }
 

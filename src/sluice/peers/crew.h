@@ -5,6 +5,7 @@
 
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
+#include "sluice/measure/messages.h"
 #include "sluice/measure/policy.h"
 #include "sluice/measure/record.h"
 #include "sluice/measure/runner.h"
@@ -27,6 +28,9 @@ struct Member {
   std::string absent;  // why it cannot be started; its rows are then `unsupported` with this reason
 };
 
+/// Its command, variables and log.
+measure::LaunchOptions launch_options(const Member& member, const measure::RunnerContext& context);
+
 /// A library that is known not to work in a case: what its row says without being asked.
 struct Excluded {
   measure::RowStatus status = measure::RowStatus::unsupported;
@@ -47,7 +51,7 @@ struct CrewOptions {
   std::string thread_policy;
   int threads = 1;                  // asked for; what `configure` sends
   std::optional<double> cpu_limit;  // cpu time over wall time above which a policy is violated
-  Json load;                        // fields of the `load` request
+  measure::Load load;
   std::string unit = "img/s";
   int preflight_items = 10;
   double preflight_limit_s = 60;        // a preflight that takes longer stops the row, too

@@ -4,18 +4,12 @@
 #pragma once
 
 #include "sluice/measure/runner.h"
-#include "sluice/peers/seat.h"
 
 namespace sluice::visit {
 
 /// As the runner takes samples, but nothing is done before the timed passes. A row that fails says
 /// why; an Error is an interruption.
 Result<measure::Row> measure_once(const measure::SubjectSpec& spec, std::int64_t passes,
-                                  const measure::RunnerContext& context, double timeout_s,
-                                  std::uint64_t seed);
-
-/// How a process for `spec` is started, as the runner does.
-peers::StartOptions start_options(const measure::SubjectSpec& spec,
                                   const measure::RunnerContext& context, double timeout_s,
                                   std::uint64_t seed);
 

@@ -5,11 +5,10 @@
 #include "sluice/core/file.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/measure/policy.h"
-#include "sluice/measure/reply.h"
+#include "sluice/measure/session.h"
 #include "sluice/measure/summary.h"
 #include "sluice/peers/auditor.h"
 #include "sluice/peers/launch.h"
-#include "sluice/peers/seat.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +20,6 @@
 namespace sluice::visit {
 namespace {
 
-using measure::Reply;
 using Pictures = std::vector<peers::Picture>;
 
 constexpr std::int64_t kCompared = 32;
@@ -90,57 +88,44 @@ class Chooser {
                 {"epoch_items", ours["epoch_items"]}, {"step_ms", 0}};
   }
 
-  Status start(peers::Seat& seat, const measure::SubjectSpec& row) const {
+  Status start(measure::WorkerSession& session, const measure::SubjectSpec& row) const {
     if (context_.interrupted && context_.interrupted())
       return Error{Errc::interrupted, "interrupted"};
-    peers::StartOptions how;
-    how.launch.command = row.command;
-    how.launch.environment = row.environment;
-    if (!context_.log_dir.empty()) how.launch.log_file = context_.log_dir / (row.library + ".log");
-    how.launch.cancel_fd = context_.cancel_fd;
-    how.configure = Json{{"threads", row.threads},
-                         {"device", "cpu"},
-                         {"seed", maker_.seed},
-                         {"thread_policy", measure::kLoaderThreads}};
-    how.load = Json{{"data_dir", row.data_dir.string()}};
-    how.timeout_s = timeout_s_;
-    peers::Greeting greeting;
-    SLUICE_CHECK(seat.start(how, *context_.launcher, *context_.clock, greeting));
-    seat.resume(*context_.clock);
-    return ok;
+    measure::SubjectSpec spec = row;
+    spec.thread_policy = measure::kLoaderThreads;
+    return session.start(measure::session_options(spec, context_, timeout_s_, maker_.seed),
+                         context_);
   }
 
   /// Prepared and checked; with `samples` also the fixed crops. Items of a pass.
-  Result<std::int64_t> ready(peers::Seat& seat, const std::string& case_name, const Json& spec,
-                             const std::string& library, Pictures* samples) const {
-    SLUICE_TRY(const Json prepared,
-               seat.ask({{"type", "prepare"}, {"case", case_name}, {"spec", spec}}, timeout_s_));
-    SLUICE_TRY(const auto items, Reply("prepare", prepared).integer("items_per_pass", 1));
-    Json check{{"type", "check"}};
+  Result<std::int64_t> ready(measure::WorkerSession& session, const std::string& case_name,
+                             const Json& spec, const std::string& library,
+                             Pictures* samples) const {
+    SLUICE_TRY(const auto prepared, session.ask(measure::Prepare{case_name, spec}, timeout_s_));
     const std::filesystem::path file = scratch_ / (library + ".f32");
     const auto count =
         std::min<std::int64_t>({kCompared, static_cast<std::int64_t>(maker_.input.epoch_items),
                                 static_cast<std::int64_t>(maker_.plan.loader.batch_size)});
-    if (samples != nullptr)
-      check["sample"] = Json{{"path", file.string()}, {"items", count}, {"draws", 1}};
-    SLUICE_TRY(const Json checked, seat.ask(std::move(check), timeout_s_));
-    if (samples == nullptr) return items;
-    SLUICE_TRY(*samples, peers::read_samples(file, Reply("check", checked).field("samples"),
-                                             static_cast<std::size_t>(count)));
+    measure::Check check;
+    if (samples != nullptr) check.samples = {file, count, 1};
+    SLUICE_TRY(const auto checked, session.ask(check, timeout_s_));
+    if (samples == nullptr) return prepared.items_per_pass;
+    SLUICE_TRY(*samples,
+               peers::read_samples(file, checked.shapes, static_cast<std::size_t>(count)));
     std::error_code ignored;
     std::filesystem::remove(file, ignored);
-    return items;
+    return prepared.items_per_pass;
   }
 
   /// Our own fixed crops of a case, made once.
   Result<const Pictures*> ours(const std::string& case_name) {
     if (const auto known = ours_.find(case_name); known != ours_.end()) return &known->second;
     const measure::SubjectSpec row = maker_.ours(case_name, {}, {});
-    peers::Seat seat;
-    SLUICE_CHECK(start(seat, row));
+    measure::WorkerSession session;
+    SLUICE_CHECK(start(session, row));
     Pictures samples;
-    SLUICE_CHECK(ready(seat, case_name, row.spec, "sluice", &samples));
-    seat.leave();
+    SLUICE_CHECK(ready(session, case_name, row.spec, "sluice", &samples));
+    session.stop();
     return &(ours_[case_name] = std::move(samples));
   }
 
@@ -161,8 +146,8 @@ class Chooser {
                peers::worker_command(row.library, "loader", measure::kLoaderThreads));
     row.command = std::move(worker.command);
     row.environment = std::move(worker.environment);
-    peers::Seat seat;
-    SLUICE_CHECK(start(seat, row));
+    measure::WorkerSession session;
+    SLUICE_CHECK(start(session, row));
     const std::vector<SetUp> candidates = set_ups_of(row.library);
     double best = 0;
     set_up["tried"] = Json::array();
@@ -170,11 +155,11 @@ class Chooser {
       const Json spec = spec_json(candidates[i]);
       Pictures samples;
       SLUICE_TRY(const auto items,
-                 ready(seat, row.case_name, spec, row.library, i == 0 ? &samples : nullptr));
+                 ready(session, row.case_name, spec, row.library, i == 0 ? &samples : nullptr));
       if (i == 0) SLUICE_CHECK(compare(row, samples, set_up));
       double rate = 1;
       if (candidates.size() > 1) {
-        SLUICE_TRY(rate, probe(seat, row.case_name, items));
+        SLUICE_TRY(rate, probe(session, row.case_name, items));
       }
       if (rate > best) {
         best = rate;
@@ -186,22 +171,19 @@ class Chooser {
       if (candidates.size() > 1) line["samples_per_sec"] = rate;
       set_up["tried"].push_back(std::move(line));
     }
-    seat.leave();
+    session.stop();
     set_up["used"] = Json{{"workers", row.spec["workers"]}, {"prefetch", row.spec["prefetch"]}};
     return ok;
   }
 
   /// One short sample: enough to rank set-ups, too little for a result.
-  Result<double> probe(peers::Seat& seat, const std::string& case_name, std::int64_t items) const {
+  Result<double> probe(measure::WorkerSession& session, const std::string& case_name,
+                       std::int64_t items) const {
     constexpr std::int64_t kPasses = 3;
-    SLUICE_TRY(const Json reply, seat.ask({{"type", "measure"},
-                                           {"case", case_name},
-                                           {"passes", kPasses},
-                                           {"warmup_ms", 0},
-                                           {"warmup_limit_ms", 0}},
-                                          timeout_s_));
+    SLUICE_TRY(const auto answer,
+               session.ask(measure::Measure{case_name, kPasses, 0, 0}, timeout_s_));
     measure::Run run;
-    SLUICE_CHECK(measure::add_sample(run, Reply("measure", reply), items * kPasses));
+    SLUICE_CHECK(measure::add_sample(run, answer, items * kPasses));
     return measure::run_rate(run, items * kPasses);
   }
 

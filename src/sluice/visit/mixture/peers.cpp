@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/mixture/peers.h"
 
-#include "sluice/measure/reply.h"
+#include "sluice/measure/session.h"
 #include "sluice/peers/auditor.h"
 #include "sluice/scenario/mixture/peer.h"
 #include "sluice/visit/loader/peers.h"
-#include "sluice/visit/once.h"
 
 #include <fmt/format.h>
 
@@ -15,27 +14,18 @@
 namespace sluice::visit {
 namespace {
 
-using measure::Reply;
 using Pictures = std::vector<peers::Picture>;
 
 Result<Pictures> pairs_of(const measure::SubjectSpec& row, std::int64_t items,
                           const measure::RunnerContext& context, const std::filesystem::path& file,
                           double timeout_s) {
   if (context.interrupted && context.interrupted()) return Error{Errc::interrupted, "interrupted"};
-  peers::Seat seat;
-  peers::Greeting greeting;
-  SLUICE_CHECK(seat.start(start_options(row, context, timeout_s, 0), *context.launcher,
-                          *context.clock, greeting));
-  seat.resume(*context.clock);
-  SLUICE_CHECK(
-      seat.ask({{"type", "prepare"}, {"case", row.case_name}, {"spec", row.spec}}, timeout_s));
-  SLUICE_TRY(const Json checked,
-             seat.ask({{"type", "check"},
-                       {"sample", {{"path", file.string()}, {"items", items}, {"draws", 1}}}},
-                      timeout_s));
-  seat.leave();
-  return peers::read_samples(file, Reply("check", checked).field("samples"),
-                             static_cast<std::size_t>(items));
+  measure::WorkerSession session;
+  SLUICE_CHECK(session.start(measure::session_options(row, context, timeout_s, 0), context));
+  SLUICE_CHECK(session.ask(measure::Prepare{row.case_name, row.spec}, timeout_s));
+  SLUICE_TRY(const auto checked, session.ask(measure::Check{{{file, items, 1}}}, timeout_s));
+  session.stop();
+  return peers::read_samples(file, checked.shapes, static_cast<std::size_t>(items));
 }
 
 }  // namespace

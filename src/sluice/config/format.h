@@ -23,10 +23,10 @@
 #include <vector>
 
 // A format for T has
-//   bool read(const Node&, T& out, Problems&) const;   false: a problem was added and `out` is
-//   untouched std::string type() const;                          "number"; for docs/config.md
-//   std::string range() const;                         "in (0, 1)", or empty
-//   Node show(const T&) const;                         what read() would accept again
+//   bool read(const Node&, T& out, Problems&) const;  false: a problem, and `out` is untouched
+//   std::string type() const;                         "number"; for docs/config.md
+//   std::string range() const;                        "in (0, 1)", or empty
+//   Node show(const T&) const;                        what read() would accept again
 namespace sluice::config {
 
 bool read_value(const Node& node, bool& out, Problems& problems);

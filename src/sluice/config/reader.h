@@ -19,9 +19,9 @@ namespace sluice::config {
 
 ///   Policy policy;                       // the member initialisers are the documented defaults
 ///   config::Reader reader(node, "gate");
-///   reader.read("min_change", policy.min_change, config::open_interval(0.0, 1.0), "smaller
-///   differences are noise"); reader.require("name", policy.name); SLUICE_CHECK(reader.finish());
-///   // every bad, missing, doubled and unknown key in one Error, with file:line
+///   reader.read("min_change", policy.min_change, config::open_interval(0.0, 1.0), "noise below");
+///   reader.require("name", policy.name);
+///   SLUICE_CHECK(reader.finish());       // all that is bad, missing, doubled or unknown, at once
 ///
 /// A key that is absent leaves its field alone; so does one that is wrong. The Node must outlive
 /// the Reader.

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// Why something failed. cli/exit_code.cpp maps each to the exit code of the program.
+/// Why something failed. exit_code_of in cli/command.h maps each to the exit code of the program.
 enum class Errc {
   usage,           // a flag or argument that is not accepted
   invalid_config,  // a configuration file that does not say what we accept

@@ -2,9 +2,8 @@
 // weight.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   readers (threads)        mixer (thread)              decoders (threads)        next()
-//   record -> frame pairs -> queue of blocks per source -> blocks by share -> decode, resize ->
-//   batch
+//   readers (threads)     -> queue of blocks -> mixer (thread)  -> decoders (threads) -> next()
+//   record -> frame pairs    per source         blocks by share    decode, resize        batch
 //
 // A sample is the frames t and t + offset of an episode, still encoded until it was mixed. Each
 // source gives its samples in an order that depends on its data and the seed alone; only how

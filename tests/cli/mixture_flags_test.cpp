@@ -119,7 +119,7 @@ TEST(MixtureFlags, EveryFlagIsApplied) {
   EXPECT_EQ(plan->spec.split, "train[:50%]");
   EXPECT_EQ(options.metadata, loader::mixture::Metadata::dataset_only);
   EXPECT_EQ(options.mix, loader::mixture::Mix::random);
-  EXPECT_EQ(options.on_error, loader::mixture::OnError::stop);
+  EXPECT_EQ(options.on_error, loader::mixture::OnBadData::stop);
   EXPECT_EQ(options.mix_block, 8);
   EXPECT_EQ(options.samples_per_episode, 0);
   EXPECT_EQ(options.decode_threads, 3);

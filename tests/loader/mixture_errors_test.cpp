@@ -20,11 +20,11 @@ class MixtureErrorsTest : public MixtureFixture {
   /// All of one pass; the error if there is one.
   static Status drain(Mixture& mixture) {
     while (true) {
-      SLUICE_TRY(const Batch* const batch, mixture.next());
+      SLUICE_TRY(const MixtureBatch* const batch, mixture.next());
       if (batch == nullptr) return ok;
     }
   }
-  static MixtureOptions one_pass(OnError policy) {
+  static MixtureOptions one_pass(OnBadData policy) {
     auto asked = options();
     asked.one_pass = true;
     asked.on_error = policy;
@@ -67,7 +67,7 @@ TEST_F(MixtureErrorsTest, WeightZeroLeavesOutAndNamesStayRight) {
   auto mixture = Mixture::open(specs, options());
   ASSERT_TRUE(mixture);
   for (int i = 0; i < 5; ++i) {
-    const Batch* batch = *(*mixture)->next();
+    const MixtureBatch* batch = *(*mixture)->next();
     for (std::size_t k = 0; k < 8; ++k)
       EXPECT_EQ(batch->full.episode_id[k].rfind((*mixture)->sources()[batch->source[k]].name, 0),
                 0U);
@@ -90,7 +90,7 @@ TEST_F(MixtureErrorsTest, DamagedAndShortenedShards) {
   for (const auto& [content, lost, says] : cases) {
     ASSERT_TRUE(write_file_atomic(shard("one"), content));
     store_ = *storage::open_store({.input = folder_.string()});  // the old one has it still open
-    auto skipping = Mixture::open(sources(), one_pass(OnError::skip));
+    auto skipping = Mixture::open(sources(), one_pass(OnBadData::skip));
     ASSERT_TRUE(skipping) << skipping.error().message;
     ASSERT_TRUE(drain(**skipping));
     const SourceStats stats = (*skipping)->stats().sources[0];
@@ -98,7 +98,7 @@ TEST_F(MixtureErrorsTest, DamagedAndShortenedShards) {
     EXPECT_EQ(stats.samples, 20 - lost);
     EXPECT_THAT(stats.first_error,
                 AllOf(HasSubstr("one_full-train.tfrecord-00000-of-00003"), HasSubstr(says)));
-    auto stopping = Mixture::open(sources(), one_pass(OnError::stop));
+    auto stopping = Mixture::open(sources(), one_pass(OnBadData::stop));
     const Status stopped = drain(**stopping);
     ASSERT_FALSE(stopped);
     EXPECT_THAT(stopped.error().message, AllOf(HasSubstr("data set one: "), HasSubstr(says)));
@@ -123,7 +123,7 @@ TEST_F(MixtureErrorsTest, WrongMessagesMissingFeaturesAndImagesThatAreNone) {
     storage::append_record(file, message);
   }
   ASSERT_TRUE(write_file_atomic(shard("one"), file));
-  auto mixture = Mixture::open(sources(), one_pass(OnError::skip));
+  auto mixture = Mixture::open(sources(), one_pass(OnBadData::skip));
   ASSERT_TRUE(mixture);
   ASSERT_TRUE(drain(**mixture));
   const SourceStats stats = (*mixture)->stats().sources[0];
@@ -135,18 +135,18 @@ TEST_F(MixtureErrorsTest, WrongMessagesMissingFeaturesAndImagesThatAreNone) {
 TEST_F(MixtureErrorsTest, EpisodesShorterThanTheOffset) {
   auto specs = sources();
   specs[2].offset = 5;  // episodes have 4 to 6 steps
-  auto mixture = Mixture::open(specs, one_pass(OnError::skip));
+  auto mixture = Mixture::open(specs, one_pass(OnBadData::skip));
   ASSERT_TRUE(drain(**mixture));
   SourceStats stats = (*mixture)->stats().sources[2];
   EXPECT_GT(stats.too_short, 0U);
   EXPECT_EQ(stats.samples + stats.too_short, 20U);
   specs[2].offset = 100;
   auto endless = options();
-  endless.on_error = OnError::skip;
+  endless.on_error = OnBadData::skip;
   mixture = Mixture::open(specs, endless);
   EXPECT_EQ(ids(**mixture, 30).size(), 240U) << "the others go on";
   EXPECT_TRUE((*mixture)->stats().sources[2].dropped);
-  endless.on_error = OnError::stop;
+  endless.on_error = OnBadData::stop;
   mixture = Mixture::open(specs, endless);
   Status outcome = ok;
   for (int i = 0; i < 100 && outcome; ++i)
@@ -154,7 +154,7 @@ TEST_F(MixtureErrorsTest, EpisodesShorterThanTheOffset) {
   ASSERT_FALSE(outcome);
   EXPECT_THAT(outcome.error().message, HasSubstr("data set three: no episode with a pair of frames "
                                                  "100 steps apart"));
-  endless.on_error = OnError::skip;
+  endless.on_error = OnBadData::skip;
   for (SourceSpec& spec : specs)
     spec.offset = 100;
   mixture = Mixture::open(specs, endless);

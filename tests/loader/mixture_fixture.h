@@ -54,12 +54,12 @@ class MixtureFixture : public ::testing::Test {
     options.interleave = 2;
     options.deterministic = true;
     options.seed = 5;
-    options.on_error = OnError::stop;
+    options.on_error = OnBadData::stop;
     options.stall_limit_s = 60;
     return options;
   }
   /// "one:file:3@7" of every sample.
-  static std::vector<std::string> ids(const Batch& batch) {
+  static std::vector<std::string> ids(const MixtureBatch& batch) {
     std::vector<std::string> result;
     for (std::size_t i = 0; i < static_cast<std::size_t>(batch.size); ++i)
       result.push_back(batch.full.episode_id[i] + "@" + std::to_string(batch.full.frame[i]));

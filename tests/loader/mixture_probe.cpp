@@ -18,7 +18,7 @@
 namespace sluice::loader::mixture {
 namespace {
 
-void print(const Batch& batch, const std::vector<SourceSpec>& sources) {
+void print(const MixtureBatch& batch, const std::vector<SourceSpec>& sources) {
   const auto row = [](std::span<const float> values, std::size_t at, int size) {
     Json list = Json::array();
     const auto each = static_cast<std::size_t>(size);
@@ -26,7 +26,7 @@ void print(const Batch& batch, const std::vector<SourceSpec>& sources) {
       list.push_back(value);
     return list;
   };
-  const Batch::Full& full = batch.full;
+  const MixtureBatch::Full& full = batch.full;
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.size); ++i)
     std::cout << Json{{"name", sources[batch.source[i]].name},
                       {"action", row(full.action, i, full.action_size)},
@@ -52,11 +52,11 @@ Status run(const std::string& root, const std::string& preset_name, int taken, i
   options.interleave = 1;
   options.deterministic = true;
   options.prime = true;
-  options.on_error = OnError::stop;
+  options.on_error = OnBadData::stop;
   SLUICE_TRY(const auto mixture, Mixture::open(std::move(sources), options));
   std::ofstream images(file, std::ios::binary);
   for (int i = 0; i < batches; ++i) {
-    SLUICE_TRY(const Batch* batch, mixture->next());
+    SLUICE_TRY(const MixtureBatch* batch, mixture->next());
     print(*batch, mixture->sources());
     images.write(reinterpret_cast<const char*>(batch->images.data()),
                  static_cast<std::streamsize>(batch->images.size()));

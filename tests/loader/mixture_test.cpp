@@ -16,7 +16,7 @@ namespace {
 class MixtureTest : public MixtureFixture {
  protected:
   /// Sample i of the batch against what its record says, read by itself.
-  void expect_true(const Batch& batch, std::size_t i, const std::vector<SourceSpec>& specs) {
+  void expect_true(const MixtureBatch& batch, std::size_t i, const std::vector<SourceSpec>& specs) {
     const SourceSpec& spec = specs[batch.source[i]];
     const std::string& id = batch.full.episode_id[i];
     const auto record_number = std::stoull(id.substr(id.rfind(':') + 1));
@@ -42,7 +42,7 @@ class MixtureTest : public MixtureFixture {
     EXPECT_EQ(batch.full.robot[i], spec.name + " robot");
   }
 
-  static void expect_images(const Batch& batch, std::size_t i, episodes::Episode& episode,
+  static void expect_images(const MixtureBatch& batch, std::size_t i, episodes::Episode& episode,
                             std::size_t feature, std::size_t t, std::size_t offset) {
     const auto side = static_cast<std::size_t>(batch.image_size);
     for (std::size_t which = 0; which < 2; ++which) {
@@ -63,7 +63,7 @@ class MixtureTest : public MixtureFixture {
     }
   }
 
-  static void expect_numbers(const Batch& batch, std::size_t i, const SourceSpec& spec,
+  static void expect_numbers(const MixtureBatch& batch, std::size_t i, const SourceSpec& spec,
                              episodes::Episode& episode, std::size_t t, std::size_t offset) {
     const episodes::FeatureTable& features = spec.dataset->features;
     ASSERT_EQ(batch.full.action_size, 4);
@@ -200,7 +200,7 @@ TEST_F(MixtureTest, SamplesPerEpisodeAndTheirOrder) {
     auto mixture = Mixture::open(sources(), asked);
     ASSERT_TRUE(mixture);
     std::map<std::string, std::vector<std::int64_t>> frames;
-    while (const Batch* batch = *(*mixture)->next())
+    while (const MixtureBatch* batch = *(*mixture)->next())
       for (std::size_t i = 0; i < static_cast<std::size_t>(batch->size); ++i)
         frames[batch->full.episode_id[i]].push_back(batch->full.frame[i]);
     EXPECT_EQ(frames.size(), 60U);
@@ -214,7 +214,7 @@ TEST_F(MixtureTest, SamplesPerEpisodeAndTheirOrder) {
   shuffled.one_pass = true;
   auto mixture = Mixture::open(sources(), shuffled);
   std::set<std::int64_t> firsts;
-  while (const Batch* batch = *(*mixture)->next())
+  while (const MixtureBatch* batch = *(*mixture)->next())
     firsts.insert(batch->full.frame.begin(), batch->full.frame.end());
   EXPECT_GT(firsts.size(), 5U) << "not always the first pair";
 }
@@ -223,7 +223,7 @@ TEST_F(MixtureTest, MetadataIsWhatWasAskedFor) {
   auto asked = options();
   asked.metadata = Metadata::dataset_only;
   auto named = Mixture::open(sources(), asked);
-  const Batch* batch = *(*named)->next();
+  const MixtureBatch* batch = *(*named)->next();
   EXPECT_EQ(batch->source.size(), 8U);
   EXPECT_TRUE(batch->full.language.empty());
   asked.metadata = Metadata::off;

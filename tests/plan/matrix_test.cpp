@@ -100,7 +100,7 @@ TEST(Exclusions, NameTransformsAndLibrariesThatExist) {
   for (const Exclusion& exclusion : exclusions()) {
     EXPECT_FALSE(exclusion.reason.empty());
     for (const auto scenario : exclusion.scenarios) {
-      const Scenario* known = find_scenario(scenario);
+      const MatrixScenario* known = find_scenario(scenario);
       ASSERT_NE(known, nullptr);
       for (const Mode mode : exclusion.modes)
         EXPECT_NE(find_support(scenario, mode, exclusion.library), nullptr);

@@ -49,7 +49,7 @@ TEST_F(MixtureRunTest, SpecSurvivesJson) {
   of.cpus = {0, 2};
   of.options.metadata = loader::mixture::Metadata::dataset_only;
   of.options.mix = loader::mixture::Mix::random;
-  of.options.on_error = loader::mixture::OnError::stop;
+  of.options.on_error = loader::mixture::OnBadData::stop;
   of.options.deterministic = true;
   of.options.read_threads = 3;
   of.overrides = {{.name = "arm", .weight = 2.5}, {.name = "table", .skip = true}};

@@ -42,7 +42,7 @@ TEST_F(MixtureTrainTest, RepeatedStepsLearnTheDataSets) {
        ++i)  // dark ones are of the first, bright of the other
     images[i] = i < images.size() / 2 ? 20 : 230;
   const std::vector<std::uint32_t> sources = {0, 0, 1, 1};
-  loader::mixture::Batch batch;
+  loader::mixture::MixtureBatch batch;
   batch.size = 4;
   batch.image_size = kSize;
   batch.images = images;

@@ -66,7 +66,7 @@ class Watcher final : public TrainingObserver {
 
 /// An engine, its data and its run, all new.
 struct Trainer {
-  Trainer(train::EngineConfig config, const TrainingPlan& plan, std::uint64_t samples = 26) {
+  Trainer(train::EngineConfig config, const TrainingSchedule& plan, std::uint64_t samples = 26) {
     FeedOptions options;
     options.loader.batch_size = static_cast<std::uint32_t>(config.batch);
     options.loader.workers = 2;
@@ -105,8 +105,8 @@ class TrainingRunTest : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  [[nodiscard]] TrainingPlan plan_of(std::uint64_t epochs, const char* name) const {
-    TrainingPlan plan;
+  [[nodiscard]] TrainingSchedule plan_of(std::uint64_t epochs, const char* name) const {
+    TrainingSchedule plan;
     plan.epochs = epochs;
     plan.val_every = 1;
     plan.checkpoint_dir = folder_ / name;
@@ -137,7 +137,7 @@ Json learned(const Json& epochs) {
   return kept;
 }
 
-void interrupt_and_resume(const TrainingPlan& plan, const train::EngineConfig& config,
+void interrupt_and_resume(const TrainingSchedule& plan, const train::EngineConfig& config,
                           const std::function<void(Watcher&)>& stop, Trainer& whole,
                           const TrainingOutcome& wanted) {
   {
@@ -183,7 +183,7 @@ TEST_F(TrainingRunTest, ResumesExactlyWithMixingAndAccumulation) {
   config.soft_targets = true;
   config.label_smoothing = 0.1F;
   const auto mixing = [&](const char* name) {
-    TrainingPlan plan = plan_of(2, name);
+    TrainingSchedule plan = plan_of(2, name);
     plan.mix = {0.8, 1.0};
     return plan;
   };
@@ -212,7 +212,7 @@ TEST_F(TrainingRunTest, AccumulatesAndLeavesOutWhatMakesNoWholeStep) {
 }
 
 TEST_F(TrainingRunTest, ValidatesWhenItIsDueAndAtTheEnd) {
-  TrainingPlan plan = plan_of(5, "c");
+  TrainingSchedule plan = plan_of(5, "c");
   plan.val_every = 2;
   Trainer setup(small_engine(), plan, 4);
   const auto outcome = setup.run->run();
@@ -228,7 +228,7 @@ TEST_F(TrainingRunTest, ValidatesWhenItIsDueAndAtTheEnd) {
 }
 
 TEST_F(TrainingRunTest, SavesEverySoManySteps) {
-  TrainingPlan plan = plan_of(1, "c");
+  TrainingSchedule plan = plan_of(1, "c");
   plan.checkpoint_every = 4;
   Trainer setup(small_engine(), plan);
   // The run fails in the middle: what was saved before is what --resume finds.
@@ -274,7 +274,7 @@ TEST_F(TrainingRunTest, TrainAccuracyIsThatOfTheLogitsBeforeTheStep) {
 }
 
 TEST_F(TrainingRunTest, ALossThatIsNotFiniteNamesItsStepAndKeepsTheCheckpoint) {
-  const TrainingPlan plan = plan_of(2, "c");
+  const TrainingSchedule plan = plan_of(2, "c");
   {
     Trainer first(small_engine(), plan);
     first.watcher.stop_after_steps = 3;
@@ -295,8 +295,8 @@ TEST_F(TrainingRunTest, ALossThatIsNotFiniteNamesItsStepAndKeepsTheCheckpoint) {
 }
 
 TEST_F(TrainingRunTest, RefusesToResumeWhatIsNotThisTraining) {
-  const TrainingPlan plan = plan_of(2, "c");
-  const auto refused = [&](const train::EngineConfig& config, const TrainingPlan& asked) {
+  const TrainingSchedule plan = plan_of(2, "c");
+  const auto refused = [&](const train::EngineConfig& config, const TrainingSchedule& asked) {
     Trainer setup(config, asked);
     const Status status = setup.run->resume();
     EXPECT_FALSE(status);
@@ -308,7 +308,7 @@ TEST_F(TrainingRunTest, RefusesToResumeWhatIsNotThisTraining) {
     first.watcher.stop_after_steps = 2;
     ASSERT_TRUE(first.run->run());
   }
-  TrainingPlan longer = plan;
+  TrainingSchedule longer = plan;
   longer.epochs = 4;
   EXPECT_THAT(refused(small_engine(), longer), HasSubstr("--epochs is 2 there and 4 here"));
   train::EngineConfig other = small_engine();
@@ -335,7 +335,7 @@ TEST_F(TrainingRunTest, ATinyModelLearnsAToySet) {
   config.model.drop_path = 0;
   config.batch = 16;
   config.average = false;
-  TrainingPlan plan = plan_of(6, "c");
+  TrainingSchedule plan = plan_of(6, "c");
   plan.val_every = 6;
   plan.warmup_epochs = 0.5;
   Trainer setup(config, plan, 128);

@@ -26,7 +26,7 @@ using peers::Health;
 /// One question for each scenario that has a set of transforms.
 std::vector<peers::SupportQuestion> questions() {
   std::vector<peers::SupportQuestion> all;
-  for (const plan::Scenario& scenario : plan::scenarios()) {
+  for (const plan::MatrixScenario& scenario : plan::scenarios()) {
     if (!scenario.set) continue;
     peers::SupportQuestion question{std::string(scenario.name), Json::array()};
     for (const std::string& name : plan::transform_names(*scenario.set)) {

@@ -65,7 +65,7 @@ std::string describe_pinning(const LoaderOptions& options) {
 struct Loader::Impl {
   LoaderOptions options;
   WorkShop shop;
-  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<std::unique_ptr<LoaderWorker>> workers;
   std::mutex threads_mutex;  // of `threads`: stop() may come from anywhere
   std::vector<std::thread> threads;
   mutable std::mutex outside_mutex;
@@ -149,7 +149,7 @@ Result<std::unique_ptr<Loader>> Loader::make(std::shared_ptr<const Dataset> data
   shop.seed = options.seed;
   shop.skip_corrupt = options.on_error == OnError::skip;
   for (int i = 0; i < std::max(options.workers, 1); ++i)
-    impl->workers.push_back(std::make_unique<Worker>(shop, options.trace_spans));
+    impl->workers.push_back(std::make_unique<LoaderWorker>(shop, options.trace_spans));
   return std::unique_ptr<Loader>(new Loader(std::move(impl)));
 }
 

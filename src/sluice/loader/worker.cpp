@@ -35,22 +35,22 @@ void SkipList::add_to(LoaderStats& stats) const {
             [](const SkippedSample& a, const SkippedSample& b) { return a.index < b.index; });
 }
 
-Worker::Worker(WorkShop& shop, std::size_t trace_spans)
+LoaderWorker::Worker(WorkShop& shop, std::size_t trace_spans)
     : shop_(shop), scratch_(shop.recipe->make_scratch()) {
   if (trace_spans > 0) spans_.emplace(trace_spans);
 }
 
-StageClock Worker::clock() {
+StageClock LoaderWorker::clock() {
   return StageClock(*shop_.clock, counters_, spans_ ? &*spans_ : nullptr);
 }
 
-void Worker::run() {
+void LoaderWorker::run() {
   StageClock time = clock();
   while (const auto item = shop_.ring->wait_for_item(time))
     make(*item, time);
 }
 
-void Worker::make(const Ring::Item& item, StageClock& clock) {
+void LoaderWorker::make(const Ring::Item& item, StageClock& clock) {
   Status made = ok;
   try {
     made = make_any(item, clock);
@@ -66,7 +66,7 @@ void Worker::make(const Ring::Item& item, StageClock& clock) {
   }
 }
 
-Status Worker::make_any(const Ring::Item& item, StageClock& clock) {
+Status LoaderWorker::make_any(const Ring::Item& item, StageClock& clock) {
   const Slot& slot = *item.slot;
   const std::uint64_t size = shop_.dataset->size();
   const std::uint64_t first = slot.plan->order[slot.range.first + item.place];
@@ -84,7 +84,7 @@ Status Worker::make_any(const Ring::Item& item, StageClock& clock) {
   }
 }
 
-Status Worker::make_from(const Ring::Item& item, std::uint64_t index, StageClock& clock) {
+Status LoaderWorker::make_from(const Ring::Item& item, std::uint64_t index, StageClock& clock) {
   clock.sample(index);
   clock.enter(Stage::read);
   SLUICE_TRY(const std::span<const std::byte> bytes, shop_.dataset->read(index, buffer_));

@@ -44,9 +44,9 @@ struct WorkShop {
 };
 
 /// One thread's part; its memory is its own.
-class Worker {
+class LoaderWorker {
  public:
-  Worker(WorkShop& shop, std::size_t trace_spans);
+  LoaderWorker(WorkShop& shop, std::size_t trace_spans);
 
   /// Until the ring says end.
   void run();

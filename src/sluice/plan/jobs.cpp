@@ -32,7 +32,7 @@ void add_pipeline_fields(Json& spec, const RunConfig& run, const std::string& tr
 }
 
 Json spec_of(const RunConfig& run, const std::string& transform, const std::string& device) {
-  const Scenario& scenario = run.scenario();
+  const MatrixScenario& scenario = run.scenario();
   const Transform* known = find_transform(transform);
   Json spec = {{"scenario", scenario.name},
                {"mode", to_string(run.mode())},

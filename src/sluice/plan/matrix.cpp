@@ -32,7 +32,7 @@ const Scopes& decode_scope() {
   return scopes;
 }
 
-void add_micro(std::vector<Support>& table, const Scenario& scenario) {
+void add_micro(std::vector<Support>& table, const MatrixScenario& scenario) {
   const auto row = [&](std::string_view library, const Devices& devices, std::string_view group,
                        Backend backend) -> Support& {
     return table.emplace_back(
@@ -50,7 +50,7 @@ void add_micro(std::vector<Support>& table, const Scenario& scenario) {
   if (!video) row("opencv", host(), "", Backend::native);
 }
 
-void add_pipeline(std::vector<Support>& table, const Scenario& scenario) {
+void add_pipeline(std::vector<Support>& table, const MatrixScenario& scenario) {
   const bool video = scenario.media == Media::video;
   const auto row = [&](std::string_view library, const Devices& devices, const Scopes& scopes,
                        std::string_view group, Backend backend) -> Support& {
@@ -67,7 +67,7 @@ void add_pipeline(std::vector<Support>& table, const Scenario& scenario) {
     row("dali", nvidia(), decode_scope(), "dali", Backend::dali).optional = true;
 }
 
-void add_decode(std::vector<Support>& table, const Scenario& scenario) {
+void add_decode(std::vector<Support>& table, const MatrixScenario& scenario) {
   table.push_back({scenario.name, Mode::decode, "sluice", host(), {}, "", Backend::native});
   for (const std::string_view decoder : {"opencv", "pyav", "torchvision", "torchcodec"}) {
     table.push_back({scenario.name, Mode::decode, decoder, host(), {}, "torch", Backend::decoder});
@@ -76,7 +76,7 @@ void add_decode(std::vector<Support>& table, const Scenario& scenario) {
 
 std::vector<Support> make_matrix() {
   std::vector<Support> table;
-  for (const Scenario& scenario : scenarios()) {
+  for (const MatrixScenario& scenario : scenarios()) {
     if (has_mode(scenario, Mode::micro)) add_micro(table, scenario);
     if (has_mode(scenario, Mode::pipeline)) add_pipeline(table, scenario);
     if (has_mode(scenario, Mode::decode)) add_decode(table, scenario);
@@ -86,9 +86,9 @@ std::vector<Support> make_matrix() {
 
 }  // namespace
 
-const std::vector<Scenario>& scenarios() {
+const std::vector<MatrixScenario>& scenarios() {
   static const std::vector<Mode> both = {Mode::micro, Mode::pipeline};
-  static const std::vector<Scenario> table = {
+  static const std::vector<MatrixScenario> table = {
       {"image-rgb", Media::image, 3, 1, both, Mode::micro, TransformSet::rgb},
       {"image-9ch", Media::image, 9, 1, both, Mode::micro, TransformSet::nine_channel},
       {"video-16f", Media::video, 3, 16, both, Mode::micro, TransformSet::video},
@@ -97,8 +97,8 @@ const std::vector<Scenario>& scenarios() {
   return table;
 }
 
-const Scenario* find_scenario(std::string_view name) {
-  for (const Scenario& scenario : scenarios()) {
+const MatrixScenario* find_scenario(std::string_view name) {
+  for (const MatrixScenario& scenario : scenarios()) {
     if (scenario.name == name) return &scenario;
   }
   return nullptr;
@@ -142,7 +142,7 @@ std::vector<std::string> row_libraries(const Support& support) {
   return {std::string(support.library)};
 }
 
-bool has_mode(const Scenario& scenario, Mode mode) {
+bool has_mode(const MatrixScenario& scenario, Mode mode) {
   return std::find(scenario.modes.begin(), scenario.modes.end(), mode) != scenario.modes.end();
 }
 bool has_scope(const Support& support, Scope scope) {

@@ -29,7 +29,7 @@ enum class Backend {
   decoder,     // the adapter of the video decoders
 };
 
-struct Scenario {
+struct MatrixScenario {
   std::string_view name;
   Media media;
   int channels;
@@ -54,8 +54,8 @@ struct Support {
       false;  // a device that it lacks: runs on the host, labelled, and is no error
 };
 
-const std::vector<Scenario>& scenarios();
-const Scenario* find_scenario(std::string_view name);
+const std::vector<MatrixScenario>& scenarios();
+const MatrixScenario* find_scenario(std::string_view name);
 const std::vector<Support>& matrix();
 const Support* find_support(std::string_view scenario, Mode mode, std::string_view library);
 /// The libraries of a scenario and mode in the order of tables.
@@ -66,7 +66,7 @@ std::vector<std::string> default_libraries(std::string_view scenario, Mode mode,
 /// The rows of one result file: opencv is its C++ worker and the wheel, any other is itself.
 std::vector<std::string> row_libraries(const Support& support);
 
-[[nodiscard]] bool has_mode(const Scenario& scenario, Mode mode);
+[[nodiscard]] bool has_mode(const MatrixScenario& scenario, Mode mode);
 [[nodiscard]] bool has_scope(const Support& support, Scope scope);
 [[nodiscard]] bool has_device(const Support& support, std::string_view device);
 

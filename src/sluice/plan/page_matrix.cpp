@@ -29,7 +29,7 @@ std::string scenario_table() {
   std::string text =
       "| scenario | media | channels | frames | modes | default | transforms | rates in |\n"
       "|---|---|--:|--:|---|---|--:|---|\n";
-  for (const Scenario& scenario : scenarios()) {
+  for (const MatrixScenario& scenario : scenarios()) {
     text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", scenario.name,
                         to_string(scenario.media), scenario.channels, scenario.clip_length,
                         enum_list(scenario.modes), to_string(scenario.default_mode),
@@ -54,7 +54,7 @@ std::string remarks(const Support& support) {
   return join(words, "; ");
 }
 
-std::string library_table(const Scenario& scenario, Mode mode) {
+std::string library_table(const MatrixScenario& scenario, Mode mode) {
   std::string text = fmt::format("\n### {} {}\n", scenario.name, to_string(mode));
   text +=
       mode == Mode::pipeline
@@ -116,7 +116,7 @@ std::string matrix_page() {
       "DataLoader\n"
       "results share one. A library that is not installed, or a device that is not there, gives\n"
       "`unsupported` rows with the reason, in the same files.\n";
-  for (const Scenario& scenario : scenarios()) {
+  for (const MatrixScenario& scenario : scenarios()) {
     for (const Mode mode : scenario.modes)
       text += library_table(scenario, mode);
   }

@@ -19,7 +19,7 @@ using config::Reader;
 
 std::vector<std::string> scenario_names() {
   std::vector<std::string> names;
-  for (const Scenario& scenario : scenarios())
+  for (const MatrixScenario& scenario : scenarios())
     names.emplace_back(scenario.name);
   return names;
 }
@@ -167,7 +167,7 @@ Result<RunConfig> RunConfig::parse(const config::Node& node) {
   return run;
 }
 
-const Scenario& RunConfig::scenario() const {
+const MatrixScenario& RunConfig::scenario() const {
   return *find_scenario(*selection.scenario);
 }
 

@@ -105,7 +105,7 @@ struct RunConfig {
 
   static Result<RunConfig> parse(const config::Node& node);
 
-  [[nodiscard]] const Scenario& scenario() const;
+  [[nodiscard]] const MatrixScenario& scenario() const;
   [[nodiscard]] Mode mode() const { return *selection.mode; }
   /// The libraries, in decode mode the decoders; peers not among them.
   [[nodiscard]] const std::vector<std::string>& libraries() const;

@@ -33,7 +33,7 @@ std::string hint(std::string_view name, const std::vector<std::string>& accepted
               : "available: " + join(accepted);
 }
 
-const Scenario* resolve_scenario(RunConfig& run, Sections& sections) {
+const MatrixScenario* resolve_scenario(RunConfig& run, Sections& sections) {
   Selection& selection = run.selection;
   if (!selection.scenario) {
     if (selection.transform_set)
@@ -47,7 +47,7 @@ const Scenario* resolve_scenario(RunConfig& run, Sections& sections) {
       selection.scenario = nine ? "image-9ch" : "image-rgb";
     }
   }
-  const Scenario* scenario = find_scenario(*selection.scenario);
+  const MatrixScenario* scenario = find_scenario(*selection.scenario);
   if (sections.selection.has("media") && selection.media != scenario->media) {
     sections.selection.fail("media",
                             fmt::format("{} is not the {} of {}", to_string(selection.media),
@@ -62,7 +62,7 @@ const Scenario* resolve_scenario(RunConfig& run, Sections& sections) {
   return scenario;
 }
 
-void resolve_mode(RunConfig& run, const Scenario& scenario, Sections& sections) {
+void resolve_mode(RunConfig& run, const MatrixScenario& scenario, Sections& sections) {
   if (!run.selection.mode) run.selection.mode = scenario.default_mode;
   if (has_mode(scenario, run.mode())) return;
   std::vector<std::string> names;
@@ -73,7 +73,7 @@ void resolve_mode(RunConfig& run, const Scenario& scenario, Sections& sections) 
   run.selection.mode = scenario.default_mode;
 }
 
-void resolve_data(RunConfig& run, const Scenario& scenario, Sections& sections) {
+void resolve_data(RunConfig& run, const MatrixScenario& scenario, Sections& sections) {
   Data& data = run.data;
   const auto fixed = [&](const char* key, std::optional<std::int64_t>& value, int expected) {
     if (value && *value != expected) {
@@ -164,7 +164,7 @@ std::string transform_of(const std::string& name, Mode mode) {
   return recipe_transform(name).value_or(name);
 }
 
-std::vector<std::string> transforms_of(const Scenario& scenario, Mode mode) {
+std::vector<std::string> transforms_of(const MatrixScenario& scenario, Mode mode) {
   std::vector<std::string> names = transform_names(*scenario.set);
   if (mode == Mode::pipeline)
     std::erase_if(names,
@@ -172,7 +172,7 @@ std::vector<std::string> transforms_of(const Scenario& scenario, Mode mode) {
   return names;
 }
 
-void resolve_transforms(RunConfig& run, const Scenario& scenario, Sections& sections) {
+void resolve_transforms(RunConfig& run, const MatrixScenario& scenario, Sections& sections) {
   auto& chosen = run.selection.transforms;
   if (run.mode() == Mode::decode) {
     if (chosen || run.selection.transform_set)
@@ -237,7 +237,7 @@ void check_cloud(const RunConfig& run, Sections& sections) {
 }  // namespace
 
 void check_and_resolve(RunConfig& run, Sections& sections) {
-  const Scenario& scenario = *resolve_scenario(run, sections);
+  const MatrixScenario& scenario = *resolve_scenario(run, sections);
   resolve_mode(run, scenario, sections);
   resolve_data(run, scenario, sections);
   resolve_libraries(run, sections);

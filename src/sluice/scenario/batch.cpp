@@ -12,19 +12,19 @@
 
 namespace sluice::scenario {
 
-Result<Batch> Batch::make(std::size_t count, int side) {
+Result<PlanarBatch> PlanarBatch::make(std::size_t count, int side) {
   const std::size_t floats =
       std::size_t{3} * static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
   SLUICE_TRY(auto memory, image::Image::make(static_cast<int>(floats), static_cast<int>(count), 1,
                                              image::DType::f32));
-  return Batch(std::move(memory), floats);
+  return PlanarBatch(std::move(memory), floats);
 }
 
-std::span<float> Batch::item(std::size_t index) {
+std::span<float> PlanarBatch::item(std::size_t index) {
   return {memory_.span<float>().row(static_cast<int>(index)), item_floats_};
 }
 
-std::span<const float> Batch::all() {
+std::span<const float> PlanarBatch::all() {
   return {memory_.span<float>().data(), memory_.span<float>().samples()};
 }
 

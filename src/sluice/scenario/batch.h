@@ -12,15 +12,15 @@
 namespace sluice::scenario {
 
 /// N x 3 x side x side floats.
-class Batch {
+class PlanarBatch {
  public:
-  static Result<Batch> make(std::size_t count, int side);
+  static Result<PlanarBatch> make(std::size_t count, int side);
   [[nodiscard]] std::span<float> item(std::size_t index);
   [[nodiscard]] std::span<const float> all();
   [[nodiscard]] std::size_t item_floats() const { return item_floats_; }
 
  private:
-  Batch(image::Image memory, std::size_t item_floats)
+  PlanarBatch(image::Image memory, std::size_t item_floats)
       : memory_(std::move(memory)), item_floats_(item_floats) {}
   image::Image memory_;  // one row per item: supplies aligned memory
   std::size_t item_floats_;

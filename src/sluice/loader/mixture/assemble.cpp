@@ -92,8 +92,8 @@ void BatchMemory::copy(std::size_t to, std::size_t from) {
   offset[to] = offset[from];
 }
 
-Batch BatchMemory::show(std::uint64_t index, std::size_t size) const {
-  Batch batch;
+MixtureBatch BatchMemory::show(std::uint64_t index, std::size_t size) const {
+  MixtureBatch batch;
   batch.index = index;
   batch.size = static_cast<int>(size);
   batch.image_size = image_size;

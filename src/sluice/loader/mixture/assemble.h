@@ -30,7 +30,7 @@ struct BatchMemory {
   void put(std::size_t at, const Sample& sample, const SourceSpec& spec);
   /// Sample `to` becomes a copy of sample `from`.
   void copy(std::size_t to, std::size_t from);
-  [[nodiscard]] Batch show(std::uint64_t index, std::size_t size) const;
+  [[nodiscard]] MixtureBatch show(std::uint64_t index, std::size_t size) const;
   [[nodiscard]] std::span<std::uint8_t> images_of(std::size_t at);
 
   int image_size;

@@ -101,7 +101,7 @@ const char* to_string(Metadata metadata) {
   return kNames[static_cast<std::size_t>(metadata)];
 }
 
-const char* to_string(Stage stage) {
+const char* to_string(MixtureStage stage) {
   constexpr std::array kNames = {"read", "parse", "mix", "decode", "resize", "collate"};
   return kNames[static_cast<std::size_t>(stage)];
 }
@@ -120,7 +120,7 @@ Json to_json(const MixtureStats& stats) {
                        {"dropped", source.dropped}});
   Json cpu = Json::object();
   for (std::size_t i = 0; i < kStages; ++i)
-    cpu[to_string(static_cast<Stage>(i))] = stats.cpu_s[i];
+    cpu[to_string(static_cast<MixtureStage>(i))] = stats.cpu_s[i];
   return {{"batches", stats.batches},
           {"samples", stats.samples},
           {"start_s", stats.start_s},
@@ -230,7 +230,7 @@ Result<std::unique_ptr<Mixture>> Mixture::open(std::vector<SourceSpec> sources,
   return std::unique_ptr<Mixture>(new Mixture(std::move(pipeline)));
 }
 
-Result<const Batch*> Mixture::next() {
+Result<const MixtureBatch*> Mixture::next() {
   return pipeline_->next();
 }
 

@@ -33,7 +33,7 @@ enum class Metadata : std::uint8_t {
 };
 const char* to_string(Metadata metadata);
 
-enum class OnError : std::uint8_t {
+enum class OnBadData : std::uint8_t {
   skip,  // counted and named; what follows is used instead
   stop,  // the first is what next() returns
 };
@@ -78,7 +78,7 @@ struct MixtureOptions {
   bool check_always = false;   // the checksum of a record each time, not only the first
   bool deterministic = false;  // sources in an order that does not depend on time: waits for each
   bool one_pass = false;       // every episode once, then the end; batches may be smaller
-  OnError on_error = OnError::skip;
+  OnBadData on_error = OnBadData::skip;
   double stall_limit_s = 600;  // nothing for so long is an error that names who is waited for
   std::uint64_t seed = 0;
 };
@@ -86,12 +86,12 @@ struct MixtureOptions {
 Status check(const MixtureOptions& options);
 
 /// What the mixer does besides: by thread time, so that the shares add up to what was used.
-enum class Stage : std::uint8_t { read, parse, mix, decode, resize, collate };
+enum class MixtureStage : std::uint8_t { read, parse, mix, decode, resize, collate };
 inline constexpr std::size_t kStages = 6;
-const char* to_string(Stage stage);
+const char* to_string(MixtureStage stage);
 
 /// Memory of the loader: valid until the next call of next().
-struct Batch {
+struct MixtureBatch {
   std::uint64_t index = 0;
   int size = 0;  // samples
   int image_size = 0;
@@ -150,7 +150,7 @@ class Mixture {
   Mixture& operator=(const Mixture&) = delete;
 
   /// The next batch; null after the last one (one_pass). After an error always that error.
-  Result<const Batch*> next();
+  Result<const MixtureBatch*> next();
 
   /// Where it is, after the last batch handed out: with `deterministic` a mixture resumed from it
   /// goes on with exactly the batch that would have followed; without, each source goes on with

@@ -75,8 +75,8 @@ void Pipeline::read() {
     Block block(static_cast<std::size_t>(options_.mix_block));
     FillReport report;
     const auto filled = lane->source->fill(block, report);
-    account(Stage::read, report.read_ns);
-    account(Stage::parse, report.parse_ns);
+    account(MixtureStage::read, report.read_ns);
+    account(MixtureStage::parse, report.parse_ns);
     lock.lock();
     lane->busy = false;
     lane->stats.too_short += report.too_short;
@@ -90,7 +90,7 @@ void Pipeline::read() {
     if (!block.empty()) lane->ready.push_back(std::move(block));
     lane->ended = report.ended;
     lane->stats.dropped = report.dropped;
-    if (report.dropped && options_.on_error == OnError::stop) {
+    if (report.dropped && options_.on_error == OnBadData::stop) {
       fail({Errc::invalid_input,
             fmt::format("data set {}: no episode with a pair of frames {} steps apart{}",
                         printable(lane->stats.name),
@@ -151,7 +151,7 @@ bool Pipeline::mix_batch(Slot& slot, std::unique_lock<std::mutex>& lock) {
       slot.samples.push_back(std::move(sample));
     read_wanted_.notify_one();
   }
-  account(Stage::mix, thread_ns() - start);
+  account(MixtureStage::mix, thread_ns() - start);
   return !slot.samples.empty();
 }
 
@@ -216,9 +216,9 @@ void Pipeline::decode() {
     slot->memory.put(at, sample, specs_[sample.source]);
     if (!done) slot->errors[at] = done.error().message;
     times.collate_ns += thread_ns() - start;
-    account(Stage::decode, times.decode_ns);
-    account(Stage::resize, times.resize_ns);
-    account(Stage::collate, times.collate_ns);
+    account(MixtureStage::decode, times.decode_ns);
+    account(MixtureStage::resize, times.resize_ns);
+    account(MixtureStage::collate, times.collate_ns);
     lock.lock();
     if (++slot->done == slot->samples.size()) {
       slot->at = Slot::At::ready;
@@ -244,7 +244,7 @@ Status Pipeline::repair(Slot& slot) {
         slot.samples[i].shard, slot.samples[i].record, slot.samples[i].frame, slot.errors[i]);
     ++stats.bad_images;
     if (stats.first_error.empty()) stats.first_error = what;
-    if (options_.on_error == OnError::stop) return Error{Errc::invalid_input, what};
+    if (options_.on_error == OnBadData::stop) return Error{Errc::invalid_input, what};
     std::size_t sound = 1;
     while (sound < count && !slot.errors[(i + sound) % count].empty())
       ++sound;
@@ -270,7 +270,7 @@ Error Pipeline::stalled() const {
                                      who.empty() ? "nobody, the decoders are at it" : who)};
 }
 
-Result<const Batch*> Pipeline::next() {
+Result<const MixtureBatch*> Pipeline::next() {
   std::unique_lock lock(mutex_);
   if (held_ != nullptr) {
     held_->at = Slot::At::free;
@@ -292,7 +292,7 @@ Result<const Batch*> Pipeline::next() {
     const bool none = next_given_ == 0;
     if (none) fail({Errc::invalid_input, "no data set has a usable episode"});
     if (none) return *error_;
-    return static_cast<const Batch*>(nullptr);
+    return static_cast<const MixtureBatch*>(nullptr);
   }
   slot->at = Slot::At::held;
   held_ = slot;

@@ -35,7 +35,7 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  Result<const Batch*> next();
+  Result<const MixtureBatch*> next();
   [[nodiscard]] Json state() const;
   [[nodiscard]] MixtureStats stats() const;
   [[nodiscard]] const std::vector<SourceSpec>& sources() const { return specs_; }
@@ -83,7 +83,7 @@ class Pipeline {
   Status repair(Slot& slot);
   Slot* find(Slot::At at, std::uint64_t index);
   [[nodiscard]] Error stalled() const;
-  void account(Stage stage, std::int64_t ns) {
+  void account(MixtureStage stage, std::int64_t ns) {
     cpu_ns_[static_cast<std::size_t>(stage)].fetch_add(ns, std::memory_order_relaxed);
   }
 
@@ -107,7 +107,7 @@ class Pipeline {
   std::uint64_t next_mixed_ = 0;
   std::uint64_t next_given_ = 0;
   Slot* held_ = nullptr;
-  Batch batch_{};
+  MixtureBatch batch_{};
   Json given_schedule_{};
   std::uint64_t samples_given_ = 0;
   storage::Checksum hash_;

@@ -219,7 +219,7 @@ Status Source::take(Sample& out) {
 
 Result<bool> Source::passable(const Error& error, FillReport& report) {
   const bool of_data = error.code == Errc::invalid_input || error.code == Errc::not_found;
-  if (!of_data || options_.on_error == OnError::stop)
+  if (!of_data || options_.on_error == OnBadData::stop)
     return Error{error.code, fmt::format("data set {}: {}", printable(spec_.name), error.message)};
   ++report.bad_records;
   if (report.first_error.empty()) report.first_error = error.message;

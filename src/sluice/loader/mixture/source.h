@@ -34,8 +34,8 @@ class Source {
   static Result<std::unique_ptr<Source>> open(const SourceSpec& spec, std::uint32_t index,
                                               const MixtureOptions& options);
 
-  /// The next samples; fewer than asked for only at the end. An error: OnError::stop and something
-  /// is bad, or a failure of the store (io, timeout, interrupted).
+  /// The next samples; fewer than asked for only at the end. An error: OnBadData::stop and
+  /// something is bad, or a failure of the store (io, timeout, interrupted).
   Result<std::size_t> fill(std::span<Sample> out, FillReport& report);
   /// Goes on there.
   void seek(const Cursor& cursor);

@@ -14,7 +14,7 @@ constexpr float kNormaliseTolerance = 1e-5F;  // image/normalize.h: fused or not
 
 class NormaliseSubject final : public ItemSubject {
  public:
-  NormaliseSubject(std::vector<image::Image> inputs, Batch output, int threads)
+  NormaliseSubject(std::vector<image::Image> inputs, PlanarBatch output, int threads)
       : ItemSubject(inputs.size(), threads),
         inputs_(std::move(inputs)),
         output_(std::move(output)) {}
@@ -39,7 +39,7 @@ class NormaliseSubject final : public ItemSubject {
 
  private:
   std::vector<image::Image> inputs_;
-  Batch output_;
+  PlanarBatch output_;
   image::Normalization constants_ = image::Normalization::imagenet();
 };
 
@@ -52,7 +52,7 @@ Scenario normalise() {
   scenario.make =
       [](const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
     SLUICE_TRY(auto inputs, square_images(context.data_dir, kNormaliseSide));
-    SLUICE_TRY(auto output, Batch::make(inputs.size(), kNormaliseSide));
+    SLUICE_TRY(auto output, PlanarBatch::make(inputs.size(), kNormaliseSide));
     return std::unique_ptr<measure::Subject>(
         std::make_unique<NormaliseSubject>(std::move(inputs), std::move(output), context.threads));
   };

@@ -24,7 +24,7 @@ struct PipelineLane {
 
 class PipelineSubject final : public ItemSubject {
  public:
-  PipelineSubject(std::vector<EncodedFile> files, Batch output, int threads)
+  PipelineSubject(std::vector<EncodedFile> files, PlanarBatch output, int threads)
       : ItemSubject(files.size(), threads),
         files_(std::move(files)),
         output_(std::move(output)),
@@ -58,7 +58,7 @@ class PipelineSubject final : public ItemSubject {
 
  private:
   std::vector<EncodedFile> files_;
-  Batch output_;
+  PlanarBatch output_;
   std::vector<PipelineLane> lanes_;
   image::Normalization constants_ = image::Normalization::imagenet();
 };
@@ -72,7 +72,7 @@ Scenario pipeline() {
   scenario.make =
       [](const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
     SLUICE_TRY(auto files, read_files(context.data_dir));
-    SLUICE_TRY(auto output, Batch::make(files.size(), kPipelineSide));
+    SLUICE_TRY(auto output, PlanarBatch::make(files.size(), kPipelineSide));
     return std::unique_ptr<measure::Subject>(
         std::make_unique<PipelineSubject>(std::move(files), std::move(output), context.threads));
   };

@@ -58,14 +58,14 @@ Result<measure::OutputSamples> first_pairs(const MixtureSpec& spec, std::int64_t
   options.samples_per_episode = 1;
   options.shuffle_episodes = options.shuffle_pairs = false;
   options.metadata = Metadata::off;
-  options.on_error = loader::mixture::OnError::stop;
+  options.on_error = loader::mixture::OnBadData::stop;
   measure::OutputSamples samples;
   const auto size = static_cast<std::size_t>(options.image_size);
   for (SourceSpec& source : sources) {
     if (source.weight <= 0) continue;
     if (static_cast<std::int64_t>(samples.shapes.size()) >= items) break;
     SLUICE_TRY(const auto mixture, Mixture::open({std::move(source)}, options));
-    SLUICE_TRY(const loader::mixture::Batch* batch, mixture->next());
+    SLUICE_TRY(const loader::mixture::MixtureBatch* batch, mixture->next());
     const auto pixels = batch->images;  // [3, 2, size, size]
     for (std::size_t i = 0; i < 2 * size * size; ++i)
       for (std::size_t c = 0; c < 3; ++c)

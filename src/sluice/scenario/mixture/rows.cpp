@@ -18,7 +18,7 @@ using loader::mixture::Mixture;
 using loader::mixture::MixtureOptions;
 using loader::mixture::SourceSpec;
 
-std::string digest_of_batch(const loader::mixture::Batch& batch) {
+std::string digest_of_batch(const loader::mixture::MixtureBatch& batch) {
   Sha256 sha;
   sha.update(batch.images);
   sha.update(std::as_bytes(batch.source));
@@ -53,7 +53,7 @@ MixtureOptions check_options(const MixtureSpec& spec, std::size_t sources) {
 
 Result<std::string> first_digest(std::vector<SourceSpec> sources, const MixtureOptions& options) {
   SLUICE_TRY(const auto mixture, Mixture::open(std::move(sources), options));
-  SLUICE_TRY(const loader::mixture::Batch* batch, mixture->next());
+  SLUICE_TRY(const loader::mixture::MixtureBatch* batch, mixture->next());
   return digest_of_batch(*batch);
 }
 

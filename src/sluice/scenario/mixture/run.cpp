@@ -109,7 +109,7 @@ Status MixtureLoop::use() {
 Status MixtureLoop::take() {
   SLUICE_CHECK(use());
   const std::int64_t asked_ns = clock_.now_ns();
-  SLUICE_TRY(const loader::mixture::Batch* batch, mixture_->next());
+  SLUICE_TRY(const loader::mixture::MixtureBatch* batch, mixture_->next());
   if (batch == nullptr)
     return Error{Errc::invalid_input,
                  fmt::format("{}: its episodes end after {} batches; {} were asked for",

@@ -80,7 +80,7 @@ class MixtureLoop {
   std::unique_ptr<MixtureLog> log_;
   std::unique_ptr<loader::mixture::Mixture> mixture_;
   std::unique_ptr<MixtureTrainer> trainer_;  // null: nothing is trained
-  const loader::mixture::Batch* batch_ = nullptr;
+  const loader::mixture::MixtureBatch* batch_ = nullptr;
   std::int64_t used_ns_ = 0;                // since the warm-up
   loader::mixture::MixtureStats before_{};  // when the warm-up was over
   std::int64_t cpu_before_ns_ = 0, cpu_after_ns_ = 0;

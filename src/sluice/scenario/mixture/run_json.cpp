@@ -37,7 +37,8 @@ Status read_stages(const Json& json, std::array<double, kStages>& cpu_s) {
   const Json none = Json::object();
   const Reply fields("cpu_s", json.is_object() ? json : none);
   for (std::size_t i = 0; i < kStages; ++i) {
-    SLUICE_TRY(cpu_s[i], fields.number(to_string(static_cast<loader::mixture::Stage>(i)), 0));
+    SLUICE_TRY(cpu_s[i],
+               fields.number(to_string(static_cast<loader::mixture::MixtureStage>(i)), 0));
   }
   return ok;
 }
@@ -45,7 +46,7 @@ Status read_stages(const Json& json, std::array<double, kStages>& cpu_s) {
 Json stages_json(const std::array<double, kStages>& cpu_s) {
   Json json = Json::object();
   for (std::size_t i = 0; i < kStages; ++i)
-    json[to_string(static_cast<loader::mixture::Stage>(i))] = cpu_s[i];
+    json[to_string(static_cast<loader::mixture::MixtureStage>(i))] = cpu_s[i];
   return json;
 }
 

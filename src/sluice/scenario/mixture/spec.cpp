@@ -23,15 +23,15 @@ using loader::episodes::Preset;
 using loader::mixture::Metadata;
 using loader::mixture::Mix;
 using loader::mixture::MixtureOptions;
-using loader::mixture::OnError;
+using loader::mixture::OnBadData;
 using measure::Reply;
 
 constexpr std::int64_t kMost = 1'000'000;  // of any number of threads, blocks or samples
 constexpr std::int64_t kMostBatches = 10'000'000;
 constexpr double kLongestSleepS = 600;
 
-const char* name_of(OnError policy) {
-  return policy == OnError::skip ? "skip" : "stop";
+const char* name_of(OnBadData policy) {
+  return policy == OnBadData::skip ? "skip" : "stop";
 }
 const char* name_of(Metadata metadata) {
   return to_string(metadata);
@@ -104,7 +104,7 @@ Status read_options(const Reply& fields, MixtureOptions& options) {
   SLUICE_CHECK(read_word(fields, "metadata", options.metadata,
                          {Metadata::full, Metadata::dataset_only, Metadata::off}));
   SLUICE_CHECK(read_word(fields, "mix", options.mix, {Mix::random, Mix::deficit}));
-  SLUICE_CHECK(read_word(fields, "on_error", options.on_error, {OnError::skip, OnError::stop}));
+  SLUICE_CHECK(read_word(fields, "on_error", options.on_error, {OnBadData::skip, OnBadData::stop}));
   SLUICE_TRY(options.stall_limit_s, fields.number("stall_limit_s", options.stall_limit_s));
   SLUICE_TRY(const auto seed, fields.integer("seed", 0, std::numeric_limits<std::int64_t>::max(),
                                              static_cast<std::int64_t>(options.seed)));

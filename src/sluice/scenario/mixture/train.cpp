@@ -58,7 +58,7 @@ Result<std::unique_ptr<MixtureTrainer>> MixtureTrainer::make(const std::string& 
   return std::unique_ptr<MixtureTrainer>(new MixtureTrainer(std::move(engine), image_size));
 }
 
-Status MixtureTrainer::step(const loader::mixture::Batch& batch) {
+Status MixtureTrainer::step(const loader::mixture::MixtureBatch& batch) {
   const train::EngineConfig& config = engine_->config();
   const auto count = static_cast<std::size_t>(config.batch);
   if (batch.size != config.batch || batch.image_size != image_size_ || batch.source.size() != count)

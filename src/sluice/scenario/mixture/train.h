@@ -27,7 +27,7 @@ class MixtureTrainer {
 
   /// One update on the first frames of the pairs; the label is the data set. A batch of another
   /// size, or one without metadata, is an error.
-  Status step(const loader::mixture::Batch& batch);
+  Status step(const loader::mixture::MixtureBatch& batch);
 
   [[nodiscard]] std::uint64_t steps() const { return losses_.size(); }
   [[nodiscard]] const std::vector<float>& losses() const { return losses_; }

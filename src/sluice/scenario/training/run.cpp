@@ -39,13 +39,14 @@ Status judge(EpochSums& sums, const train::Engine& engine, std::span<const std::
 
 }  // namespace
 
-std::uint64_t steps_per_epoch(const TrainingPlan& plan, const TrainingFeed& feed, int grad_accum) {
+std::uint64_t steps_per_epoch(const TrainingSchedule& plan, const TrainingFeed& feed,
+                              int grad_accum) {
   std::uint64_t batches = feed.steps();
   if (plan.most_batches > 0) batches = std::min(batches, plan.most_batches);
   return batches / static_cast<std::uint64_t>(grad_accum);
 }
 
-void set_schedule(train::OptimizerConfig& update, const TrainingPlan& plan,
+void set_schedule(train::OptimizerConfig& update, const TrainingSchedule& plan,
                   std::uint64_t steps_per_epoch) {
   update.total_steps = plan.epochs * steps_per_epoch;
   const double warmup = std::round(plan.warmup_epochs * static_cast<double>(steps_per_epoch));
@@ -53,7 +54,7 @@ void set_schedule(train::OptimizerConfig& update, const TrainingPlan& plan,
 }
 
 TrainingRun::TrainingRun(train::Engine& engine, TrainingFeed& feed, TrainingFeed* validation,
-                         const TrainingPlan& plan, TrainingObserver& observer)
+                         const TrainingSchedule& plan, TrainingObserver& observer)
     : engine_(engine),
       feed_(feed),
       validation_(validation),

@@ -12,7 +12,7 @@
 
 namespace sluice::scenario {
 
-struct TrainingPlan {
+struct TrainingSchedule {
   std::uint64_t epochs = 1;
   double warmup_epochs = 0;
   std::uint64_t val_every = 4;         // epochs; also after the last one
@@ -23,9 +23,10 @@ struct TrainingPlan {
 };
 
 /// Updates of one epoch: whole ones only.
-std::uint64_t steps_per_epoch(const TrainingPlan& plan, const TrainingFeed& feed, int grad_accum);
+std::uint64_t steps_per_epoch(const TrainingSchedule& plan, const TrainingFeed& feed,
+                              int grad_accum);
 /// Warm-up and length of the schedule.
-void set_schedule(train::OptimizerConfig& update, const TrainingPlan& plan,
+void set_schedule(train::OptimizerConfig& update, const TrainingSchedule& plan,
                   std::uint64_t steps_per_epoch);
 
 struct StepRecord {
@@ -57,7 +58,7 @@ class TrainingRun {
  public:
   /// `validation` may be null. All outlive the run.
   TrainingRun(train::Engine& engine, TrainingFeed& feed, TrainingFeed* validation,
-              const TrainingPlan& plan, TrainingObserver& observer);
+              const TrainingSchedule& plan, TrainingObserver& observer);
 
   /// Reads last.safetensors. Refuses (invalid_input) a file that is not sound, of another model or
   /// with other settings. Not to be run after an error.
@@ -76,7 +77,7 @@ class TrainingRun {
   train::Engine& engine_;
   TrainingFeed& feed_;
   TrainingFeed* validation_;
-  TrainingPlan plan_;
+  TrainingSchedule plan_;
   TrainingObserver& observer_;
   TrainingMixer mixer_;
   std::uint64_t steps_;  // of an epoch

@@ -30,7 +30,7 @@ Json cpu_ms_json(const scenario::MixtureRun& run) {
   Json json{{"process", ms_per_sample(run, run.cpu_s)}};
   for (std::size_t i = 0; i < run.stage_cpu_s.size(); ++i)
     if (run.stage_cpu_s[i] > 0)
-      json[to_string(static_cast<loader::mixture::Stage>(i))] =
+      json[to_string(static_cast<loader::mixture::MixtureStage>(i))] =
           ms_per_sample(run, run.stage_cpu_s[i]);
   return json;
 }
@@ -64,7 +64,7 @@ Json stages_json(const scenario::MixtureRun& run) {
   double sum = 0;
   for (std::size_t i = 0; i < run.stage_cpu_s.size(); ++i) {
     sum += run.stage_cpu_s[i];
-    json[to_string(static_cast<loader::mixture::Stage>(i))] = {
+    json[to_string(static_cast<loader::mixture::MixtureStage>(i))] = {
         {"cpu_s", run.stage_cpu_s[i]},
         {"share", run.cpu_s > 0 ? run.stage_cpu_s[i] / run.cpu_s : 0}};
   }
@@ -140,7 +140,7 @@ class RunTable {
         "case", "library", "batches/s", "samples/s", "p50 s", "p90 s", "p99 s", "start s", "stop s",
         "CPU");
     for (std::size_t i = 0; i < loader::mixture::kStages; ++i)
-      head += fmt::format(" {:>7}", to_string(static_cast<loader::mixture::Stage>(i)));
+      head += fmt::format(" {:>7}", to_string(static_cast<loader::mixture::MixtureStage>(i)));
     return head + "\n" + lines_;
   }
 

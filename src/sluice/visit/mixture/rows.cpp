@@ -90,7 +90,7 @@ analysis::MixtureFacts mixture_facts_of(const MixtureTake& take,
   facts.mix = to_string(spec.options.mix);
   facts.stage_cpu_s.clear();
   for (std::size_t i = 0; i < loader::mixture::kStages; ++i)
-    facts.stage_cpu_s.emplace_back(to_string(static_cast<loader::mixture::Stage>(i)),
+    facts.stage_cpu_s.emplace_back(to_string(static_cast<loader::mixture::MixtureStage>(i)),
                                    take.run.stage_cpu_s[i]);
   facts.cpu_s = take.run.cpu_s;
   facts.start_s = take.run.start_s;

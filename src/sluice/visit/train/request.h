@@ -18,7 +18,7 @@ namespace sluice::visit {
 struct TrainRequest {
   LoaderRequest loader;
   train::EngineConfig engine;
-  scenario::TrainingPlan plan;
+  scenario::TrainingSchedule plan;
   bool skip_errors = false;
   std::string val_input;
   double val_split = 0.1;  // with no other validation data; 0: none

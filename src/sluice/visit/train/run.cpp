@@ -104,7 +104,7 @@ class Watcher final : public scenario::TrainingObserver {
 };
 
 Json plan_json(const TrainRequest& request) {
-  const scenario::TrainingPlan& plan = request.plan;
+  const scenario::TrainingSchedule& plan = request.plan;
   const train::OptimizerConfig& update = request.engine.update;
   return Json{{"command", "train"},
               {"input", request.loader.remote ? request.loader.input : "local"},
@@ -192,7 +192,7 @@ class Training {
   Result<TrainResult> run() {
     TrainRequest& request = prepared_.request;
     measure::Interrupt interrupt;
-    const scenario::TrainingPlan& plan = request.plan;
+    const scenario::TrainingSchedule& plan = request.plan;
     const train::OptimizerConfig& update = prepared_.engine->config().update;
     SLUICE_TRY(const env::Environment environment, env::collect());
     SLUICE_TRY(const std::string profile, backend::profile_of_visit({.argv = caller_.argv}));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/completion.h"
 
+#include "sluice/cli/help.h"
 #include "sluice/cli/reference.h"
 
 #include <gmock/gmock.h>

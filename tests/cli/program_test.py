@@ -107,7 +107,16 @@ class Usage(Scratch):
         self.assertEqual(shown.returncode, 0)
         for word in ("quick", "env", "data", "bench", "report", "compare", "Exit codes"):
             self.assertIn(word, shown.stdout)
+        self.assertLess(shown.stdout.index("Measure:"), shown.stdout.index("\n  bench "))
         self.assertIn("Examples:", run("quick", "--help").stdout)
+
+    def test_help_all(self):
+        plain, whole = run("gate", "--help"), run("gate", "--help-all")
+        self.assertEqual((plain.returncode, whole.returncode), (0, 0))
+        self.assertLess(len(plain.stdout.splitlines()), 53)
+        self.assertIn("sluice gate --help-all", plain.stdout.splitlines()[-1])
+        self.assertNotIn("--ema-decay", plain.stdout)
+        self.assertIn("--ema-decay", whole.stdout)
 
     def test_misspelt_command_and_flag(self):
         self.assert_one_line_error(run("qick"), 2, "qick", "'quick'")
@@ -115,6 +124,11 @@ class Usage(Scratch):
         self.assert_one_line_error(run("data", "mkae"), 2, "mkae", "'make'")
         self.assert_one_line_error(run("data", "make", "--knd", "rgb"), 2, "data make: ", "'--kind'")
         self.assert_one_line_error(run(), 2, "quick")
+
+    def test_a_flag_like_no_other_names_three_and_the_help(self):
+        done = run("gate", "--frobnicate")
+        self.assert_one_line_error(done, 2, "gate: unknown flag '--frobnicate'; the nearest are --", ", see --help")
+        self.assertLess(len(done.stderr), 120)
 
     def test_bad_values(self):
         self.assert_one_line_error(run("quick", "--runs", "0"), 2, "--runs", "0")

@@ -50,13 +50,13 @@ Result<ExitCode> run(Context& context, const AbArgs& args) {
 
 void add_ab(CLI::App& root, Context& context) {
   auto args = std::make_shared<AbArgs>();
-  CLI::App* sub = add_command(
-      root, context, "ab", "Is one command slower than another? Pairs in random order, a verdict",
-      [args, &context] { return run(context, *args); });
-  sub->add_option("--a", args->a, "the baseline, as typed into a shell")
-      ->type_name("CMD")
+  CLI::App* sub =
+      add_command(root, context, "ab",
+                  "Judge whether one command is slower than another, in pairs in random order",
+                  [args, &context] { return run(context, *args); });
+  add_value(*sub, "--a", args->a, "CMD", "command of the baseline, as typed into a shell")
       ->required();
-  sub->add_option("--b", args->b, "the candidate that is judged")->type_name("CMD")->required();
+  add_value(*sub, "--b", args->b, "CMD", "command of the candidate, which is judged")->required();
   add_rule_flags(*sub, args->rule);
   add_metric_flags(*sub, args->metrics);
   sub->add_flag("--strict", args->strict, "exit 3 when the verdict is INCONCLUSIVE");

@@ -33,20 +33,15 @@ Status write_all(const Globals& globals, const visit::AbResult& result) {
 }  // namespace
 
 void add_against_flags(CLI::App& command, AgainstFlags& flags) {
-  command
-      .add_option("--against", flags.revision,
-                  "judge this tree against another revision instead, in pairs (docs/ab.md)")
-      ->type_name("REV");
-  command.add_option("--build", flags.build, "with --against: line that builds either tree")
-      ->type_name("CMD")
+  add_value(command, "--against", flags.revision, "REV",
+            "judge this tree against another revision instead, in pairs (docs/ab.md)");
+  add_value(command, "--build", flags.build, "CMD", "with --against: command that builds each tree")
       ->capture_default_str();
-  command
-      .add_option("--run", flags.command,
-                  "with --against: command that is measured in either tree; default: a training "
-                  "step of gpt-tiny by ./sluice")
-      ->type_name("CMD");
+  add_value(command, "--run", flags.command, "CMD",
+            "with --against: command to measure in each tree; default: a training step of "
+            "gpt-tiny by ./sluice");
   command.add_flag("--allow-dirty", flags.allow_dirty,
-                   "with --against: judge uncommitted changes, too");
+                   "with --against: judge uncommitted changes as well");
   add_rule_flags(command, flags.rule);
   flags.metrics.timeout_flag = "--run-timeout";
   add_metric_flags(command, flags.metrics);

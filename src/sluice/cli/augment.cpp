@@ -146,7 +146,7 @@ Result<Json> augment_all(const AugmentArgs& args, const Context& context) {
 
 Result<ExitCode> augment(const AugmentArgs& args, const Context& context) {
   if (context.globals.out.empty())
-    return Error{Errc::usage, "--out DIR is missing: where the images are written"};
+    return Error{Errc::usage, "--out DIR is missing: the folder to write the images to"};
   SLUICE_CHECK(refuse_equal_stems(args.images));
   SLUICE_CHECK(create_folders(context.globals.out));
   SLUICE_TRY(const Json document, augment_all(args, context));
@@ -170,22 +170,23 @@ Result<ExitCode> augment(const AugmentArgs& args, const Context& context) {
 
 void add_augment(CLI::App& root, Context& context) {
   auto args = std::make_shared<AugmentArgs>();
-  CLI::App* sub = add_command(root, context, "augment",
-                              "Put images through a list of transforms and say what was drawn",
-                              [args, &context] { return augment(*args, context); });
+  CLI::App* sub =
+      add_command(root, context, "augment",
+                  "Apply a list of transforms to images, and say which parameters were drawn",
+                  [args, &context] { return augment(*args, context); });
   sub->add_option("image", args->images, "JPEG, PNG or npy files")->required()->type_name("FILE");
-  sub->add_option("--pipeline", args->pipeline, "YAML: the list of transforms")
+  sub->add_option("--pipeline", args->pipeline, "YAML file with the list of transforms")
       ->required()
       ->type_name("FILE");
   CLI::Option* index =
       sub->add_option("--index", args->index, "index of the first image; the others follow")
           ->capture_default_str();
   CLI::Option* epoch =
-      sub->add_option("--epoch", args->epoch, "epoch that is drawn for")->capture_default_str();
-  sub->add_option("--draws", args->draws, "also write what was drawn to this file")
-      ->type_name("FILE");
-  sub->add_option("--replay", args->replay, "draw nothing: use the draws of this file")
-      ->type_name("FILE")
+      sub->add_option("--epoch", args->epoch, "epoch for which random parameters are drawn")
+          ->capture_default_str();
+  add_value(*sub, "--draws", args->draws, "FILE", "file to write the drawn parameters to");
+  add_value(*sub, "--replay", args->replay, "FILE",
+            "use the drawn parameters of this file instead of drawing new ones")
       ->excludes(index)
       ->excludes(epoch);
   add_examples(

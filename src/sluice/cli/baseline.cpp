@@ -32,16 +32,15 @@ struct BaselineFlags {
 };
 
 void add_dir_flag(CLI::App& command, BaselineFlags& flags) {
-  command.add_option("--baseline-dir", flags.dir, "folder of stored baselines")
-      ->type_name("DIR")
+  add_value(command, "--baseline-dir", flags.dir, "DIR", "folder of stored baselines")
       ->capture_default_str();
 }
 
 void add_authority_flags(CLI::App& command, BaselineFlags& flags) {
-  command.add_flag("--maintainer", flags.maintainer, "from any branch, with a reason");
-  command.add_option("--reason", flags.reason, "why; the history keeps it")->type_name("TEXT");
-  command.add_option("--main-branch", flags.main_branch, "branch on which baselines may change")
-      ->type_name("NAME")
+  command.add_flag("--maintainer", flags.maintainer, "allow it from any branch, given a --reason");
+  add_value(command, "--reason", flags.reason, "TEXT", "reason, which the history keeps");
+  add_value(command, "--main-branch", flags.main_branch, "NAME",
+            "branch on which baselines may change")
       ->capture_default_str();
 }
 
@@ -174,7 +173,7 @@ Result<ExitCode> run_promote(const BaselineFlags& flags, const Globals& globals)
 
 Result<ExitCode> run_prune(const BaselineFlags& flags, const Globals& globals) {
   if (flags.keep.has_value() == flags.all)
-    return Error{Errc::usage, "baseline prune: give --keep N or --all, one of them"};
+    return Error{Errc::usage, "baseline prune: give either --keep N or --all"};
   SLUICE_CHECK(gate::check(authority_of(flags)));
   SLUICE_TRY(const std::string profile, chosen_profile(flags));
   std::size_t gone = 0;
@@ -201,7 +200,7 @@ using Action = Result<ExitCode> (*)(const BaselineFlags&, const Globals&);
 
 void add_baseline(CLI::App& root, Context& context) {
   CLI::App* baseline =
-      root.add_subcommand("baseline", "Stored baselines: list, show, promote a run, prune");
+      root.add_subcommand("baseline", "List, show, promote and prune stored baselines");
   baseline->require_subcommand(1);
   const auto add = [&](const char* name, const char* text, Action action) {
     auto flags = std::make_shared<BaselineFlags>();
@@ -211,29 +210,28 @@ void add_baseline(CLI::App& root, Context& context) {
     add_dir_flag(*command, *flags);
     return std::pair(command, flags);
   };
-  const auto list = add("list", "Every machine profile that has a baseline", run_list);
+  const auto list = add("list", "List every machine profile that has a baseline", run_list);
   add_examples(*list.first, {"sluice baseline list", "sluice baseline list --json"});
-  const auto show = add("show", "The figures and visits of one profile", run_show);
-  show.first->add_option("profile", show.second->profile, "default: the only one")
-      ->type_name("PROFILE");
+  const auto show = add("show", "Show the figures and visits of one profile", run_show);
+  add_value(*show.first, "profile", show.second->profile, "PROFILE",
+            "machine profile; default: the only one");
   add_examples(*show.first, {"sluice baseline show", "sluice baseline show --json"});
   const auto promote =
       add("promote", "Make a run the baseline of its machine profile", run_promote);
-  promote.first
-      ->add_option("run", promote.second->run, "run folder with metrics.json and eval.json")
-      ->type_name("RUN")
+  add_value(*promote.first, "run", promote.second->run, "RUN",
+            "run folder with metrics.json and eval.json")
       ->required();
   promote.first->add_flag("--without-eval", promote.second->without_eval,
-                          "the run has no eval.json: store its metrics alone");
+                          "store the metrics alone, for a run without eval.json");
   add_authority_flags(*promote.first, *promote.second);
   add_examples(*promote.first,
                {"sluice baseline promote runs/first   # on branch main",
                 "sluice baseline promote runs/first --maintainer --reason 'new machine'"});
   const auto prune = add("prune", "Shorten a history, or remove a baseline", run_prune);
-  prune.first->add_option("profile", prune.second->profile, "default: the only one")
-      ->type_name("PROFILE");
-  prune.first->add_option("--keep", prune.second->keep, "newest visits that stay in the history")
-      ->type_name("N")
+  add_value(*prune.first, "profile", prune.second->profile, "PROFILE",
+            "machine profile; default: the only one");
+  add_value(*prune.first, "--keep", prune.second->keep, "N",
+            "number of newest visits that stay in the history")
       ->check(CLI::Range(0, 1'000'000));
   prune.first->add_flag("--all", prune.second->all, "remove the baseline and its history");
   add_authority_flags(*prune.first, *prune.second);

@@ -30,17 +30,17 @@ CLI::App* add_bench_of(CLI::App& bench, Context& context, const std::string& nam
 }  // namespace
 
 void add_bench(CLI::App& root, Context& context) {
-  CLI::App* bench = root.add_subcommand("bench", "Measure one thing, beside peers");
+  CLI::App* bench = root.add_subcommand("bench", "Measure one thing, beside other libraries");
   bench->require_subcommand(1);
   CLI::App* decode =
       add_bench_of(*bench, context, "decode",
-                   "JPEG, PNG, WebP and video decode, and JPEG to a crop for training",
+                   "Measure decoding of JPEG, PNG, WebP and video, and JPEG to a training crop",
                    {scenario::Kind::bench, scenario::Kind::decode},
                    {"decode/jpeg", "decode/png", "decode/webp", "decode/video", "pipeline/rrc224",
                     "pipeline/rrc224-scaled"});
   add_examples(*decode, {"sluice bench decode --data-dir photos",
                          "sluice bench decode --peer opencv=build/release/opencv_worker"});
-  add_bench_of(*bench, context, "harness", "The overhead of measuring, per iteration",
+  add_bench_of(*bench, context, "harness", "Measure the overhead of measuring, per iteration",
                {scenario::Kind::harness}, {"harness/empty"});
   add_bench_storage(*bench, context);
   add_bench_transforms(*bench, context);

@@ -40,7 +40,7 @@ Result<visit::DataloaderPlan> plan_of(const DataloaderFlags& flags, const Global
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "loader"));
   if (plan.loader.remote && plan.libraries.size() > 1)
     return Error{Errc::usage,
-                 fmt::format("--libraries {}: others are measured on local folders; {} is none",
+                 fmt::format("--libraries {}: other loaders read local folders only; {} is not one",
                              printable(flags.libraries), printable(plan.loader.input))};
   for (const std::string& text : flags.sweeps)
     SLUICE_CHECK(parse_sweep(plan.sweep, text));
@@ -105,29 +105,25 @@ Result<ExitCode> run_bench(Context& context, const DataloaderFlags& flags) {
 
 void add_flags(CLI::App& command, DataloaderFlags& flags) {
   add_loader_flags(command, flags.loader);
-  command
-      .add_option("--libraries", flags.libraries,
-                  "loaders to measure side by side, ours among them")
-      ->type_name("NAME,NAME")
+  begin_group(command, "Measurement");
+  add_value(command, "--libraries", flags.libraries, "NAME,NAME",
+            "loaders to measure side by side, ours among them")
       ->capture_default_str();
-  command
-      .add_option("--sweep", flags.sweeps,
-                  "measure every combination: workers=0,1,2,4 and prefetch=1,2,4")
-      ->type_name("NAME=N,N");
+  add_value(command, "--sweep", flags.sweeps, "NAME=N,N",
+            "measure every combination: workers=0,1,2,4 and prefetch=1,2,4");
   command
       .add_option("--step-ms", flags.step_ms,
-                  "emulate a consumer that takes so long per batch: is it the loader?")
+                  "emulate a consumer that needs this many milliseconds per batch")
       ->check(CLI::Range(0.001, 600'000.0));
-  command.add_option("--trace", flags.trace, "write the stages of every worker, for Perfetto")
-      ->type_name("FILE");
-  command.add_flag("--explain", flags.explain, "print the definition of every metric, and end");
+  add_value(command, "--trace", flags.trace, "FILE",
+            "file to write a trace of every worker's stages to, for Perfetto");
+  command.add_flag("--explain", flags.explain, "print the definition of every metric and exit");
   command.add_flag("--skip-errors", flags.skip_errors,
-                   "replace samples that cannot be decoded, count and name them");
+                   "replace samples that cannot be decoded; they are counted and named");
   add_runs_flag(command, flags.runs);
   add_samples_flag(command, flags.samples);
-  command.add_option("--sample-ms", flags.sample_ms, "length of a sample without --num-batches")
-      ->check(CLI::Range(1.0, 600'000.0))
-      ->capture_default_str();
+  add_number(command, "--sample-ms", flags.sample_ms, 1.0, 600'000.0,
+             "length of a sample in milliseconds, without --num-batches");
   add_warmup_flag(command, flags.warmup_ms);
   add_timeout_flag(command, flags.timeout_s);
 }
@@ -138,6 +134,9 @@ void add_dataloader(CLI::App& parent, Context& context, const std::string& name,
   CLI::App* command = add_command(parent, context, name, description,
                                   [flags, &context] { return run_bench(context, *flags); });
   add_flags(*command, *flags);
+  show_first(*command, {"--input", "--cache-dir", "--gpu", "--batch-size", "--num-workers",
+                        "--prefetch", "--libraries", "--sweep", "--step-ms", "--trace", "--explain",
+                        "--skip-errors", "--runs"});
   add_examples(*command,
                {"sluice bench dataloader --input photos --batch-size 64 --num-workers 2",
                 "sluice bench dataloader --input s3://bucket/train --cache-dir cache --json",
@@ -151,7 +150,7 @@ void add_dataloader(CLI::App& parent, Context& context, const std::string& name,
 
 void add_bench_dataloader(CLI::App& bench, Context& context) {
   add_dataloader(bench, context, "dataloader",
-                 "From files or a bucket to batches, beside other loaders");
+                 "Measure a loader from files or a bucket to batches, beside other loaders");
 }
 
 void add_benchmark_dataloader(CLI::App& root, Context& context) {

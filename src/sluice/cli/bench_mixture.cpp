@@ -51,7 +51,7 @@ void add_bench_mixture(CLI::App& bench, Context& context) {
   auto flags = std::make_shared<MixtureFlags>();
   auto study = std::make_shared<StudyFlags>();
   CLI::App* command = add_command(
-      bench, context, "mixture", "Data sets of episodes, mixed by weight, to batches",
+      bench, context, "mixture", "Measure a loader that mixes data sets of episodes by weight",
       [flags, study, &bench, &context]() -> Result<ExitCode> {
         if (study->file.empty() && study->repeats > 0)
           return Error{Errc::usage, "--repeats belongs to --study; --runs repeats one setting"};
@@ -63,6 +63,10 @@ void add_bench_mixture(CLI::App& bench, Context& context) {
       });
   add_mixture_flags(*command, *flags);
   add_study_flags(*command, *study);
+  show_first(*command, {"--root", "--preset", "--weight", "--skip", "--cache-dir", "--batch-size",
+                        "--samples-per-episode", "--image-size", "--decode-parallelism",
+                        "--interleave-parallelism", "--warmup", "--steps", "--sleep", "--train",
+                        "--seeds", "--libraries", "--runs", "--study"});
   add_examples(*command, {"sluice bench mixture --root oxe --preset oxe29 --out run",
                           "sluice bench mixture --root oxe --weight rt1=2 --skip droid,kuka",
                           "sluice bench mixture --root oxe --seeds 1,2,3 --runs 2 --json",

@@ -32,14 +32,14 @@ Result<ExitCode> show(const Context& context, const visit::StorageResult& outcom
 
 void add_bench_storage(CLI::App& bench, Context& context) {
   auto flags = std::make_shared<StorageFlags>();
-  CLI::App* command =
-      add_command(bench, context, "storage",
-                  "Reads in sequence, at random and by object: rates and latencies, cold and warm",
-                  [flags, &context]() -> Result<ExitCode> {
-                    SLUICE_TRY(const auto plan, storage_plan(*flags, context.globals));
-                    SLUICE_TRY(const auto outcome, visit::run_storage(context.globals, plan));
-                    return show(context, outcome);
-                  });
+  CLI::App* command = add_command(
+      bench, context, "storage",
+      "Measure sequential, random and whole-object reads: rates and latencies, cold and warm",
+      [flags, &context]() -> Result<ExitCode> {
+        SLUICE_TRY(const auto plan, storage_plan(*flags, context.globals));
+        SLUICE_TRY(const auto outcome, visit::run_storage(context.globals, plan));
+        return show(context, outcome);
+      });
   add_storage_flags(*command, *flags);
   add_examples(*command, {"sluice bench storage", "sluice bench storage --input photos --warm",
                           "sluice bench storage --input s3://bucket/photos --concurrency 1,8,32"});

@@ -62,6 +62,9 @@ void add_training(CLI::App& parent, Context& context, const std::string& name,
     return run_bench(context, *flags);
   });
   add_bench_training_flags(**command, *flags);
+  show_first(**command, {"--mode", "--libraries", "--warmup-steps", "--measure-steps", "--repeat",
+                         "--sweep", "--model", "--image-size", "--dtype", "--compile", "--threads",
+                         "--input", "--gpu", "--batch-size", "--num-workers"});
   add_examples(**command,
                {"sluice bench training --model vit5-tiny --mode synthetic --batch-size 8 "
                 "--warmup-steps 3 --measure-steps 10",
@@ -80,7 +83,7 @@ void add_training(CLI::App& parent, Context& context, const std::string& name,
 
 void add_bench_training(CLI::App& bench, Context& context) {
   add_training(bench, context, "training",
-               "A training step, its phases, and other engines beside it");
+               "Measure a training step and its phases, beside other engines");
 }
 
 void add_benchmark_training(CLI::App& root, Context& context) {

@@ -32,7 +32,8 @@ Result<std::vector<Value>> parse_each(const char* flag, const std::string& text,
     const auto parsed = parse(word);
     if (!parsed) return usage_error(fmt::format("{}: {}", flag, parsed.error().message));
     if (std::find(values.begin(), values.end(), *parsed) != values.end())
-      return usage_error(fmt::format("{} {}: '{}' twice", flag, printable(text), printable(word)));
+      return usage_error(
+          fmt::format("{} {}: '{}' is named twice", flag, printable(text), printable(word)));
     values.push_back(*parsed);
   }
   return values;
@@ -43,7 +44,7 @@ Status set_rungs(visit::TrainingPlan& plan, const std::string& text) {
   std::sort(plan.rungs.begin(), plan.rungs.end());
   if (plan.rungs.size() > 1 && plan.gpu_index < 0)
     return usage_error(fmt::format(
-        "--compile {}: the CPU has one form; several are for --gpu cuda:N", printable(text)));
+        "--compile {}: the CPU has only one form; several need --gpu cuda:N", printable(text)));
   return ok;
 }
 
@@ -65,8 +66,8 @@ Result<std::vector<int>> parse_batches(const std::string& text, bool& to_max) {
     const char* end = word.data() + word.size();
     const auto [stop, problem] = std::from_chars(word.data(), end, value);
     if (problem != std::errc{} || stop != end || value < 1 || value > scenario::kMaxBatch)
-      return usage_error(fmt::format("--sweep {}: '{}' is no number from 1 to {}", printable(text),
-                                     printable(word), scenario::kMaxBatch));
+      return usage_error(fmt::format("--sweep {}: '{}' is not a number from 1 to {}",
+                                     printable(text), printable(word), scenario::kMaxBatch));
     if (std::find(batches.begin(), batches.end(), value) == batches.end()) batches.push_back(value);
   }
   if (batches.empty()) return usage_error(fmt::format("--sweep {}: no value", printable(text)));
@@ -79,20 +80,18 @@ Status set_data(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
   if (!names_input(flags.loader)) return ok;
   SLUICE_TRY(visit::LoaderRequest request, loader_request(flags.loader, usable_cores()));
   if (plan.synthetic)
-    return usage_error(
-        fmt::format("--mode synthetic: reads nothing, and --input {} is given; --mode e2e "
-                    "trains on it",
-                    printable(request.input)));
+    return usage_error(fmt::format(
+        "--mode synthetic: reads nothing, but --input {} is given; use --mode e2e to train on it",
+        printable(request.input)));
   if (plan.engine.model.family == train::Family::gpt)
     return usage_error(
-        fmt::format("--input {}: {} takes token ids and there is no loader of text; leave "
-                    "it out, numbers are generated",
+        fmt::format("--input {}: {} takes token ids, and there is no text loader; without --input "
+                    "tokens are generated",
                     printable(request.input), plan.engine.model.name));
   if (plan.libraries != std::vector<std::string>{"sluice"})
-    return usage_error(
-        fmt::format("--libraries {}: others are measured without a loader; leave --input "
-                    "{} out",
-                    printable(flags.libraries), printable(request.input)));
+    return usage_error(fmt::format(
+        "--libraries {}: other engines are measured without a loader; leave out --input {}",
+        printable(flags.libraries), printable(request.input)));
   request.batch_size = *std::max_element(plan.batches.begin(), plan.batches.end());
   plan.input = std::move(request);
   return ok;
@@ -120,41 +119,33 @@ void set_policy(visit::TrainingPlan& plan, const BenchTrainingFlags& flags,
 }  // namespace
 
 void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
-  add_training_flags(command, flags.training);
-  add_loader_flags(command, flags.loader);
-  const auto option = [&](const char* name, auto& value, const char* text) {
-    return command.add_option(name, value, text);
-  };
-  option("--mode", flags.mode, "synthetic: no input at all; e2e: with the loader of --input")
-      ->check(CLI::IsMember({"synthetic", "e2e"}))
-      ->capture_default_str();
-  option("--warmup-steps,--warmup-batches", flags.warmup_steps, "steps that are thrown away")
-      ->check(CLI::Range(0, kMaxSteps))
-      ->capture_default_str();
-  option("--measure-steps,--max-batches", flags.measure_steps, "steps that are timed")
-      ->check(CLI::Range(1, kMaxSteps))
-      ->capture_default_str();
-  option("--repeat", flags.repeat,
-         "whole runs in fresh processes; the one with the best median counts")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  option("--mfu-estimator", flags.estimator, "how the FLOP of a step are counted")
-      ->check(CLI::IsMember({"6ND", "transformer_aware", "shapes"}))
-      ->capture_default_str();
-  option("--peak-tflops", flags.peak_tflops, "of the device, for MFU; default: a table of devices")
+  begin_group(command, "Measurement");
+  add_choice(command, "--mode", flags.mode, {"synthetic", "e2e"},
+             "what feeds the step: nothing (synthetic), or the loader of --input (e2e)");
+  add_number(command, "--warmup-steps,--warmup-batches", flags.warmup_steps, 0, kMaxSteps,
+             "steps to run before timing starts");
+  add_number(command, "--measure-steps,--max-batches", flags.measure_steps, 1, kMaxSteps,
+             "steps to time");
+  add_number(command, "--repeat", flags.repeat, 1, 1000,
+             "runs in fresh processes; the one with the best median counts");
+  add_choice(command, "--mfu-estimator", flags.estimator, {"6ND", "transformer_aware", "shapes"},
+             "how the FLOPs of a step are counted");
+  command
+      .add_option("--peak-tflops", flags.peak_tflops,
+                  "peak TFLOP/s of the device, for MFU; default: from a table of devices")
       ->check(CLI::Range(0.001, 1e6));
-  option("--sweep", flags.sweep,
-         "measure every batch size: batch-size=64,256,512, or 64..max up to the largest that fits")
-      ->type_name("batch-size=N,N");
-  option("--profile", flags.profile, "traces of a separate pass, after the measured one")
-      ->check(CLI::IsMember({"off", "trace", "tb"}))
-      ->capture_default_str();
-  option("--libraries", flags.libraries, "engines to measure side by side")
-      ->type_name("NAME,NAME")
+  add_value(
+      command, "--sweep", flags.sweep, "batch-size=N,N",
+      "batch sizes to measure: batch-size=64,256,512, or 64..max up to the largest that fits");
+  add_choice(command, "--profile", flags.profile, {"off", "trace", "tb"},
+             "also write traces, taken in a separate pass after the measured one");
+  add_value(command, "--libraries", flags.libraries, "NAME,NAME", "engines to measure side by side")
       ->capture_default_str();
   command.add_flag("--print-memory", flags.print_memory,
-                   "print every tensor and its place, and end");
+                   "print every tensor with its place in memory and exit");
   add_timeout_flag(command, flags.timeout_s);
+  add_training_flags(command, flags.training);
+  add_loader_flags(command, flags.loader);
 }
 
 Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Globals& globals) {
@@ -171,7 +162,7 @@ Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const
   plan.batches = {gpt && !flags.batch_given ? kGptBatch : flags.loader.batch_size};
   plan.swept = !flags.sweep.empty();
   if (plan.swept && flags.batch_given)
-    return usage_error("--sweep and --batch-size: give one of them, a sweep names its batch sizes");
+    return usage_error("--sweep and --batch-size: give only one; a sweep names its batch sizes");
   if (plan.swept) {
     SLUICE_TRY(plan.batches, parse_batches(flags.sweep, plan.sweep_to_max));
   }
@@ -185,15 +176,15 @@ Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training", false));
   plan.profile = flags.profile;
   if (plan.profile != "off" && !plan.has_ours())
-    return usage_error(
-        fmt::format("--profile {}: is of our engine, and --libraries {} has no 'sluice'",
-                    plan.profile, printable(flags.libraries)));
+    return usage_error(fmt::format(
+        "--profile {}: profiles our engine only, and --libraries {} does not name 'sluice'",
+        plan.profile, printable(flags.libraries)));
   plan.warmup_steps = flags.warmup_steps;
   plan.measure_steps = flags.measure_steps;
   if (flags.loader.num_batches) {
     if (flags.steps_given)
       return usage_error(
-          "--num-batches and --measure-steps: give one of them, both are the timed steps");
+          "--num-batches and --measure-steps: give only one; both mean the timed steps");
     plan.measure_steps = *flags.loader.num_batches;
   }
   plan.peak_tflops = flags.peak_tflops;

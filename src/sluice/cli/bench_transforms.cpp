@@ -35,7 +35,7 @@ struct TransformFlags : LocalFlags {
 
 Result<Json> selection_of(const TransformFlags& flags) {
   if (!flags.transforms.empty() && !flags.transform_set.empty())
-    return Error{Errc::usage, "--transforms and --transform-set: give one of both"};
+    return Error{Errc::usage, "--transforms and --transform-set: give only one"};
   SLUICE_TRY(const peers::Places places, peers::find_places());
   Json selection{{"scenario", flags.scenario}, {"mode", "micro"}};
   if (!flags.libraries.empty()) selection["libraries"] = split(flags.libraries, ',');
@@ -171,31 +171,25 @@ Result<ExitCode> run_bench(const Context& context, const TransformFlags& flags) 
 
 void add_bench_transforms(CLI::App& bench, Context& context) {
   auto flags = std::make_shared<TransformFlags>();
-  CLI::App* command =
-      add_command(bench, context, "transforms", "Every transform beside other libraries and memcpy",
-                  [flags, &context] { return run_bench(context, *flags); });
-  command->add_option("--scenario", flags->scenario, "image-rgb, image-9ch or video-16f")
-      ->check(CLI::IsMember({"image-rgb", "image-9ch", "video-16f"}))
-      ->capture_default_str();
+  CLI::App* command = add_command(bench, context, "transforms",
+                                  "Measure every transform beside other libraries and memcpy",
+                                  [flags, &context] { return run_bench(context, *flags); });
+  add_choice(*command, "--scenario", flags->scenario, {"image-rgb", "image-9ch", "video-16f"},
+             "kind of images or clips to measure on");
+  add_value(*command, "--libraries", flags->libraries, "NAME,NAME",
+            "libraries to measure; default: all");
+  add_value(*command, "--transforms", flags->transforms, "NAME,NAME", "transforms to measure");
+  add_value(*command, "--transform-set", flags->transform_set, "{paper}",
+            "measure the whole transform set of the scenario");
   command
-      ->add_option("--libraries", flags->libraries, "libraries to measure; default: all there are")
-      ->type_name("NAME,NAME");
-  command->add_option("--transforms", flags->transforms, "transforms to measure")
-      ->type_name("NAME,NAME");
-  command->add_option("--transform-set", flags->transform_set, "the whole set of the scenario")
-      ->type_name("{paper}");
-  command->add_option("--num-items", flags->num_items, "images or clips to use (64, 8)")
+      ->add_option("--num-items", flags->num_items,
+                   "images or clips to use (default 64 images, 8 clips)")
       ->check(CLI::Range(std::int64_t{1}, plan::kMaxItems));
-  command->add_option("--num-runs", flags->num_runs, "fresh processes per row")
-      ->check(CLI::Range(std::int64_t{1}, plan::kMaxRuns))
-      ->capture_default_str();
-  command->add_option("--threads", flags->threads, "threads of every library")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command
-      ->add_option("--data-dir", flags->data_dir,
-                   "folder of images or clips; generated when not given")
-      ->type_name("DIR");
+  add_number(*command, "--num-runs", flags->num_runs, std::int64_t{1}, plan::kMaxRuns,
+             "fresh processes per row");
+  add_number(*command, "--threads", flags->threads, 1, 1024, "threads that every library may use");
+  add_value(*command, "--data-dir", flags->data_dir, "DIR",
+            "folder of images or clips; without it they are generated");
   add_local_flags(*command, *flags);
   add_examples(*command,
                {"sluice bench transforms --libraries sluice,albumentationsx,opencv,pillow",

@@ -76,39 +76,28 @@ void add_ci(CLI::App& root, Context& context) {
       add_command(root, context, "ci", "Write the workflow of a performance gate, and its page",
                   [flags, &context] { return run_ci(*flags, context.globals); });
   report::CiOptions& options = flags->options;
-  sub->add_option("--provider", flags->provider, "Whose CI")
-      ->check(CLI::IsMember({"github", "gitlab"}))
+  add_choice(*sub, "--provider", flags->provider, {"github", "gitlab"}, "CI provider");
+  sub->add_flag("--print", flags->print, "print the workflow instead of writing files");
+  add_value(*sub, "--runner", flags->runner, "LABELS",
+            "labels of the runner, separated by commas; default: ubuntu-latest (GitLab: any)");
+  add_value(*sub, "--baseline-branch", options.baseline_branch, "NAME",
+            "branch that pull requests go to and that holds the baselines")
       ->capture_default_str();
-  sub->add_flag("--print", flags->print, "Print the workflow instead of writing files");
-  sub->add_option("--runner", flags->runner,
-                  "Labels of the runner, by commas; default ubuntu-latest (GitLab: any)")
-      ->type_name("LABELS");
-  sub->add_option("--baseline-branch", options.baseline_branch,
-                  "Branch that pull requests go to and baselines lie on")
-      ->type_name("NAME")
+  add_value(*sub, "--baseline-dir", options.baseline_dir, "DIR", "folder of the baselines")
       ->capture_default_str();
-  sub->add_option("--baseline-dir", options.baseline_dir, "Folder of the baselines")
-      ->type_name("DIR")
+  add_value(*sub, "--build", options.build, "CMD", "command that builds the program on the runner")
       ->capture_default_str();
-  sub->add_option("--build", options.build, "Line that makes the program on the runner")
-      ->type_name("CMD")
+  add_value(*sub, "--program", options.program, "PATH", "how the steps call sluice")
       ->capture_default_str();
-  sub->add_option("--program", options.program, "How the steps call sluice")
-      ->type_name("PATH")
+  add_value(*sub, "--gate-flags", options.gate_flags, "FLAGS",
+            "flags of sluice gate, which say what is measured")
       ->capture_default_str();
-  sub->add_option("--gate-flags", options.gate_flags, "What sluice gate measures")
-      ->type_name("FLAGS")
+  add_number(*sub, "--artifact-days", options.artifact_days, 1, 400, "days to keep artifacts");
+  add_number(*sub, "--timeout-minutes", options.timeout_minutes, 1, 1440,
+             "time limit of a job, in minutes");
+  add_value(*sub, "--out-dir", flags->out_dir, "DIR", "root of the repository")
       ->capture_default_str();
-  sub->add_option("--artifact-days", options.artifact_days, "Days to keep artifacts")
-      ->check(CLI::Range(1, 400))
-      ->capture_default_str();
-  sub->add_option("--timeout-minutes", options.timeout_minutes, "Limit of a job")
-      ->check(CLI::Range(1, 1440))
-      ->capture_default_str();
-  sub->add_option("--out-dir", flags->out_dir, "Root of the repository")
-      ->type_name("DIR")
-      ->capture_default_str();
-  sub->add_flag("--force", flags->force, "Overwrite files that sluice ci did not write");
+  sub->add_flag("--force", flags->force, "overwrite files that sluice ci did not write");
   add_examples(*sub, {"sluice ci --provider github --print",
                       "sluice ci --provider github --runner self-hosted,gpu",
                       "sluice ci --provider gitlab --baseline-branch trunk"});

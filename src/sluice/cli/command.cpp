@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/command.h"
 
+#include "sluice/cli/help.h"
 #include "sluice/config/units.h"
 #include "sluice/core/text.h"
 #include "sluice/gate/gate_report.h"
@@ -41,16 +42,28 @@ CLI::App* add_command(CLI::App& parent, Context& context, const std::string& nam
                       const std::string& description, CommandFunction run) {
   CLI::App* app = parent.add_subcommand(name, description);
   Globals& globals = context.globals;
+  for (const char* flag : {"--help", "--help-all"})
+    if (CLI::Option* help = app->get_option_no_throw(flag)) help->group(kEveryCommand);
+  begin_group(*app, kEveryCommand);
   app->add_flag("--json", globals.json, "print one JSON document on stdout and nothing else");
-  app->add_option("--out,--output", globals.out, "folder to write to")->type_name("DIR");
-  app->add_option("--seed", globals.seed, "seed of everything random")->capture_default_str();
-  app->add_flag("--quiet", globals.quiet, "no progress on stderr");
-  app->add_option("--log-level", globals.log_level, "least severe line that is logged")
-      ->type_name("{debug,info,warn,error,off}")
+  add_value(*app, "--out,--output", globals.out, "DIR", "folder to write to");
+  app->add_option("--seed", globals.seed, "seed of all random numbers")->capture_default_str();
+  app->add_flag("--quiet", globals.quiet, "show no progress on stderr");
+  add_value(*app, "--log-level", globals.log_level, "{debug,info,warn,error,off}",
+            "least severe level that is logged")
       ->envname("SLUICE_LOG_LEVEL")
       ->capture_default_str();
+  begin_group(*app, "Flags");
   context.commands.push_back(Command{app, std::move(run)});
   return app;
+}
+
+void begin_group(CLI::App& command, const std::string& heading) {
+  command.option_defaults()->group(heading);
+}
+
+void show_first(CLI::App& command, std::vector<std::string> flags) {
+  command.formatter(help_format(std::move(flags)));
 }
 
 void add_examples(CLI::App& command, const std::vector<std::string>& examples) {

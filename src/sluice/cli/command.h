@@ -65,6 +65,32 @@ struct Context {
 CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name,
                       const std::string& description, CommandFunction run);
 
+/// Heading of the flags that every command has: the last one of the help.
+constexpr const char* kEveryCommand = "Every command";
+/// Flags that are added to `command` from here on stand under `heading` in its help.
+void begin_group(CLI::App& command, const std::string& heading);
+/// For a command with many flags: --help shows these and leaves the rest to --help-all.
+void show_first(CLI::App& command, std::vector<std::string> flags);
+
+/// A flag with a number from `low` to `high`; what `value` holds is the default.
+template <class Value, class Bound>
+CLI::Option* add_number(CLI::App& command, const std::string& name, Value& value, Bound low,
+                        Bound high, const std::string& text) {
+  return command.add_option(name, value, text)->check(CLI::Range(low, high))->capture_default_str();
+}
+/// A flag with one of `choices`.
+template <class Value>
+void add_choice(CLI::App& command, const std::string& name, Value& value,
+                const std::vector<std::string>& choices, const std::string& text) {
+  command.add_option(name, value, text)->check(CLI::IsMember(choices))->capture_default_str();
+}
+/// A flag or positional whose value is called `type` in the help: "DIR", "{lower,higher}".
+template <class Value>
+CLI::Option* add_value(CLI::App& command, const std::string& name, Value& value,
+                       const std::string& type, const std::string& text) {
+  return command.add_option(name, value, text)->type_name(type);
+}
+
 /// Adds `examples` (one command line each) to the end of the help of `command`.
 void add_examples(CLI::App& command, const std::vector<std::string>& examples);
 

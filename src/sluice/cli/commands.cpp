@@ -5,41 +5,22 @@
 namespace sluice::cli {
 
 void add_all_commands(CLI::App& root, Context& context) {
-  add_quick(root, context);
-  add_env(root, context);
-  add_doctor(root, context);
-  add_data(root, context);
-  add_augment(root, context);
-  add_peers(root, context);
-  add_bench(root, context);
-  add_benchmark_dataloader(root, context);
-  add_benchmark_training(root, context);
-  add_train(root, context);
-  add_learn_model(root, context);
-  add_tune(root, context);
-  add_profile(root, context);
-  add_watch(root, context);
-  add_diagnose(root, context);
-  add_flops(root, context);
-  add_eval(root, context);
-  add_plan(root, context);
-  add_run(root, context);
-  add_coverage(root, context);
-  add_validate(root, context);
-  add_publish(root, context);
-  add_report(root, context);
-  add_compare(root, context);
-  add_ratio(root, context);
-  add_gate(root, context);
-  add_baseline(root, context);
-  add_history(root, context);
-  add_ab(root, context);
-  add_selftest(root, context);
-  add_ci(root, context);
-  add_completion(root, context);
-  add_docs(root, context);
-  add_worker(root, context);
-  add_spin(root, context);
+  using Add = void (*)(CLI::App&, Context&);
+  const auto under = [&](const char* heading, std::initializer_list<Add> commands) {
+    for (const Add add : commands) {
+      add(root, context);
+      root.get_subcommands(nullptr).back()->group(heading);
+    }
+  };
+  under("Look at this machine and at results", {add_quick, add_env, add_doctor, add_report});
+  under("Measure", {add_bench, add_diagnose, add_tune, add_watch, add_plan, add_run});
+  under("Train", {add_train, add_profile, add_flops, add_eval});
+  under("Judge", {add_compare, add_ratio, add_gate, add_baseline, add_history, add_ab, add_selftest,
+                  add_coverage, add_validate, add_publish});
+  under("Data", {add_data, add_augment});
+  under("Set up", {add_peers, add_ci, add_completion});
+  under("Other names", {add_benchmark_dataloader, add_benchmark_training, add_learn_model});
+  under("", {add_docs, add_worker, add_spin});  // not in the help: only programs call them
 }
 
 }  // namespace sluice::cli

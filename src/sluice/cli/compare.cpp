@@ -47,18 +47,16 @@ void add_compare(CLI::App& root, Context& context) {
       root, context, "compare",
       "Compare two result files or run folders; exit 1 when a row got slower",
       [args, &context]() -> Result<ExitCode> { return run_compare(*args, context.globals); });
-  sub->add_option("base", args->base, "result file or run folder to compare with")
-      ->type_name("BASE")
+  add_value(*sub, "base", args->base, "BASE", "result file or run folder to compare with")
       ->required();
-  sub->add_option("candidate", args->candidate, "result file or run folder that is judged")
-      ->type_name("CANDIDATE")
+  add_value(*sub, "candidate", args->candidate, "CANDIDATE",
+            "result file or run folder that is judged")
       ->required();
-  sub->add_option("--threshold", args->threshold,
-                  "loss that a significant difference must exceed to count")
-      ->type_name("SHARE")
+  add_value(*sub, "--threshold", args->threshold, "SHARE",
+            "loss that a significant difference must exceed to count")
       ->capture_default_str();
-  sub->add_option("--alpha", args->alpha, "chance of any false verdict over all rows (Holm)")
-      ->type_name("SHARE")
+  add_value(*sub, "--alpha", args->alpha, "SHARE",
+            "chance of any false verdict over all rows (Holm)")
       ->capture_default_str();
   sub->add_flag("--strict", args->strict, "exit 3 when the verdict is INCONCLUSIVE");
   add_examples(*sub, {"sluice compare runs/before runs/after",

@@ -3,6 +3,7 @@
 #include "sluice/cli/completion.h"
 
 #include "sluice/cli/commands.h"
+#include "sluice/cli/help.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
@@ -130,39 +131,12 @@ Result<ExitCode> run_completion(const CLI::App& root, const Context& context,
 
 }  // namespace
 
-std::vector<std::string> choices_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();  // "TEXT:{bash,zsh}"
-  const std::size_t open = type.find('{');
-  const std::size_t close = type.find('}', open == std::string::npos ? 0 : open);
-  if (open == std::string::npos || close == std::string::npos) return {};
-  return split(std::string_view(type).substr(open + 1, close - open - 1), ',');
-}
-
 std::vector<const CLI::App*> visible_commands(const CLI::App& app) {
   std::vector<const CLI::App*> commands;
   for (const CLI::App* sub : app.get_subcommands(nullptr)) {
     if (!sub->get_group().empty()) commands.push_back(sub);
   }
   return commands;
-}
-
-std::vector<const CLI::Option*> visible_options(const CLI::App& app) {
-  std::vector<const CLI::Option*> options;
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_group().empty()) options.push_back(option);
-  }
-  return options;
-}
-
-std::vector<std::string> flags_of(const CLI::Option& option) {
-  std::vector<std::string> flags;
-  for (const std::string& name : option.get_lnames()) {
-    flags.push_back("--" + name);
-  }
-  for (const std::string& name : option.get_snames()) {
-    flags.push_back("-" + name);
-  }
-  return flags;
 }
 
 std::string bash_completion(const CLI::App& root) {
@@ -244,8 +218,7 @@ void add_completion(CLI::App& root, Context& context) {
   CLI::App* command =
       add_command(root, context, "completion", "Print the completion script for bash or zsh",
                   [args, &root, &context]() { return run_completion(root, context, *args); });
-  command->add_option("shell", args->shell, "the shell that will read it")
-      ->type_name("{bash,zsh}")
+  add_value(*command, "shell", args->shell, "{bash,zsh}", "shell that will read the script")
       ->required();
   add_examples(*command, {"source <(sluice completion bash)",
                           "sluice completion zsh --out ~/.zsh/completions"});

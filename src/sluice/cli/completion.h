@@ -16,13 +16,7 @@ std::string bash_completion(const CLI::App& root);
 /// The same for zsh, with descriptions; works from a folder of $fpath and through `source`.
 std::string zsh_completion(const CLI::App& root);
 
-/// The values an option accepts when it names them (CLI::IsMember), else none.
-std::vector<std::string> choices_of(const CLI::Option& option);
 /// Subcommands of `app` that are shown in its help, in that order.
 std::vector<const CLI::App*> visible_commands(const CLI::App& app);
-/// Options and positionals of `app` that are shown in its help, in that order.
-std::vector<const CLI::Option*> visible_options(const CLI::App& app);
-/// "--out" and "--output" of an option with both; a flag's short name last.
-std::vector<std::string> flags_of(const CLI::Option& option);
 
 }  // namespace sluice::cli

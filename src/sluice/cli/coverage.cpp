@@ -99,12 +99,13 @@ void add_coverage(CLI::App& root, Context& context) {
                               "Check that all rows of a run, or of the paper, are there; exit 1 "
                               "when some are missing",
                               [args, &context] { return run_coverage(*args, context.globals); });
-  sub->add_option("folders", args->folders, "Run folders")->required()->type_name("DIR");
-  sub->add_option("--profile", args->profile,
-                  "Against the paper's tables instead of the resolved_config.yaml in DIR")
+  sub->add_option("folders", args->folders, "run folders")->required()->type_name("DIR");
+  sub->add_option(
+         "--profile", args->profile,
+         "check against the paper's tables instead of the resolved_config.yaml of each folder")
       ->check(CLI::IsMember({"full-paper", "ram-reduced"}));
   sub->add_flag("--require-optional-libraries", args->require_optional,
-                "Libraries that a table is complete without must be there, too");
+                "also require the libraries that a table is complete without");
   add_examples(*sub, {"sluice coverage runs/20260131T120000Z-rgb-cpu",
                       "sluice coverage published/c4 --profile full-paper --json"});
 }

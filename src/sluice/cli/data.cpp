@@ -231,29 +231,21 @@ void add_make(CLI::App& data, Context& context) {
                     return make(args->options, context);
                   });
   args->app = make_app;
-  make_app
-      ->add_option("--kind", args->kind,
-                   "what to make: JPEG images; arrays (.npy) of an image three times along the "
-                   "channels; H.264 clips; vectors of random bytes (.npy); data sets of episodes")
-      ->check(CLI::IsMember({"rgb", "9ch", "video", "arrays", "episodes"}))
+  add_choice(*make_app, "--kind", args->kind, {"rgb", "9ch", "video", "arrays", "episodes"},
+             "what to make: JPEG images, .npy arrays of nine channels, H.264 clips, .npy "
+             "vectors of random bytes, or data sets of episodes");
+  add_value(*make_app, "--count", args->options.count, "N",
+            "number of files; required except for episodes");
+  add_value(*make_app, "--width", args->options.width, "W",
+            "width of every file; default: about 500x375, clips 320x240");
+  add_value(*make_app, "--height", args->options.height, "H", "height of every file");
+  add_value(*make_app, "--bytes", args->bytes, "N", "size of each file of kind arrays, in bytes")
       ->capture_default_str();
-  make_app->add_option("--count", args->options.count, "how many files; required but for episodes")
-      ->type_name("N");
-  make_app
-      ->add_option("--width", args->options.width,
-                   "width of all files; default: around 500x375, clips 320x240")
-      ->type_name("W");
-  make_app->add_option("--height", args->options.height, "height of all files")->type_name("H");
-  make_app->add_option("--bytes", args->bytes, "of each file of kind arrays")
-      ->type_name("N")
-      ->capture_default_str();
-  make_app
-      ->add_option("--classes", args->options.classes,
-                   "of kind rgb: a folder and a tint for each of so many classes, to train on")
-      ->type_name("N")
+  add_value(*make_app, "--classes", args->options.classes, "N",
+            "for kind rgb: number of classes to train on, each with its own folder and tint")
       ->check(CLI::Range(2, image::kMaxClasses));
   make_app->add_flag("--force", args->options.force,
-                     "write into a folder that holds something else");
+                     "write even into a folder that holds other files");
   add_episode_flags(*make_app, args->episodes);
   add_examples(*make_app,
                {"sluice data make --kind rgb --count 256 --out photos --seed 0",
@@ -271,7 +263,7 @@ void add_info(CLI::App& data, Context& context) {
   auto args = std::make_shared<Args>();
   CLI::App* info_app = add_command(
       data, context, "info",
-      "Decode a folder of images, arrays, clips or episodes, or one, and say what is there",
+      "Decode a file, or a folder of images, arrays, clips or episodes, and say what is there",
       [args, &context]() -> Result<ExitCode> {
         std::error_code code;
         if (holds_episodes(args->path.string())) return info_episodes(args->path.string(), context);
@@ -287,10 +279,10 @@ void add_info(CLI::App& data, Context& context) {
       });
   info_app
       ->add_option("path", args->path,
-                   "a folder, or a JPEG, PNG, npy or video file; of episodes also s3:// or gs://")
+                   "folder, or a JPEG, PNG, npy or video file; episodes also at s3:// or gs://")
       ->required()
       ->type_name("DIR|FILE");
-  info_app->add_flag("--exif", args->options.exif, "turn images as their EXIF orientation says");
+  info_app->add_flag("--exif", args->options.exif, "rotate images as their EXIF orientation says");
   info_app->add_flag("--allow-truncated", args->options.allow_truncated, "accept damaged files");
   add_examples(*info_app,
                {"sluice data info photos", "sluice data info photos/rgb-000000.jpg --json"});

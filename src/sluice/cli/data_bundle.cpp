@@ -29,7 +29,7 @@ Result<std::uint64_t> bundle_bytes(double gb) {
   const double bytes = gb * static_cast<double>(1ULL << 30);
   if (!std::isfinite(gb) || bytes < 1.0 || gb > 1024)
     return Error{Errc::usage,
-                 fmt::format("--bundle-size-gb {}: above 0, at most 1024, is accepted", gb)};
+                 fmt::format("--bundle-size-gb {}: expected a size above 0 and at most 1024", gb)};
   return static_cast<std::uint64_t>(bytes);
 }
 
@@ -45,10 +45,12 @@ Status look(const std::filesystem::path& out, bool check) {
 
 Result<ExitCode> run_bundle(const BundleArgs& args, const Context& context) {
   const std::filesystem::path out = context.globals.out;
-  if (out.empty()) return Error{Errc::usage, "--out is missing; a folder to write is accepted"};
+  if (out.empty())
+    return Error{Errc::usage, "--out DIR is missing: the folder to write the bundles to"};
   if (args.store.input.empty()) {
     if (!args.check)
-      return Error{Errc::usage, "--input is missing; without it, --check reads --out"};
+      return Error{Errc::usage,
+                   "--input is missing; only --check, which reads --out, works without it"};
     SLUICE_CHECK(look(out, true));
     fmt::print("{}: every sample has its checksum\n", printable(out.string()));
     return ExitCode::done;
@@ -83,17 +85,17 @@ void add_data_bundle(CLI::App& data, Context& context) {
   CLI::App* app =
       add_command(data, context, "bundle", "Pack many small images or arrays into few large files",
                   [args, &context] { return run_bundle(*args, context); });
-  app->add_option("--input", args->store.input, "the folder, s3://... or gs://... to pack")
-      ->type_name("DIR|URI");
-  app->add_option("--bundle-size-gb", args->bundle_size_gb,
-                  "bytes of a bundle, in GiB; a larger sample has one of its own")
-      ->type_name("X")
+  add_value(*app, "--input", args->store.input, "DIR|URI", "folder, s3://... or gs://... to pack");
+  add_value(*app, "--bundle-size-gb", args->bundle_size_gb, "X",
+            "size of a bundle in GiB; a larger sample gets a bundle of its own")
       ->capture_default_str();
-  app->add_option("--endpoint", args->store.endpoint, "server of s3:// or gs://")->type_name("URL");
-  app->add_option("--region", args->store.region, "region of s3://")->type_name("NAME");
-  app->add_flag("--anonymous", args->store.anonymous, "requests are not signed");
+  add_value(*app, "--endpoint", args->store.endpoint, "URL",
+            "server of the bucket; default: the vendor's");
+  add_value(*app, "--region", args->store.region, "NAME", "region of the bucket");
+  app->add_flag("--anonymous", args->store.anonymous,
+                "send requests unsigned, without credentials");
   app->add_flag("--check", args->check,
-                "read all bundles back and compare checksums; without --input only that");
+                "read all bundles back and compare their checksums; without --input do only that");
   add_examples(*app, {"sluice data bundle --input arrays --out bundles --bundle-size-gb 0.25",
                       "sluice data bundle --out bundles --check"});
 }

@@ -53,15 +53,14 @@ void print(const ep::DatasetReport& report) {
 }  // namespace
 
 void add_episode_flags(CLI::App& make, EpisodeFlags& flags) {
-  make.add_option("--preset", flags.preset, "of kind episodes: which data sets (docs/episodes.md)")
-      ->type_name("NAME")
+  add_value(make, "--preset", flags.preset, "NAME",
+            "for kind episodes: preset of data sets (docs/episodes.md)")
       ->capture_default_str();
-  make.add_option("--episodes", flags.episodes,
-                  "of kind episodes: of each data set; fewer where the real one has fewer")
-      ->type_name("N")
+  add_value(make, "--episodes", flags.episodes, "N",
+            "for kind episodes: episodes of each data set; fewer where the real one has fewer")
       ->capture_default_str();
-  make.add_option("--max-gb", flags.max_gb, "of kind episodes: refused where more would be written")
-      ->type_name("X")
+  add_value(make, "--max-gb", flags.max_gb, "X",
+            "for kind episodes: refuse to write more gigabytes than this")
       ->capture_default_str();
 }
 

@@ -36,7 +36,7 @@ Result<std::vector<std::string>> parse_suffixes(const std::string& text) {
   for (std::string part : split(text, ',')) {
     if (part.rfind('.', 0) == 0) part.erase(0, 1);
     if (part.empty() || part.find_first_of("/.") != std::string::npos)
-      return Error{Errc::usage, fmt::format("--suffixes '{}': a list such as jpg,png is accepted",
+      return Error{Errc::usage, fmt::format("--suffixes '{}': expected a list such as jpg,png",
                                             printable(text))};
     suffixes.push_back(lower(part));
   }
@@ -56,7 +56,7 @@ Status parse_size(std::uint64_t& out, const std::string& text, const char* flag)
 Result<storage::StageOptions> resolve(const StageArgs& args, const Context& context) {
   storage::StageOptions options = args.options;
   if (!options.to.empty() && !context.globals.out.empty())
-    return Error{Errc::usage, "--to and --out name the same thing; give one"};
+    return Error{Errc::usage, "--to and --out mean the same folder; give only one"};
   if (options.to.empty()) options.to = context.globals.out;
   options.filter.suffixes = storage::suffixes_of(args.kind);
   if (!args.suffixes.empty()) {
@@ -111,35 +111,29 @@ Result<ExitCode> run_stage(const StageArgs& args, const Context& context) {
 
 void add_data_stage(CLI::App& data, Context& context) {
   auto args = std::make_shared<StageArgs>();
-  CLI::App* app = add_command(data, context, "stage",
-                              "Unpack a tarball, or copy a folder, to where it is read from, once",
-                              [args, &context] { return run_stage(*args, context); });
+  CLI::App* app =
+      add_command(data, context, "stage",
+                  "Unpack a tarball or copy a folder once, to where it will be read from",
+                  [args, &context] { return run_stage(*args, context); });
   app->add_option("--from", args->options.from,
-                  "the archive (tar, tar.gz, tar.bz2, tar.xz, tar.zst) or folder")
+                  "archive (tar, tar.gz, tar.bz2, tar.xz, tar.zst) or folder to stage")
       ->required()
       ->type_name("TAR|DIR");
-  app->add_option("--to", args->options.to, "the folder to fill; the same as --out")
-      ->type_name("DIR");
-  app->add_option("--kind", args->kind, "which files: image, video, or arrays of 9 channels")
-      ->check(CLI::IsMember({"image", "video", "9ch"}))
-      ->capture_default_str();
-  app->add_option("--suffixes", args->suffixes, "these instead of the kind's: jpg,png")
-      ->type_name("LIST");
-  app->add_option("--limit", args->options.filter.limit,
-                  "only the first N files in name order; 0: all")
-      ->type_name("N");
-  app->add_option("--sha256", args->options.sha256,
-                  "what the archive must have; checked before anything is unpacked")
-      ->type_name("HEX");
-  app->add_option("--max-bytes", args->max_bytes,
-                  "refuse to stage more; default: 1 TiB, and never more than is free")
-      ->type_name("SIZE");
-  app->add_option("--max-file-bytes", args->max_file_bytes,
-                  "refuse archives with a larger file; default: 64 GiB")
-      ->type_name("SIZE");
-  app->add_option("--max-ratio", args->options.limits.max_ratio,
-                  "refuse archives that unpack to more than N times their size")
-      ->type_name("N")
+  add_value(*app, "--to", args->options.to, "DIR", "folder to fill; the same as --out");
+  add_choice(*app, "--kind", args->kind, {"image", "video", "9ch"},
+             "kind of files to take: images, videos, or arrays of 9 channels");
+  add_value(*app, "--suffixes", args->suffixes, "LIST",
+            "suffixes of the files to take, instead of those of the kind, such as jpg,png");
+  add_value(*app, "--limit", args->options.filter.limit, "N",
+            "take only the first N files in name order; 0: all");
+  add_value(*app, "--sha256", args->options.sha256, "HEX",
+            "SHA-256 that the archive must have; checked before anything is unpacked");
+  add_value(*app, "--max-bytes", args->max_bytes, "SIZE",
+            "refuse to stage more bytes than this; default: 1 TiB, and never more than is free");
+  add_value(*app, "--max-file-bytes", args->max_file_bytes, "SIZE",
+            "refuse archives with a larger file; default: 64 GiB");
+  add_value(*app, "--max-ratio", args->options.limits.max_ratio, "N",
+            "refuse archives that unpack to more than N times their size")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
       ->capture_default_str();
   add_examples(*app, {"sluice data stage --from imagenet-val.tar --to data --limit 2000",

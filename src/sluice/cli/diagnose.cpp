@@ -52,10 +52,9 @@ Result<visit::DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& g
              engine_config_of(flags.training, plan.loader.device, plan.loader.batch_size,
                               globals.seed_given ? globals.seed >> 1U : kDiagnoseSeed));
   if (plan.engine.model.family == train::Family::gpt)
-    return Error{Errc::usage,
-                 fmt::format("--model {}: takes token ids and there is no loader of text; models "
-                             "of images are accepted",
-                             plan.engine.model.name)};
+    return Error{Errc::usage, fmt::format("--model {}: takes token ids, and there is no text "
+                                          "loader; image models such as vit5-tiny are accepted",
+                                          plan.engine.model.name)};
   plan.model_time_ms = flags.model_time_ms;
   plan.skip_errors = flags.skip_errors;
   plan.images = flags.images;
@@ -88,26 +87,29 @@ Result<ExitCode> run_command(Context& context, const DiagnoseFlags& flags) {
 void add_diagnose(CLI::App& root, Context& context) {
   auto flags = std::make_shared<DiagnoseFlags>();
   flags->loader.batch_size = kDiagnoseBatch;
-  CLI::App* command =
-      add_command(root, context, "diagnose", "Is it the loader, the model, or both at once?",
-                  [flags, &context] { return run_command(context, *flags); });
-  add_training_flags(*command, flags->training);
-  add_loader_flags(*command, flags->loader);
+  CLI::App* command = add_command(root, context, "diagnose",
+                                  "Find out whether the loader, the model or both limit training",
+                                  [flags, &context] { return run_command(context, *flags); });
+  begin_group(*command, "Measurement");
   command
-      ->add_option("--model-time-ms", flags->model_time_ms,
-                   "emulate an accelerator whose step takes this long; no model is run")
+      ->add_option(
+          "--model-time-ms", flags->model_time_ms,
+          "emulate an accelerator whose step takes this many milliseconds; no model is run")
       ->check(CLI::Range(0.001, 3'600'000.0));
-  command->add_option("--images", flags->images, "photographs to generate without --input")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
+  add_number(*command, "--images", flags->images, 1, 100'000,
+             "number of photographs to generate without --input");
   command->add_flag("--skip-errors", flags->skip_errors, "leave out damaged samples");
   add_runs_flag(*command, flags->runs);
   add_samples_flag(*command, flags->samples);
-  command->add_option("--sample-ms", flags->sample_ms, "shortest timed sample")
-      ->check(CLI::Range(0.001, 600'000.0))
-      ->capture_default_str();
+  add_number(*command, "--sample-ms", flags->sample_ms, 0.001, 600'000.0,
+             "shortest duration of a timed sample, in milliseconds");
   add_warmup_flag(*command, flags->warmup_ms);
   add_timeout_flag(*command, flags->timeout_s);
+  add_training_flags(*command, flags->training);
+  add_loader_flags(*command, flags->loader);
+  show_first(*command,
+             {"--model-time-ms", "--images", "--skip-errors", "--runs", "--model", "--image-size",
+              "--dtype", "--input", "--cache-dir", "--gpu", "--batch-size", "--num-workers"});
   add_examples(*command, {"sluice diagnose --input photos --model vit5-tiny --batch-size 8",
                           "sluice diagnose --input photos --batch-size 256 --model-time-ms 32",
                           "sluice diagnose --model-time-ms 20 --json"});

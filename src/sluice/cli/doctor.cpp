@@ -192,7 +192,7 @@ void add_doctor(CLI::App& root, Context& context) {
   auto fail_on_warning = std::make_shared<bool>(false);
   CLI::App* doctor = add_command(
       root, context, "doctor",
-      "Is this machine fit to measure, what is installed, what is missing and how to get it",
+      "Check whether this machine is fit to measure, and say how to get what is missing",
       [fail_on_warning, &context] { return run_doctor(*fail_on_warning, context); });
   doctor->add_flag("--fail-on-warning", *fail_on_warning, "exit 1 when there is a warning");
   add_examples(*doctor, {"sluice doctor", "sluice doctor --json --fail-on-warning"});

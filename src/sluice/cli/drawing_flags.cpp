@@ -16,13 +16,14 @@ namespace sluice::cli {
 namespace fs = std::filesystem;
 
 void add_drawing_flags(CLI::App& command, report::MixtureDrawing& drawing) {
+  begin_group(command, "Drawings of batch times");
   const auto number = [&](const char* flag, int& value, const char* text) {
-    command.add_option(flag, value, text)->check(CLI::Range(1, 1'000'000))->capture_default_str();
+    add_number(command, flag, value, 1, 1'000'000, text);
   };
-  number("--window", drawing.window, "Batches side by side in a row of the drawing of windows");
-  number("--stride", drawing.stride, "Batches from the start of one such row to the next");
-  number("--top-k", drawing.top_k, "Data sets with a colour of their own");
-  number("--rolling", drawing.rolling, "Batches that a share over time is averaged over");
+  number("--window", drawing.window, "batches side by side in one row of the drawing of windows");
+  number("--stride", drawing.stride, "batches from the start of one row to the start of the next");
+  number("--top-k", drawing.top_k, "number of data sets with a colour of their own");
+  number("--rolling", drawing.rolling, "batches over which a share is averaged");
 }
 
 bool names_batch_times(const std::string& input) {

@@ -163,8 +163,7 @@ void add_env(CLI::App& root, Context& context) {
   CLI::App* sub = add_command(root, context, "env",
                               "Describe this machine, name its profile and check how quiet it is",
                               [args, &context] { return run_env(*args, context.globals); });
-  sub->add_option("--data-dir", args->data_dir, "folder whose storage is described")
-      ->type_name("DIR")
+  add_value(*sub, "--data-dir", args->data_dir, "DIR", "folder whose storage is described")
       ->capture_default_str();
   add_examples(*sub, {"sluice env", "sluice env --json --data-dir /data",
                       "sluice env --out runs/here   # also writes runs/here/env.json"});

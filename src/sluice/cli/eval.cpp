@@ -81,44 +81,38 @@ Result<ExitCode> run(const EvalArgs& args, Context& context) {
 
 void add_eval(CLI::App& root, Context& context) {
   auto args = std::make_shared<EvalArgs>();
-  CLI::App* sub =
-      add_command(root, context, "eval",
-                  "Perplexity of a fixed text and three probe sets of a model, the same "
-                  "bits every time",
-                  [args, &context] { return run(*args, context); });
+  CLI::App* sub = add_command(
+      root, context, "eval",
+      "Evaluate a model: perplexity of a fixed text and three probe sets, the same bits every time",
+      [args, &context] { return run(*args, context); });
   eval::EvalConfig& config = args->config;
-  sub->add_option("--model", config.checkpoint,
-                  "Checkpoint of our GPT (default: a small one, trained here, always the same)")
-      ->type_name("FILE");
-  sub->add_option("--worker", args->worker,
-                  "Program that answers logprobs and generate: any model (docs/peer-protocol.md)")
-      ->type_name("CMD");
-  sub->add_option("--endpoint", config.endpoint,
-                  "OpenAI-compatible address, such as http://127.0.0.1:8000/v1: probes only")
-      ->type_name("URL");
-  sub->add_option("--endpoint-model", config.endpoint_model,
-                  "Name of the model there (default: the first it lists)")
-      ->type_name("NAME");
-  sub->add_flag("--allow-network", config.allow_network, "Needed for --endpoint");
-  sub->add_option("--shard", config.fixed_shard_path,
-                  "Text to score (default: the built-in bench/data/fixed_shard.txt)")
-      ->type_name("FILE");
-  sub->add_option("--shard-sha256", config.fixed_shard_sha256, "Refuse a shard with another digest")
-      ->type_name("HEX");
-  sub->add_option("--probes", args->probes,
-                  "Sets, separated by commas (default: " + join(eval::probe_names()) + ")")
-      ->type_name("LIST");
+  add_value(*sub, "--model", config.checkpoint, "FILE",
+            "checkpoint of our GPT (default: a small one, trained here, always the same)");
+  add_value(*sub, "--worker", args->worker, "CMD",
+            "program that answers logprobs and generate for any model (docs/peer-protocol.md)");
+  add_value(*sub, "--endpoint", config.endpoint, "URL",
+            "OpenAI-compatible address, such as http://127.0.0.1:8000/v1; probes only");
+  add_value(*sub, "--endpoint-model", config.endpoint_model, "NAME",
+            "model to ask at --endpoint (default: the first that it lists)");
+  sub->add_flag("--allow-network", config.allow_network,
+                "allow network access, which --endpoint needs");
+  add_value(*sub, "--shard", config.fixed_shard_path, "FILE",
+            "text to score (default: the built-in bench/data/fixed_shard.txt)");
+  add_value(*sub, "--shard-sha256", config.fixed_shard_sha256, "HEX",
+            "refuse a shard with another SHA-256");
+  add_value(*sub, "--probes", args->probes, "LIST",
+            "probe sets, separated by commas (default: " + join(eval::probe_names()) + ")");
   sub->add_option("--max-length", config.max_length,
-                  "Tokens of a window (default: the model's context, at most 2048)");
+                  "tokens per window (default: the model's context, at most 2048)");
   sub->add_option("--stride", config.stride,
-                  "Tokens from window to window (default: a quarter of the window)");
-  sub->add_option("--max-new-tokens", config.max_new_tokens, "Longest answer")
+                  "tokens from one window to the next (default: a quarter of the window)");
+  sub->add_option("--max-new-tokens", config.max_new_tokens, "longest answer, in tokens")
       ->capture_default_str();
-  sub->add_option("--temperature", config.temperature, "0: greedy; nothing else is accepted")
+  sub->add_option("--temperature", config.temperature,
+                  "sampling temperature; only 0, greedy, is accepted")
       ->capture_default_str();
-  sub->add_option("--save-model", config.save_model,
-                  "Keep the built-in model as a checkpoint for --model")
-      ->type_name("FILE");
+  add_value(*sub, "--save-model", config.save_model, "FILE",
+            "file to save the built-in model to, as a checkpoint for --model");
   add_examples(*sub, {"sluice eval --json --out here   # also writes here/eval.json",
                       "sluice eval --model gpt.safetensors --probes code_sanity_20",
                       "sluice eval --worker 'python3 adapters/python/hf_eval_worker.py MODEL_DIR'",

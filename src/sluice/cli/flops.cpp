@@ -84,9 +84,10 @@ Result<std::vector<ModelSpec>> models_of(const FlopsArgs& args) {
   if (args.seq_len > 0) {
     for (ModelSpec& model : models) {
       if (model.family != Family::gpt) {
-        return Error{Errc::usage, fmt::format("--seq-len {}: {} has no sequence; the models gpt, "
-                                              "gpt-tiny, gpt-small are accepted with it",
-                                              args.seq_len, model.name)};
+        return Error{
+            Errc::usage,
+            fmt::format("--seq-len {}: {} has no sequence; it is for gpt, gpt-tiny and gpt-small",
+                        args.seq_len, model.name)};
       }
       model.sequence = args.seq_len;
       SLUICE_CHECK(train::check_model(model));
@@ -274,29 +275,29 @@ Result<ExitCode> run_flops(const FlopsArgs& args, const Globals& globals) {
 
 void add_flops(CLI::App& root, Context& context) {
   auto args = std::make_shared<FlopsArgs>();
-  CLI::App* sub = add_command(root, context, "flops",
-                              "FLOPs of a model from its shapes, per component, and what the "
-                              "hardware allows",
-                              [args, &context] { return run_flops(*args, context.globals); });
+  CLI::App* sub =
+      add_command(root, context, "flops",
+                  "Count the FLOPs of a model from its shapes, and what the hardware allows",
+                  [args, &context] { return run_flops(*args, context.globals); });
   sub->add_option("--model", args->model,
-                  "vit5-tiny, vit5-small, vit5-base, gpt-tiny, gpt-small; vit5 or gpt: all of them "
-                  "(default: all)");
-  sub->add_option("--batch-size", args->batch_size, "Samples of a step (default 256, GPT 8)")
+                  "model: vit5-tiny, vit5-small, vit5-base, gpt-tiny, gpt-small; vit5 or gpt: all "
+                  "of that family (default: all)");
+  sub->add_option("--batch-size", args->batch_size, "samples per step (default 256, GPT 8)")
       ->check(CLI::Range(1, 1 << 24));
-  sub->add_option("--seq-len", args->seq_len, "GPT: tokens per sample (default: the preset's)")
+  sub->add_option("--seq-len", args->seq_len, "tokens per sample of a GPT (default: the preset's)")
       ->check(CLI::Range(1, 65'536));
-  sub->add_option("--dtype", args->dtype, "Whose peak: bf16, fp16 or fp32")
-      ->check(CLI::IsMember({"bf16", "fp16", "fp32"}))
-      ->capture_default_str();
-  sub->add_option("--peak-tflops", args->peak_tflops, "Dense TFLOP/s of the device")
+  add_choice(*sub, "--dtype", args->dtype, {"bf16", "fp16", "fp32"},
+             "number format whose peak is used");
+  sub->add_option("--peak-tflops", args->peak_tflops, "dense peak TFLOP/s of the device")
       ->check(CLI::Range(1e-3, 1e6));
   sub->add_option("--device-name", args->device_name,
-                  "Take the peak of this device, as its driver names it (default: H100 SXM)");
-  sub->add_option("--step-ms", args->step_ms, "A measured step: print its MFU, too")
+                  "device whose peak is used, as its driver names it (default: H100 SXM)");
+  sub->add_option("--step-ms", args->step_ms,
+                  "measured step time in milliseconds, to print its MFU")
       ->check(CLI::Range(1e-6, 1e9));
   sub->add_flag("--scaling", args->scaling,
-                "FLOPs of attention, Hyena and Hyena+FiLM over image sizes: flop_scaling.csv and "
-                "flop_scaling.svg in --out");
+                "write the FLOPs of attention, Hyena and Hyena+FiLM over image sizes to "
+                "flop_scaling.csv and flop_scaling.svg in --out");
   add_examples(*sub, {"sluice flops --model vit5-small --json",
                       "sluice flops --model gpt --device-name 'NVIDIA A100-SXM4-80GB'",
                       "sluice flops --scaling --out scaling"});

@@ -48,9 +48,8 @@ std::string flag_of(std::string name) {
 }
 
 void add_tolerance_flags(CLI::App& command, GateFlags& flags) {
-  command.add_option("--tolerances", flags.preset, "preset of the tolerances below")
-      ->check(CLI::IsMember({"default", "strict", "lenient"}))
-      ->capture_default_str();
+  add_choice(command, "--tolerances", flags.preset, {"default", "strict", "lenient"},
+             "preset of all tolerances");
   const auto add = [&](const char* name, const std::string& text) {
     command
         .add_option_function<double>(
@@ -62,48 +61,43 @@ void add_tolerance_flags(CLI::App& command, GateFlags& flags) {
     add(field.name, fmt::format("{}; default {}, strict {}, lenient {}", field.text,
                                 defaults.*field.value, field.strict, field.lenient));
   add(gate::kP90Tolerance,
-      "largest rise of the 90th percentile of step times, in per cent; "
-      "default: not looked at");
+      "largest rise of the 90th percentile of step times, in per cent; default: not checked");
 }
 
 void add_gate_flags(CLI::App& command, GateFlags& flags) {
-  command.add_flag("--env", flags.env, "describe the machine: env.json (always done)");
-  command.add_flag("--bench", flags.bench, "measure a training step: metrics.json");
-  command.add_flag("--eval,--quality", flags.eval, "perplexity and probes: eval.json");
+  begin_group(command, "What to do");
+  command.add_flag("--env", flags.env, "describe the machine in env.json (always done)");
+  command.add_flag("--bench", flags.bench, "measure a training step and write metrics.json");
+  command.add_flag("--eval,--quality", flags.eval,
+                   "evaluate perplexity and probes and write eval.json");
   command.add_flag("--compare", flags.compare, "compare with the stored baseline");
   command.add_flag("--quick", flags.quick,
-                   "the built-in subject: gpt-tiny on one fixed batch, 5 warm-up and 20 measured "
-                   "steps, best median of 5 runs; up to 15 where they scatter");
-  command.add_option("--baseline-dir", flags.baseline_dir, "folder of stored baselines")
-      ->type_name("DIR")
+                   "use the built-in subject: gpt-tiny on one fixed batch, 5 warm-up and 20 "
+                   "measured steps, best median of 5 runs; up to 15 where they scatter");
+  begin_group(command, "Comparison with the baseline");
+  add_value(command, "--baseline-dir", flags.baseline_dir, "DIR", "folder of stored baselines")
       ->capture_default_str();
-  command
-      .add_option("--current", flags.current,
-                  "with --compare alone: the run folder that is judged; default: --out")
-      ->type_name("RUN");
-  command
-      .add_option("--checkpoint", flags.checkpoint,
-                  "safetensors of the GPT that is evaluated; default: the built-in one")
-      ->type_name("FILE");
-  command
-      .add_option("--eval-worker", flags.worker,
-                  "program that answers for the model that is evaluated, as `sluice eval --worker`")
-      ->type_name("CMD");
+  add_value(command, "--current", flags.current, "RUN",
+            "run folder to judge, with --compare alone; default: --out");
+  add_value(command, "--checkpoint", flags.checkpoint, "FILE",
+            "safetensors file of the GPT to evaluate; default: the built-in one");
+  add_value(command, "--eval-worker", flags.worker, "CMD",
+            "program that answers for the model to evaluate, as for `sluice eval --worker`");
   command.add_flag("--no-pairs", flags.alone,
-                   "compare with stored numbers only; else the program that measured the baseline, "
-                   "if it is kept here, runs beside this one");
+                   "compare with stored numbers only, without running the program of the baseline "
+                   "beside this one");
   command.add_flag("--no-confirm", flags.once,
-                   "without pairs: a slow run fails at once instead of being measured once more");
+                   "without pairs: fail a slow run at once instead of measuring it a second time");
   command
       .add_option("--fence", flags.fence,
-                  "what a run beyond the prediction fence of 20 or more stored visits is")
+                  "what happens to a run outside the range that 20 or more stored visits predict")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, gate::FenceMode>{{"fail", gate::FenceMode::fail},
                                                  {"warn", gate::FenceMode::warn},
                                                  {"off", gate::FenceMode::off}}))
       ->type_name("{fail,warn,off}")
       ->default_str("fail");
-  command.add_flag("--strict", flags.strict, "end with 3 where nothing could be decided");
+  command.add_flag("--strict", flags.strict, "exit 3 when the verdict is INCONCLUSIVE");
   add_tolerance_flags(command, flags);
 }
 
@@ -158,7 +152,7 @@ Result<visit::GatePlan> plan_of(const GateFlags& flags, const CLI::App& command,
   if (!flags.worker.empty()) plan.eval.worker = {"/bin/sh", "-c", "exec " + flags.worker};
   if (plan.modes.measures()) {
     if (!flags.current.empty())
-      return Error{Errc::usage, "--current: is for --compare alone; this run is judged itself"};
+      return Error{Errc::usage, "--current: goes with --compare alone; here the new run is judged"};
     if (plan.modes.compare && !plan.modes.bench && !plan.modes.eval)
       return Error{Errc::usage,
                    "--compare: beside --env or --profile it also needs --bench or "
@@ -204,8 +198,15 @@ void add_gate(CLI::App& root, Context& context) {
                   "Measure, evaluate and compare with the stored baseline of this machine",
                   [flags, command, &context] { return run_command(context, *flags, **command); });
   add_gate_flags(**command, *flags);
+  begin_group(**command, "Comparison with a revision");
   add_against_flags(**command, flags->against);
   add_bench_training_flags(**command, flags->training);
+  show_first(**command,
+             {"--quick",         "--bench",    "--eval",   "--compare",    "--baseline-dir",
+              "--current",       "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct",
+              "--against",       "--build",    "--run",    "--tau",        "--mode",
+              "--measure-steps", "--repeat",   "--model",  "--input",      "--gpu",
+              "--batch-size"});
   add_examples(**command, {"sluice gate --quick --out runs/first   # ends with 4: no baseline yet",
                            "sluice baseline promote runs/first --maintainer --reason first",
                            "sluice gate --quick   # ends with 1 when it got worse",

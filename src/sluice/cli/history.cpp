@@ -82,27 +82,22 @@ Result<ExitCode> run_history(const HistoryFlags& flags, const Globals& globals) 
 
 void add_history(CLI::App& root, Context& context) {
   auto flags = std::make_shared<HistoryFlags>();
-  CLI::App* command = add_command(
-      root, context, "history", "A figure over all runs of a machine profile, and where it changed",
-      [flags, &context] { return run_history(*flags, context.globals); });
-  command->add_option("--runs", flags->runs, "folder of run folders")
-      ->type_name("DIR")
+  CLI::App* command =
+      add_command(root, context, "history",
+                  "Show a figure over all runs of a machine profile, and where it changed",
+                  [flags, &context] { return run_history(*flags, context.globals); });
+  add_value(*command, "--runs", flags->runs, "DIR", "folder of run folders")->capture_default_str();
+  add_value(*command, "--baseline-dir", flags->dir, "DIR",
+            "folder of stored baselines and their visits")
       ->capture_default_str();
-  command->add_option("--baseline-dir", flags->dir, "folder of stored baselines and their visits")
-      ->type_name("DIR")
+  add_value(*command, "--profile", flags->profile, "PROFILE",
+            "machine profile; default: that of the newest run");
+  add_value(*command, "--metric", flags->metric, "NAME",
+            "figure to show: tokens_per_sec_p50, step_time_p50_s, peak_allocated_bytes, "
+            "ppl_fixed_shard or probe/NAME")
       ->capture_default_str();
-  command
-      ->add_option("--profile", flags->profile, "machine profile; default: that of the newest run")
-      ->type_name("PROFILE");
-  command
-      ->add_option("--metric", flags->metric,
-                   "tokens_per_sec_p50, step_time_p50_s, peak_allocated_bytes, ppl_fixed_shard or "
-                   "probe/NAME")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command->add_option("--p", flags->keep_p, "a change is kept when its levels differ at this level")
-      ->check(CLI::Range(1e-12, 0.5))
-      ->capture_default_str();
+  add_number(*command, "--p", flags->keep_p, 1e-12, 0.5,
+             "significance level at which a change is reported");
   add_examples(*command, {"sluice history", "sluice history --metric ppl_fixed_shard --json",
                           "sluice history --out runs/history   # also history.svg"});
 }

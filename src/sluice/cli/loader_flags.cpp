@@ -34,8 +34,7 @@ Result<std::string> input_of(const LoaderFlags& flags) {
     return usage_error(
         "an input is missing: give --input DIR, s3://bucket/prefix or gs://bucket/prefix");
   if (given.size() > 1)
-    return usage_error(
-        fmt::format("{}: give one of them, there is one input", join(given, " and ")));
+    return usage_error(fmt::format("{}: give only one of them", join(given, " and ")));
   const bool bucketed = flags.input_s3 || flags.input_gcs;
   if (!bucketed && !flags.bucket.empty())
     return usage_error(fmt::format("--input-bucket-name {}: needs --input-s3 or --input-gcs",
@@ -111,57 +110,50 @@ Result<int> parse_gpu(const std::string& text) {
 
 void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& region,
                       bool& anonymous) {
-  command.add_option("--endpoint", endpoint, "server of the bucket; default: the vendor's")
-      ->type_name("URL");
-  command.add_option("--region", region, "of the bucket");
-  command.add_flag("--anonymous", anonymous, "send no credentials");
+  add_value(command, "--endpoint", endpoint, "URL", "server of the bucket; default: the vendor's");
+  command.add_option("--region", region, "region of the bucket");
+  command.add_flag("--anonymous", anonymous, "send requests unsigned, without credentials");
 }
 
 void add_loader_flags(CLI::App& command, LoaderFlags& flags) {
-  command
-      .add_option("--input", flags.input,
-                  "folder of images, tar shards, arrays or bundles; or a bucket")
-      ->type_name("DIR|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX");
-  command.add_option("--input-dir", flags.input_dir, "the same, a local folder")->type_name("DIR");
+  begin_group(command, "Input");
+  add_value(command, "--input", flags.input, "DIR|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX",
+            "folder of images, tar shards, arrays or bundles; or a bucket");
+  add_value(command, "--input-dir", flags.input_dir, "DIR", "local folder, instead of --input");
   command.add_flag("--input-s3", flags.input_s3, "the input is an S3 bucket");
   command.add_flag("--input-gcs", flags.input_gcs, "the input is a Google Cloud Storage bucket");
-  command.add_option("--input-bucket-name", flags.bucket, "with --input-s3 or --input-gcs")
-      ->type_name("BUCKET");
-  command.add_option("--input-prefix", flags.prefix, "with --input-s3 or --input-gcs")
-      ->type_name("PREFIX");
+  add_value(command, "--input-bucket-name", flags.bucket, "BUCKET",
+            "with --input-s3 or --input-gcs");
+  add_value(command, "--input-prefix", flags.prefix, "PREFIX", "with --input-s3 or --input-gcs");
   add_bucket_flags(command, flags.endpoint, flags.region, flags.anonymous);
-  command
-      .add_option("--cache-dir,--input-local-cache-dir", flags.cache_dir,
-                  "keep what was downloaded here")
-      ->type_name("DIR");
+  add_value(command, "--cache-dir,--input-local-cache-dir", flags.cache_dir, "DIR",
+            "folder that keeps what was downloaded");
   command.add_flag("--enable-bundling,--input-enable-bundling", flags.bundling,
-                   "pack the samples into bundles, and measure both ways");
+                   "also pack the samples into bundles, and measure both ways");
   command
       .add_option("--bundle-size-gb,--input-bundle-size-gb", flags.bundle_size_gb,
-                  "size of a bundle (1)")
+                  "size of a bundle in GiB (default 1)")
       ->check(CLI::Range(0.000001, 1024.0));
-  command.add_option("--read-mode", flags.read_mode, "how local files are read (buffered)")
+  command.add_option("--read-mode", flags.read_mode, "how local files are read (default buffered)")
       ->check(CLI::IsMember({"buffered", "mmap", "direct"}));
-  command.add_option("--gpu", flags.gpu, "device whose use is watched: cpu or cuda:N")
-      ->type_name("DEVICE");
-  command.add_option("--batch-size", flags.batch_size, "samples per batch")
-      ->check(CLI::Range(1, static_cast<int>(scenario::kMaxBatch)))
-      ->capture_default_str();
+  begin_group(command, "Loader");
+  add_value(command, "--gpu", flags.gpu, "DEVICE",
+            "device to train on, or to watch while loading: cpu or cuda:N");
+  add_number(command, "--batch-size", flags.batch_size, 1, static_cast<int>(scenario::kMaxBatch),
+             "samples per batch");
   command
-      .add_option("--num-workers", flags.num_workers,
-                  "threads that load; 0: the consumer's own; default: one per core")
+      .add_option(
+          "--num-workers", flags.num_workers,
+          "threads that load samples; 0: the consumer loads them itself; default: one per core")
       ->check(CLI::Range(0, kMaxWorkers));
-  command
-      .add_option("--prefetch", flags.prefetch,
-                  "batches ahead (in other libraries: of each worker)")
-      ->check(CLI::Range(1, kMaxPrefetch))
-      ->capture_default_str();
-  command.add_flag("--pin-memory", flags.pin_memory, "batches in memory that a GPU copies from");
+  add_number(command, "--prefetch", flags.prefetch, 1, kMaxPrefetch,
+             "batches to load ahead; other libraries count them per worker");
+  command.add_flag("--pin-memory", flags.pin_memory,
+                   "put batches into pinned memory, from which a GPU copies faster");
   command.add_flag("--persistent-workers,!--no-persistent-workers", flags.persistent_workers,
-                   "workers live on from epoch to epoch (the default)");
-  command.add_option("--sample-ratio", flags.sample_ratio, "share of the samples to use")
-      ->check(CLI::Range(0.01, 1.0))
-      ->capture_default_str();
+                   "keep workers alive from epoch to epoch (the default)");
+  add_number(command, "--sample-ratio", flags.sample_ratio, 0.01, 1.0,
+             "share of the samples to use");
   command
       .add_option("--num-batches", flags.num_batches,
                   "batches per timed sample; default: about a second's worth")
@@ -206,7 +198,7 @@ Result<std::vector<std::string>> parse_libraries(const std::string& text, const 
           near ? fmt::format("did you mean '{}'?", *near) : "accepted: " + join(known)));
     }
     if (std::find(names.begin(), names.end(), name) != names.end())
-      return usage_error(fmt::format("--libraries {}: '{}' twice", printable(text), name));
+      return usage_error(fmt::format("--libraries {}: '{}' is named twice", printable(text), name));
     names.push_back(name);
   }
   if (ours_needed && std::find(names.begin(), names.end(), "sluice") == names.end())
@@ -231,8 +223,8 @@ Status parse_sweep(visit::Sweep& sweep, const std::string& text) {
     const char* end = word.data() + word.size();
     const auto [stop, problem] = std::from_chars(word.data(), end, value);
     if (problem != std::errc{} || stop != end || value < low || value > 64)
-      return usage_error(fmt::format("--sweep {}: '{}' is no number from {} to 64", printable(text),
-                                     printable(word), low));
+      return usage_error(fmt::format("--sweep {}: '{}' is not a number from {} to 64",
+                                     printable(text), printable(word), low));
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }
   if (values.empty()) return usage_error(fmt::format("--sweep {}: no value", printable(text)));

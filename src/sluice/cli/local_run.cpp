@@ -15,7 +15,7 @@ namespace sluice::cli {
 
 void add_local_flags(CLI::App& command, LocalFlags& flags) {
   add_sampling_flags(command, flags);
-  command.add_option("--cpus", flags.cpus, "cores for the workers, such as 0-3,6");
+  command.add_option("--cpus", flags.cpus, "cores that the workers may use, such as 0-3,6");
 }
 
 Result<backend::LocalOptions> local_options(const Context& context, const LocalFlags& flags,

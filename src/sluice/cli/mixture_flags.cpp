@@ -80,100 +80,100 @@ Result<std::vector<DatasetOverride>> overrides_of(const MixtureFlags& flags) {
 Result<std::vector<std::uint64_t>> seeds_of(const MixtureFlags& flags, const Globals& globals) {
   if (flags.seeds.empty())
     return std::vector<std::uint64_t>{globals.seed_given ? globals.seed : kStudySeed};
-  if (globals.seed_given) return usage_error("--seed and --seeds: give one of them");
+  if (globals.seed_given) return usage_error("--seed and --seeds: give only one");
   if (flags.seeds.size() > kMostSeeds)
     return usage_error(fmt::format("--seeds: {} of them; at most {} are accepted",
                                    flags.seeds.size(), kMostSeeds));
   if (std::set(flags.seeds.begin(), flags.seeds.end()).size() != flags.seeds.size())
     return usage_error(
-        fmt::format("--seeds {}: one is there twice; --runs repeats", fmt::join(flags.seeds, ",")));
+        fmt::format("--seeds {}: a seed is named twice; --runs repeats a measurement",
+                    fmt::join(flags.seeds, ",")));
   return flags.seeds;
 }
 
 void add_data_flags(CLI::App& command, MixtureFlags& flags) {
   MixtureSpec& spec = flags.spec;
-  command.add_option("--root", spec.root, "folder of data sets as TFDS writes them; or a bucket")
-      ->type_name("DIR|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX");
-  command.add_option("--preset", spec.preset, "which data sets, by what weights (docs/presets.md)")
-      ->type_name("NAME")
+  begin_group(command, "Data sets");
+  add_value(command, "--root", spec.root, "DIR|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX",
+            "folder or bucket of data sets as TFDS writes them");
+  add_value(command, "--preset", spec.preset, "NAME",
+            "preset of data sets and their weights (docs/presets.md)")
       ->capture_default_str();
-  command.add_option("--split", spec.split, "episodes to read (the preset's for training)")
-      ->type_name("SPLIT");
-  command.add_option("--weight", flags.weights, "another weight for one data set; 0 leaves it out")
-      ->type_name("NAME=X");
-  command
-      .add_option("--parallelism", flags.parallelisms,
-                  "another --pipeline-interleave for one data set")
-      ->type_name("NAME=N");
-  command.add_option("--skip", flags.skips, "data sets to leave out; they need not be there")
-      ->type_name("NAME,NAME");
-  command.add_option("--datasets", flags.datasets, "file with weight, parallelism, skip by name")
-      ->type_name("FILE");
+  add_value(command, "--split", spec.split, "SPLIT",
+            "split of the episodes to read; default: the training split of the preset");
+  add_value(command, "--weight", flags.weights, "NAME=X",
+            "weight of one data set, instead of the preset's; 0 leaves it out");
+  add_value(command, "--parallelism", flags.parallelisms, "NAME=N",
+            "--pipeline-interleave of one data set, instead of the common one");
+  add_value(command, "--skip", flags.skips, "NAME,NAME",
+            "data sets to leave out; they need not be there");
+  add_value(command, "--datasets", flags.datasets, "FILE",
+            "file with weight, parallelism and skip of data sets by name");
   add_bucket_flags(command, spec.endpoint, spec.region, spec.anonymous);
-  command.add_option("--cache-dir", spec.cache_dir, "keep what was downloaded here")
-      ->type_name("DIR");
+  add_value(command, "--cache-dir", spec.cache_dir, "DIR", "folder that keeps what was downloaded");
 }
 
 void add_loader_options(CLI::App& command, MixtureFlags& flags) {
   MixtureOptions& options = flags.spec.options;
+  begin_group(command, "Loader");
   const auto number = [&](const char* name, int& value, const char* text) {
     command.add_option(name, value, text)->capture_default_str();
   };
   number("--batch-size", options.batch_size, "samples per batch, a multiple of --mix-block");
-  number("--samples-per-episode", options.samples_per_episode, "frame pairs of one; 0: all");
-  number("--image-size", options.image_size, "frames are resized to this square");
-  command.add_option("--metadata", flags.metadata, "what a batch tells of its samples")
-      ->check(CLI::IsMember({"full", "dataset_only", "off"}))
-      ->capture_default_str();
+  number("--samples-per-episode", options.samples_per_episode,
+         "frame pairs to take from one episode; 0: all");
+  number("--image-size", options.image_size,
+         "side of the square that frames are resized to, in pixels");
+  add_choice(command, "--metadata", flags.metadata, {"full", "dataset_only", "off"},
+             "what a batch says about its samples");
   number("--decode-parallelism", options.decode_threads, "threads that decode and resize");
   number("--interleave-parallelism", options.read_threads, "threads that read and parse records");
-  number("--pipeline-interleave", options.interleave, "shards of a data set that are read in turn");
-  command.add_option("--mix", flags.mix, "order of data sets: by what is due, or drawn by weight")
-      ->check(CLI::IsMember({"deficit", "random"}))
-      ->capture_default_str();
-  number("--mix-block", options.mix_block, "samples of a data set that follow each other");
-  number("--queue", options.queue, "blocks that wait per data set");
-  number("--min-ready", options.min_ready, "data sets with a block before the first batch");
-  number("--prefetch", options.prefetch, "batches made ahead");
-  command.add_flag("--prime", options.prime, "start when every data set has a block");
+  number("--pipeline-interleave", options.interleave,
+         "shards of a data set that are read in turns");
+  add_choice(command, "--mix", flags.mix, {"deficit", "random"},
+             "how the next data set is chosen: the one that is due, or drawn by weight");
+  number("--mix-block", options.mix_block, "samples in a row from the same data set");
+  number("--queue", options.queue, "blocks of samples that may wait per data set");
+  number("--min-ready", options.min_ready,
+         "data sets that must have a block ready before the first batch");
+  number("--prefetch", options.prefetch, "batches to make ahead");
+  command.add_flag("--prime", options.prime, "start only when every data set has a block ready");
   command.add_flag("--shuffle-episodes,!--no-shuffle-episodes", options.shuffle_episodes,
-                   "shards and records anew in every epoch (the default)");
+                   "shuffle shards and records anew in every epoch (the default)");
   command.add_flag("--shuffle-pairs,!--no-shuffle-pairs", options.shuffle_pairs,
-                   "any pairs of an episode, not the first (the default)");
+                   "take random frame pairs of an episode, not the first ones (the default)");
   command.add_flag("--deterministic", options.deterministic,
-                   "the same batches every time: waits for the data set that is due");
+                   "make the same batches every time, by waiting for the data set that is due");
   command.add_flag("--check-always", options.check_always,
-                   "compare checksums each time a record is read, not only the first");
-  command.add_option("--on-error", flags.on_error, "bad data: skip and count it, or stop")
-      ->check(CLI::IsMember({"skip", "stop"}))
-      ->capture_default_str();
+                   "compare checksums every time a record is read, not only the first time");
+  add_choice(command, "--on-error", flags.on_error, {"skip", "stop"},
+             "what to do with damaged data: skip and count it, or stop");
 }
 
 void add_run_options(CLI::App& command, MixtureFlags& flags) {
-  command.add_option("--warmup", flags.spec.warmup, "batches before those that count")
+  begin_group(command, "Measurement");
+  command.add_option("--warmup", flags.spec.warmup, "batches to throw away first")
       ->capture_default_str();
-  command.add_option("--steps", flags.spec.steps, "batches that count")->capture_default_str();
+  command.add_option("--steps", flags.spec.steps, "batches to measure")->capture_default_str();
   command
       .add_option("--sleep,--step-time", flags.sleep,
-                  "pause between batches, as if an accelerator computed: 50ms")
+                  "pause after every batch, as if an accelerator computed, such as 50ms")
       ->capture_default_str();
+  add_value(command, "--train", flags.spec.train, "vit5-tiny|vit5-small|vit5-base",
+            "also train this model, which learns to tell the data sets apart");
   command
-      .add_option("--train", flags.spec.train,
-                  "a model that learns from every batch which data set it is of")
-      ->type_name("vit5-tiny|vit5-small|vit5-base");
-  command.add_option("--seeds", flags.seeds, "a row for each (42, or --seed)")
+      .add_option("--seeds", flags.seeds,
+                  "random seeds, each measured as a row of its own (default 42, or --seed)")
       ->delimiter(',')
       ->type_name("N,N");
-  command
-      .add_option("--libraries", flags.libraries,
-                  "loaders to measure side by side, ours among them")
-      ->type_name("NAME,NAME")
+  add_value(command, "--libraries", flags.libraries, "NAME,NAME",
+            "loaders to measure side by side, ours among them")
       ->capture_default_str();
   add_runs_flag(command, flags.runs);
-  command.add_option("--cpus", flags.cpus, "cores for the workers, such as 0-3,6");
+  command.add_option("--cpus", flags.cpus, "cores that the workers may use, such as 0-3,6");
   command
       .add_option("--timeout", flags.spec.options.stall_limit_s,
-                  "seconds without a batch after which the run fails, naming who is read")
+                  "fail the run after so many seconds without a batch")
       ->capture_default_str();
   add_drawing_flags(command, flags.drawing);
 }
@@ -232,13 +232,12 @@ Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "mixture"));
   if (plan.libraries.size() > 1 && plan.spec.remote())
     return usage_error(
-        fmt::format("--libraries {}: others are measured on local folders; {} is none",
+        fmt::format("--libraries {}: other loaders read local folders only; {} is not one",
                     printable(flags.libraries), printable(plan.spec.root)));
   if (plan.libraries.size() > 1 && !plan.spec.train.empty())
-    return usage_error(
-        fmt::format("--libraries {}: others train nothing; --step-time in place of "
-                    "--train {} is accepted",
-                    printable(flags.libraries), printable(plan.spec.train)));
+    return usage_error(fmt::format(
+        "--libraries {}: other loaders train nothing; give --step-time instead of --train {}",
+        printable(flags.libraries), printable(plan.spec.train)));
   plan.drawing = flags.drawing;
   plan.policy = visit::mixture_policy(plan.spec, flags.runs,
                                       globals.seed_given ? globals.seed : std::random_device{}());

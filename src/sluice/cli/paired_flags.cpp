@@ -13,21 +13,14 @@
 namespace sluice::cli {
 
 void add_rule_flags(CLI::App& command, RuleFlags& flags) {
-  command
-      .add_option("--pairs", flags.pairs,
-                  "judge once, after exactly this many pairs; default: after 8, 16 and 32")
-      ->type_name("N")
+  add_value(command, "--pairs", flags.pairs, "N",
+            "judge once, after exactly this many pairs; default: after 8, 16 and 32")
       ->check(CLI::Range(2, 10'000));
-  command
-      .add_option(
-          "--tau", flags.tau,
-          "drop in speed that PASS rules out (default 3%, loader rows 5%, storage rows 10%)")
-      ->type_name("SHARE");
-  command.add_option("--floor", flags.floor, "smallest change worth acting on")
-      ->type_name("SHARE")
+  add_value(command, "--tau", flags.tau, "SHARE",
+            "drop in speed that PASS rules out (default 3%, loader rows 5%, storage rows 10%)");
+  add_value(command, "--floor", flags.floor, "SHARE", "smallest change worth acting on")
       ->capture_default_str();
-  command.add_option("--alpha", flags.alpha, "chance of a false FAIL, and of a false PASS")
-      ->type_name("SHARE")
+  add_value(command, "--alpha", flags.alpha, "SHARE", "chance of a false FAIL, and of a false PASS")
       ->capture_default_str();
 }
 
@@ -45,21 +38,15 @@ Result<gate::PairedOptions> paired_options(const RuleFlags& flags, std::uint64_t
 }
 
 void add_metric_flags(CLI::App& command, MetricFlags& flags) {
-  command
-      .add_option(
-          "--metric", flags.metrics,
-          "what is compared: wall (default), stdout (the number printed last), or a CASE or "
-          "LIBRARY:CASE of the result file written to {out}; may be repeated")
-      ->type_name("METRIC");
-  command
-      .add_option("--also", flags.also, "a metric that is shown but never blocks; may be repeated")
-      ->type_name("METRIC");
-  command.add_option("--better", flags.better, "which number on stdout is better")
-      ->type_name("{lower,higher}")
-      ->check(CLI::IsMember({"lower", "higher"}))
-      ->capture_default_str();
-  command.add_option(flags.timeout_flag, flags.timeout, "time limit of one run of a command")
-      ->type_name("TIME")
+  add_value(command, "--metric", flags.metrics, "METRIC",
+            "what to compare: wall (default), stdout (the number printed last), or a CASE or "
+            "LIBRARY:CASE of the result file written to {out}; may be repeated");
+  add_value(command, "--also", flags.also, "METRIC",
+            "metric to show without letting it decide; may be repeated");
+  add_choice(command, "--better", flags.better, {"lower", "higher"},
+             "which number on stdout is better");
+  add_value(command, flags.timeout_flag, flags.timeout, "TIME",
+            "time limit of one run of a command")
       ->capture_default_str();
 }
 

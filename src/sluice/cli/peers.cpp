@@ -175,23 +175,22 @@ std::vector<std::string> groups_and_libraries() {
 }
 
 void add_peers(CLI::App& root, Context& context) {
-  CLI::App* peers_app =
-      root.add_subcommand("peers", "The libraries we are measured beside: list, install, check");
+  CLI::App* peers_app = root.add_subcommand(
+      "peers", "List, install and check the libraries that are measured beside ours");
   peers_app->require_subcommand(1);
-  CLI::App* list = add_command(*peers_app, context, "list",
-                               "Every library, its group, whether it is installed, its licence",
-                               [&context] { return run_list(context); });
+  CLI::App* list =
+      add_command(*peers_app, context, "list",
+                  "List every library with its group, its licence and whether it is installed",
+                  [&context] { return run_list(context); });
   add_examples(*list, {"sluice peers list", "sluice peers list --json"});
 
   auto names = std::make_shared<std::vector<std::string>>();
   CLI::App* install =
       add_command(*peers_app, context, "install",
-                  "Make the Python environments of libraries; nothing when they are there",
+                  "Make the Python environments of libraries where they are missing",
                   [names, &context] { return run_install(*names, context); });
-  install
-      ->add_option("names", *names,
-                   "libraries or groups; all: what this machine can have; default: light")
-      ->type_name("{all," + join(groups_and_libraries(), ",") + "}");
+  add_value(*install, "names", *names, "{all," + join(groups_and_libraries(), ",") + "}",
+            "libraries or groups; all: everything that runs on this machine; default: light");
   add_examples(*install,
                {"sluice peers install   # the light group: pillow and OpenCV's wheel, 100 MB",
                 "sluice peers install torchvision kornia", "sluice peers install all"});

@@ -108,21 +108,23 @@ Result<ExitCode> audit(const Context& context, const AuditFlags& flags) {
 
 void add_peers_audit(CLI::App& peers, Context& context) {
   auto flags = std::make_shared<AuditFlags>();
-  CLI::App* command = add_command(peers, context, "audit",
-                                  "Run the libraries on the same pictures: who computes the same?",
-                                  [flags, &context] { return audit(context, *flags); });
-  command->add_option("--scenarios", flags->scenarios, "scenarios to look at")
+  CLI::App* command =
+      add_command(peers, context, "audit",
+                  "Run the libraries on the same pictures, and say which compute the same",
+                  [flags, &context] { return audit(context, *flags); });
+  command->add_option("--scenarios", flags->scenarios, "scenarios to compare")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--libraries", flags->libraries, "default: all of the scenario")
+  command
+      ->add_option("--libraries", flags->libraries,
+                   "libraries to compare; default: all of the scenario")
       ->delimiter(',');
-  command->add_option("--transforms", flags->transforms, "default: the whole set")->delimiter(',');
-  command->add_option("--items", flags->items, "pictures")
-      ->check(CLI::Range(1, 16))
-      ->capture_default_str();
-  command->add_option("--draws", flags->draws, "outputs per picture and library")
-      ->check(CLI::Range(2, 256))
-      ->capture_default_str();
+  command
+      ->add_option("--transforms", flags->transforms,
+                   "transforms to compare; default: the whole set")
+      ->delimiter(',');
+  add_number(*command, "--items", flags->items, 1, 16, "number of pictures");
+  add_number(*command, "--draws", flags->draws, 2, 256, "outputs per picture and library");
   add_examples(*command, {"sluice peers audit --out adapters/semantics.json",
                           "sluice peers audit --scenarios image-rgb --transforms Resize,Solarize"});
 }

@@ -173,12 +173,10 @@ void add_peers_check(CLI::App& peers_app, Context& context) {
   auto names = std::make_shared<std::vector<std::string>>();
   CLI::App* check = add_command(
       peers_app, context, "check",
-      "Start the worker of every library, and say what is in force and what it supports",
+      "Start the worker of every library, and say what it supports and how it is set up",
       [names, &context] { return run_check(*names, context); });
-  check
-      ->add_option("names", *names,
-                   "libraries or groups, which must then be installed; default: every library")
-      ->type_name("{" + join(groups_and_libraries(), ",") + "}");
+  add_value(*check, "names", *names, "{" + join(groups_and_libraries(), ",") + "}",
+            "libraries or groups, which must then be installed; default: every library");
   add_examples(*check, {"sluice peers check", "sluice peers check albumentationsx pillow --json"});
 }
 

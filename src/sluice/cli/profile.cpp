@@ -42,10 +42,9 @@ Result<std::unique_ptr<scenario::TrainingFeed>> open_feed(const ProfileFlags& fl
     return Error{Errc::usage,
                  "--enable-bundling: the input is read as it is; `sluice data bundle` packs it"};
   if (engine.model.family == train::Family::gpt)
-    return Error{Errc::usage,
-                 fmt::format("--input {}: {} takes token ids and there is no loader of text; leave "
-                             "it out, numbers are generated",
-                             printable(request.input), engine.model.name)};
+    return Error{Errc::usage, fmt::format("--input {}: {} takes token ids, and there is no text "
+                                          "loader; without --input tokens are generated",
+                                          printable(request.input), engine.model.name)};
   SLUICE_TRY(const visit::InputFacts input, visit::inspect_input(request));
   visit::DataloaderPlan plan;
   plan.loader = request;
@@ -167,20 +166,23 @@ void add_profile(CLI::App& root, Context& context) {
   auto flags = std::make_shared<ProfileFlags>();
   flags->loader.batch_size = kProfileBatch;
   CLI::App* command =
-      add_command(root, context, "profile", "Where the time of a training step goes, op by op",
+      add_command(root, context, "profile", "Show where the time of a training step goes, op by op",
                   [flags, &context] { return run_profile(context, *flags); });
+  begin_group(*command, "Profile");
+  const auto steps = [&](const char* name, int& value, const char* text) {
+    add_value(*command, name, value, "N", text)->capture_default_str();
+  };
+  steps("--wait", flags->schedule.wait, "steps to skip at the start of a cycle");
+  steps("--warmup", flags->schedule.warmup, "steps to observe and throw away");
+  steps("--active", flags->schedule.active, "steps to keep");
+  steps("--repeat", flags->schedule.repeat, "number of cycles; each writes a file for TensorBoard");
+  add_number(*command, "--top", flags->top, 1, 100'000,
+             "number of ops and kernels in the tables, longest first");
   add_training_flags(*command, flags->training);
   add_loader_flags(*command, flags->loader);
-  const auto steps = [&](const char* name, int& value, const char* text) {
-    command->add_option(name, value, text)->type_name("N")->capture_default_str();
-  };
-  steps("--wait", flags->schedule.wait, "steps of a cycle that nobody looks at");
-  steps("--warmup", flags->schedule.warmup, "steps that are observed and thrown away");
-  steps("--active", flags->schedule.active, "steps that are kept");
-  steps("--repeat", flags->schedule.repeat, "cycles; each leaves a file for TensorBoard");
-  command->add_option("--top", flags->top, "ops and kernels in the tables, longest first")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
+  show_first(*command,
+             {"--wait", "--warmup", "--active", "--repeat", "--top", "--model", "--image-size",
+              "--dtype", "--threads", "--input", "--gpu", "--batch-size"});
   add_examples(*command, {"sluice profile --model vit5-tiny --gpu cpu --out D",
                           "sluice profile --model gpt-tiny --batch-size 8 --dtype bf16 --json",
                           "sluice profile --model vit5-tiny --input photos --active 10 --repeat 1",

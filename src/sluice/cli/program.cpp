@@ -4,12 +4,14 @@
 #include "sluice/cli/program.h"
 
 #include "sluice/cli/commands.h"
+#include "sluice/cli/help.h"
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/core/version.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace sluice::cli {
@@ -41,22 +43,29 @@ const CLI::App& chosen(const CLI::App& root) {
   return *app;
 }
 
-std::string suggestion(const std::string& word, const std::vector<std::string>& candidates) {
-  if (const auto near = nearest(word, candidates))
-    return fmt::format("; did you mean '{}'?", *near);
-  return fmt::format("; accepted: {}", join(candidates));
+/// The three flags that are spelt most like `word`.
+std::vector<std::string> nearest_flags(const std::string& word, std::vector<std::string> flags) {
+  std::ranges::stable_sort(flags, {},
+                           [&](const std::string& flag) { return edit_distance(word, flag); });
+  flags.resize(std::min<std::size_t>(flags.size(), 3));
+  return flags;
 }
 
 std::string unknown_word_message(const CLI::App& app, const std::string& prefix,
                                  const std::string& word) {
   if (word.rfind("-", 0) == 0) {
     const std::string flag = word.substr(0, word.find('='));
-    return fmt::format("{}unknown flag '{}'{}", prefix, printable(flag),
-                       suggestion(flag, flag_names(app)));
+    const std::vector<std::string> flags = flag_names(app);
+    const auto near = nearest(flag, flags);
+    return fmt::format("{}unknown flag '{}'; {}, see --help", prefix, printable(flag),
+                       near ? fmt::format("did you mean '{}'?", *near)
+                            : "the nearest are " + join(nearest_flags(flag, flags)));
   }
   const auto names = subcommand_names(app);
   if (names.empty()) return fmt::format("{}unexpected argument '{}'", prefix, printable(word));
-  return fmt::format("{}unknown command '{}'{}", prefix, printable(word), suggestion(word, names));
+  const auto near = nearest(word, names);
+  return fmt::format("{}unknown command '{}'; {}", prefix, printable(word),
+                     near ? fmt::format("did you mean '{}'?", *near) : "accepted: " + join(names));
 }
 
 /// "data make" for what was chosen; empty at the root.
@@ -114,6 +123,10 @@ std::unique_ptr<CLI::App> make_app(Context& context) {
       "Measures how fast data reaches a model and how fast the model trains on it.", "sluice");
   app->set_version_flag("--version",
                         fmt::format("sluice {} ({})", version::kProgram, version::git()));
+  app->group("Commands");  // heading of the commands within a command
+  app->set_help_flag("-h,--help", "show this help");
+  app->set_help_all_flag("--help-all", "show every flag");
+  app->formatter(help_format());
   app->require_subcommand(1);
   app->failure_message(CLI::FailureMessage::simple);
   add_all_commands(*app, context);

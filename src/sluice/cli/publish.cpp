@@ -50,18 +50,20 @@ void add_publish(CLI::App& root, Context& context) {
       add_command(root, context, "publish",
                   "Write a snapshot of sound result files without private paths, names and secrets",
                   [args, &context] { return run_publish(*args, context.globals); });
-  sub->add_option("--from", args->from, "Run folder or result file")->required()->type_name("DIR");
-  sub->add_option("--to", args->to, "Folder that becomes the snapshot")
+  sub->add_option("--from", args->from, "run folder or result file to publish")
       ->required()
       ->type_name("DIR");
-  sub->add_option("--purpose", args->purpose, "What it is for: paper, release")
+  sub->add_option("--to", args->to, "folder that becomes the snapshot")
+      ->required()
+      ->type_name("DIR");
+  sub->add_option("--purpose", args->purpose, "purpose of the snapshot, such as paper or release")
       ->required()
       ->type_name("TEXT");
-  sub->add_option("--machine", args->machine, "What people call the machine: c4-standard-16")
+  sub->add_option("--machine", args->machine, "common name of the machine, such as c4-standard-16")
       ->required()
       ->type_name("TEXT");
-  sub->add_option("--notes", args->notes, "What a reader should know")->type_name("TEXT");
-  sub->add_flag("--force", args->force, "Replace the snapshot that is there");
+  add_value(*sub, "--notes", args->notes, "TEXT", "notes for a reader");
+  sub->add_flag("--force", args->force, "replace the snapshot that is there");
   add_examples(*sub, {"sluice publish --from runs/rgb --to published/paper-c4-20260131 --purpose "
                       "paper --machine c4-standard-16"});
 }

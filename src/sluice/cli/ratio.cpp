@@ -86,13 +86,13 @@ Result<ExitCode> run_ratio(const Context& context, const RatioArgs& args) {
 void add_ratio(CLI::App& root, Context& context) {
   auto args = std::make_shared<RatioArgs>();
   CLI::App* command =
-      add_command(root, context, "ratio", "How many times faster one library is than another",
+      add_command(root, context, "ratio", "Say how many times faster one library is than another",
                   [args, &context] { return run_ratio(context, *args); });
   command->add_option("inputs", args->inputs, "run folders or result files")
       ->required()
       ->type_name("DIR|FILE");
-  command->add_option("--of", args->of, "the library in the numerator")->required();
-  command->add_option("--over", args->over, "the one it is compared with")->required();
+  command->add_option("--of", args->of, "library in the numerator")->required();
+  command->add_option("--over", args->over, "library that it is compared with")->required();
   add_examples(*command, {"sluice ratio first --of albumentationsx --over torchvision",
                           "sluice ratio first --of sluice --over opencv --json"});
 }

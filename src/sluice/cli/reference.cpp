@@ -5,6 +5,7 @@
 #include "sluice/aug/page.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/completion.h"
+#include "sluice/cli/help.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
@@ -25,14 +26,7 @@
 namespace sluice::cli {
 namespace {
 
-constexpr std::array<std::string_view, 6> kCommonFlags = {"--help", "--json",  "--out",
-                                                          "--seed", "--quiet", "--log-level"};
-
-bool is_common(const CLI::Option& option) {
-  const std::vector<std::string> flags = flags_of(option);
-  return !flags.empty() &&
-         std::find(kCommonFlags.begin(), kCommonFlags.end(), flags[0]) != kCommonFlags.end();
-}
+constexpr const char* kTableHead = "| argument | meaning |\n|---|---|\n";
 
 /// In a table cell a bar ends the cell and a newline the table.
 std::string cell(const std::string& text) {
@@ -44,56 +38,24 @@ std::string cell(const std::string& text) {
   return result;
 }
 
-/// CLI11 writes a checked type as "INT:INT in [1 - 1000]": the word before the colon, and "1 to
-/// 1000" or nothing.
-struct TypeName {
-  std::string word;
-  std::string range;
-};
-TypeName type_name(const CLI::Option& option) {
-  const std::string text = option.get_type_name();
-  const std::size_t colon = text.find(':');
-  TypeName type{text.substr(0, colon), ""};
-  const std::size_t open = text.find("in [", colon == std::string::npos ? text.size() : colon);
-  const std::size_t middle = text.find(" - ", open == std::string::npos ? text.size() : open);
-  const std::size_t close = text.find(']', middle == std::string::npos ? text.size() : middle);
-  if (close != std::string::npos) {
-    type.range = fmt::format("{} to {}", text.substr(open + 4, middle - open - 4),
-                             text.substr(middle + 3, close - middle - 3));
-  }
-  return type;
-}
-
-/// "`--threads N`", "`BASE`".
-std::string signature(const CLI::Option& option) {
-  const std::vector<std::string> flags = flags_of(option);
-  if (flags.empty()) return "`" + option.get_name() + "`";
-  std::string text = join(flags);
-  const std::vector<std::string> choices = choices_of(option);
-  if (!choices.empty()) {
-    text += " " + join(choices, "|");
-  } else if (option.get_items_expected_max() > 0) {
-    text += " " + type_name(option).word;
-  }
-  return "`" + text + "`";
-}
-
-std::string option_row(const CLI::Option& option) {
-  std::string text = option.get_description();
-  if (const std::string range = type_name(option).range; !range.empty()) text += "; " + range;
-  if (!option.get_default_str().empty())
-    text += fmt::format(" (default {})", option.get_default_str());
-  if (option.get_required() && !flags_of(option).empty()) text += " (required)";
-  if (!option.get_envname().empty()) text += fmt::format(" (also `{}`)", option.get_envname());
-  return fmt::format("| {} | {} |\n", cell(signature(option)), cell(text));
-}
-
-std::string option_table(const CLI::App& app, bool common) {
+std::string option_rows(const CLI::App& app, const std::string& heading) {
   std::string rows;
-  for (const CLI::Option* option : visible_options(app)) {
-    if (is_common(*option) == common) rows += option_row(*option);
+  for (const CLI::Option* option : visible_options(app))
+    if (option->get_group() == heading)
+      rows += fmt::format("| `{}` | {} |\n", cell(signature(*option)), cell(meaning(*option)));
+  return rows;
+}
+
+/// One table; with several headings each is a row of its own before its flags.
+std::string option_table(const CLI::App& app) {
+  std::vector<std::string> headings = headings_of(app);
+  std::erase(headings, kEveryCommand);
+  std::string text;
+  for (const std::string& heading : headings) {
+    if (headings.size() > 1) text += fmt::format("| **{}** | |\n", heading);
+    text += option_rows(app, heading);
   }
-  return rows.empty() ? "" : "| argument | meaning |\n|---|---|\n" + rows + "\n";
+  return text.empty() ? "" : kTableHead + text + "\n";
 }
 
 /// "sluice compare [flags] BASE CANDIDATE".
@@ -112,7 +74,7 @@ std::string usage(const CLI::App& app, const std::string& name) {
 std::string command_section(const CLI::App& app, const std::string& name) {
   std::string text = fmt::format("## {}\n{}\n\n", name, app.get_description());
   text += fmt::format("```\n{}\n```\n", usage(app, name));
-  const std::string table = option_table(app, false);
+  const std::string table = option_table(app);
   if (!table.empty()) text += "\n" + table;
   if (table.empty()) text += "\n";
   const std::string footer = app.get_footer();
@@ -204,7 +166,7 @@ std::string markdown_reference(const CLI::App& root) {
   text += fmt::format("{}\n\n", root.get_footer());
   text += "Results go to stdout, logs and progress to stderr; `NO_COLOR` is honoured.\n\n";
   text += "## Flags of every command\n";
-  text += option_table(*first_leaf(root), true);
+  text += kTableHead + option_rows(*first_leaf(root), kEveryCommand) + "\n";
   sections(root, root.get_name(), text);
   while (text.size() > 1 && text[text.size() - 1] == '\n' && text[text.size() - 2] == '\n') {
     text.pop_back();
@@ -217,10 +179,8 @@ void add_docs(CLI::App& root, Context& context) {
   CLI::App* command =
       add_command(root, context, "docs", "Print a generated page of the documentation",
                   [page, &root, &context]() { return run_docs(root, context, *page); });
-  command->add_option("page", *page, "the page")
-      ->type_name("{" + join(page_names(), ",") + "}")
+  add_value(*command, "page", *page, "{" + join(page_names(), ",") + "}", "page to print")
       ->required();
-  command->group("");
 }
 
 }  // namespace sluice::cli

@@ -81,7 +81,8 @@ Result<Loaded> load(const std::vector<std::string>& inputs, From from) {
 Result<fs::path> output_folder(const ReportArgs& args, const fs::path& out) {
   if (!out.empty()) return out;
   if (args.inputs.size() > 1) {
-    return Error{Errc::usage, "report: several inputs: say where the report goes with --out DIR"};
+    return Error{Errc::usage,
+                 "report: with several inputs, --out DIR must say where the report goes"};
   }
   const fs::path input = args.inputs.front();
   std::error_code code;
@@ -167,7 +168,7 @@ const Rendered* format_named(const std::string& name) {
 Status check_source(const Rendered& format, const Loaded& loaded, const std::string& input) {
   if (format.from != From::verdict || !loaded.verdicts.empty()) return ok;
   return Error{Errc::not_found,
-               fmt::format("{}: holds no verdict.json of a gate, which --format {} is made from",
+               fmt::format("{}: has no verdict.json of a gate, which --format {} needs",
                            printable(input), format.format)};
 }
 
@@ -190,7 +191,7 @@ Result<ExitCode> run_batch_times(const ReportArgs& args, const Globals& globals)
   if (args.inputs.size() > 1)
     return Error{Errc::usage, "report: batch times are drawn one file at a time"};
   if (!args.format.empty())
-    return Error{Errc::usage, fmt::format("report: --format {} is made of result files, not of {}",
+    return Error{Errc::usage, fmt::format("report: --format {} needs result files, not {}",
                                           args.format, printable(args.inputs.front()))};
   return report_batch_times(args.inputs.front(), globals, args.drawing);
 }
@@ -225,11 +226,11 @@ void add_report(CLI::App& root, Context& context) {
       add_command(root, context, "report",
                   "Render result files and verdicts: Markdown, HTML, CSV, and what CI reads",
                   [args, &context] { return run_report(*args, context.globals); });
-  sub->add_option("inputs", args->inputs, "Result files or run folders; or one batch_times.jsonl")
+  sub->add_option("inputs", args->inputs, "result files or run folders, or one batch_times.jsonl")
       ->required()
       ->type_name("DIR|FILE");
   sub->add_option("--format", args->format,
-                  "Only this one: on stdout, or into the folder that --out names")
+                  "write only this format: to stdout, or into the folder that --out names")
       ->check(CLI::IsMember(format_names()));
   add_drawing_flags(*sub, args->drawing);
   add_examples(*sub,

@@ -17,7 +17,7 @@ Result<std::vector<std::string>> parse_names(const std::string& text, const char
                    fmt::format("{} {}: an empty name in the list", flag, printable(text))};
     }
   }
-  if (names.empty()) return Error{Errc::usage, fmt::format("{}: names no one", flag)};
+  if (names.empty()) return Error{Errc::usage, fmt::format("{}: expected at least one name", flag)};
   return names;
 }
 
@@ -25,30 +25,29 @@ Result<std::vector<std::string>> parse_names(const std::string& text, const char
 
 void add_run_flags(CLI::App& command, RunFlags& flags) {
   plan::Overrides& over = flags.overrides;
-  command.add_option("--config", flags.config, "the run configuration, see docs/run-config.md")
-      ->type_name("FILE")
+  add_value(command, "--config", flags.config, "FILE", "run configuration (docs/run-config.md)")
       ->required();
-  command.add_option("--data-dir", over.data_dir, "folder of media files")->type_name("DIR");
+  add_value(command, "--data-dir", over.data_dir, "DIR", "folder of media files");
   command.add_option("--num-items", over.num_items, "images or clips to use")
       ->check(CLI::Range(std::int64_t{1}, plan::kMaxItems));
   command.add_option("--num-runs", over.num_runs, "fresh processes per row")
       ->check(CLI::Range(std::int64_t{1}, plan::kMaxRuns));
-  command.add_option("--device", over.device, "where transforms run")
-      ->type_name("{none,cuda,mps,auto}");
-  command.add_option("--workers", over.workers, "loader processes, pipeline mode")
+  add_value(command, "--device", over.device, "{none,cuda,mps,auto}",
+            "device that transforms run on");
+  command.add_option("--workers", over.workers, "loader processes, in pipeline mode")
       ->check(CLI::Range(std::int64_t{0}, plan::kMaxWorkers));
-  command.add_option("--batch-size", over.batch_size, "items of a batch, pipeline mode")
+  command.add_option("--batch-size", over.batch_size, "items per batch, in pipeline mode")
       ->check(CLI::Range(std::int64_t{1}, plan::kMaxBatch));
-  command.add_option("--libraries", flags.libraries, "libraries to measure (or decoders)")
-      ->type_name("NAME,NAME");
-  command.add_option("--transforms", flags.transforms, "transforms to measure")
-      ->type_name("NAME,NAME");
-  command.add_option("--transform-set", over.transform_set, "the whole set of the scenario")
-      ->type_name("{paper}");
-  command.add_option("--set", over.set, "any key of the configuration; may be repeated")
-      ->type_name("KEY.PATH=VALUE")
+  add_value(command, "--libraries", flags.libraries, "NAME,NAME",
+            "libraries or decoders to measure");
+  add_value(command, "--transforms", flags.transforms, "NAME,NAME", "transforms to measure");
+  add_value(command, "--transform-set", over.transform_set, "{paper}",
+            "measure the whole transform set of the scenario");
+  add_value(command, "--set", over.set, "KEY.PATH=VALUE",
+            "set any key of the configuration; may be repeated")
       ->allow_extra_args(false);
-  command.add_flag("--local", over.local, "leave out the cloud section: run here");
+  command.add_flag("--local", over.local,
+                   "ignore the cloud section of the configuration and run here");
 }
 
 Result<plan::RunConfig> load_config(const RunFlags& flags, const Globals& globals) {

@@ -155,7 +155,7 @@ Result<ExitCode> run_gates(Context& context) {
 
 Result<ExitCode> run(Context& context, const SelftestArgs& args) {
   if (args.gates && args.simulate)
-    return Error{Errc::usage, "--gates: runs the three gates and simulates nothing; leave one out"};
+    return Error{Errc::usage, "--gates and --simulate: give only one"};
   if (args.gates) return run_gates(context);
   SLUICE_TRY(const gate::PairedOptions rule,
              paired_options(args.rule, order_seed(context.globals)));
@@ -166,31 +166,29 @@ Result<ExitCode> run(Context& context, const SelftestArgs& args) {
 
 void add_selftest(CLI::App& root, Context& context) {
   auto args = std::make_shared<SelftestArgs>();
-  CLI::App* sub = add_command(root, context, "selftest",
-                              "False alarms and power of the paired gate, measured on this machine",
-                              [args, &context] { return run(context, *args); });
-  sub->add_option("--budget", args->budget, "end before this time has passed; trials are dropped")
-      ->type_name("TIME")
+  CLI::App* sub =
+      add_command(root, context, "selftest",
+                  "Measure how often the paired gate errs on this machine: false alarms and power",
+                  [args, &context] { return run(context, *args); });
+  add_value(*sub, "--budget", args->budget, "TIME",
+            "time limit; trials that do not fit are dropped")
       ->capture_default_str();
-  sub->add_option("--trials", args->trials,
-                  "trials of A against itself (default 300; simulated 2000 of everything)")
-      ->type_name("N")
+  add_value(*sub, "--trials", args->trials, "N",
+            "trials of A against itself (default 300; simulated 2000 of everything)")
       ->check(CLI::Range(1, 1'000'000));
-  sub->add_option("--power-trials", args->power_trials, "trials of each slowdown")
-      ->type_name("N")
+  add_value(*sub, "--power-trials", args->power_trials, "N", "trials of each slowdown")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  sub->add_option("--slowdowns", args->slowdowns,
-                  "slowdowns to inject (default 1%,2%,3%,5%,10%; simulated 3%,5%)")
-      ->type_name("SHARE,...");
-  sub->add_option("--subject", args->subject, "time that one run of the subject takes")
-      ->type_name("TIME")
+  add_value(*sub, "--slowdowns", args->slowdowns, "SHARE,...",
+            "slowdowns to inject (default 1%,2%,3%,5%,10%; simulated 3%,5%)");
+  add_value(*sub, "--subject", args->subject, "TIME", "time that one run of the subject takes")
       ->capture_default_str();
   add_rule_flags(*sub, args->rule);
-  sub->add_flag("--gates", args->gates,
-                "instead: is the stored-baseline gate fit for work? Its three done-when gates");
+  sub->add_flag(
+      "--gates", args->gates,
+      "check the stored-baseline gate instead, by its three conditions for being fit for work");
   sub->add_flag("--simulate", args->simulate,
-                "over scripted noise instead, beside the usual designs; takes seconds");
+                "use scripted noise instead of measuring, beside the usual designs; takes seconds");
   add_examples(*sub, {"sluice selftest --simulate", "sluice selftest --budget 5min",
                       "sluice selftest --budget 2h --out selftest --json"});
 }

@@ -40,21 +40,17 @@ Result<visit::Peer> parse_peer(const std::string& text) {
 }  // namespace
 
 void add_session_flags(CLI::App& command, SessionFlags& flags) {
-  command
-      .add_option("--data-dir", flags.data_dir,
-                  "folder of JPEG, PNG or WebP files; generated when not given")
-      ->type_name("DIR");
-  command.add_option("--images", flags.images, "number of generated images")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
+  add_value(command, "--data-dir", flags.data_dir, "DIR",
+            "folder of JPEG, PNG or WebP files; without it images are generated");
+  add_number(command, "--images", flags.images, 1, 100'000, "number of images to generate");
   add_runs_flag(command, flags.runs,
                 "fresh processes per row; below 3 a comparison gives no verdict");
   add_samples_flag(command, flags.samples);
   add_sampling_flags(command, flags);
   command.add_option("--cpus", flags.cpus,
-                     "cores for the subjects, such as 0-3,6; the harness keeps off them");
-  command.add_option("--peer", flags.peers, "also measure this worker program, interleaved")
-      ->type_name("NAME=PROGRAM [ARGUMENTS]");
+                     "cores to measure on, such as 0-3,6; the harness itself stays off them");
+  add_value(command, "--peer", flags.peers, "NAME=PROGRAM [ARGUMENTS]",
+            "also measure this worker program, in turns with ours");
 }
 
 Result<visit::SessionPlan> make_plan(const SessionFlags& flags, const Globals& globals,

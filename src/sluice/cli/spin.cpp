@@ -52,10 +52,7 @@ void add_spin(CLI::App& root, Context& context) {
   CLI::App* sub = add_command(root, context, "spin",
                               "Do a fixed amount of work and print its seconds (docs/selftest.md)",
                               [rounds] { return run(*rounds); });
-  sub->add_option("--rounds", *rounds, "how much work: rounds over 512 KiB")
-      ->check(CLI::Range(1, 100'000'000))
-      ->capture_default_str();
-  sub->group("");  // not in the help: `selftest` starts it
+  add_number(*sub, "--rounds", *rounds, 1, 100'000'000, "how much work: rounds over 512 KiB");
 }
 
 }  // namespace sluice::cli

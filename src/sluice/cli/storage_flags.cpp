@@ -23,7 +23,7 @@ const std::vector<std::string> kModes = {"buffered", "mmap", "direct"};
 Result<std::vector<std::string>> modes_of(const std::string& text, bool remote) {
   if (remote) {
     if (!text.empty())
-      return usage_error(fmt::format("--modes {}: are for local inputs; leave it out for a bucket",
+      return usage_error(fmt::format("--modes {}: for local inputs only; leave it out for a bucket",
                                      printable(text)));
     return std::vector<std::string>{};
   }
@@ -80,29 +80,28 @@ measure::Policy storage_policy(const StorageFlags& flags, const Globals& globals
 }  // namespace
 
 void add_storage_flags(CLI::App& command, StorageFlags& flags) {
-  command
-      .add_option(
-          "--input", flags.input,
-          "folder, file, s3://bucket/prefix or gs://bucket/prefix; generated when not given")
-      ->type_name("DIR|URI");
-  command.add_option("--endpoint", flags.endpoint, "server of the bucket")->type_name("URL");
+  add_value(
+      command, "--input", flags.input, "DIR|URI",
+      "folder, file, s3://bucket/prefix or gs://bucket/prefix; without it files are generated");
+  add_value(command, "--endpoint", flags.endpoint, "URL",
+            "server of the bucket; default: the vendor's");
   command.add_option("--region", flags.region, "region of the bucket");
-  command.add_flag("--anonymous", flags.anonymous, "do not sign requests");
+  command.add_flag("--anonymous", flags.anonymous, "send requests unsigned, without credentials");
   command.add_option(
       "--modes", flags.modes,
-      "ways to read files (default buffered,mmap,direct; whole objects by the first)");
+      "ways to read files; whole objects are read the first way (default buffered,mmap,direct)");
   command.add_option("--sizes", flags.sizes,
-                     "classes of objects by size (default 16k,128k,1m,8m): upper ends of those of "
-                     "the input, or sizes to generate");
-  command.add_option("--concurrency", flags.concurrency, "reads at once (default 1,4)");
+                     "sizes of objects: upper limits of the classes of the input, or sizes to "
+                     "generate (default 16k,128k,1m,8m)");
+  command.add_option("--concurrency", flags.concurrency, "numbers of reads at once (default 1,4)");
   command.add_option("--bytes", flags.bytes,
-                     "most bytes of a pass, and size of the generated file (default 128m; 32m for "
-                     "a bucket)");
+                     "most bytes to read per pass, and size of the generated file (default 128m; "
+                     "32m for a bucket)");
   command
       .add_option("--operations", flags.operations,
-                  "most reads of a pass (default 512; 64 for a bucket)")
+                  "most reads per pass (default 512; 64 for a bucket)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  command.add_flag("--warm", flags.warm, "random reads and whole objects also from memory");
+  command.add_flag("--warm", flags.warm, "also measure random reads and whole objects from memory");
   add_runs_flag(command, flags.runs);
   add_samples_flag(command, flags.samples, "timed passes per run");
   add_timeout_flag(command, flags.timeout_s);
@@ -119,8 +118,9 @@ Result<std::uint64_t> parse_bytes(const std::string& text, const std::string& fl
   if (suffix == "g" || suffix == "G") unit = std::uint64_t{1} << 30U;
   if (parsed.ec != std::errc() || value == 0 || (unit == 1 && !suffix.empty()) ||
       value > kMostBytes / unit) {
-    return usage_error(fmt::format(
-        "{} '{}': bytes are given as 4096, 4k, 1m or 1g, from 1 to 1024g", flag, printable(text)));
+    return usage_error(
+        fmt::format("{} '{}': expected bytes such as 4096, 4k, 1m or 1g, from 1 to 1024g", flag,
+                    printable(text)));
   }
   return value * unit;
 }
@@ -140,7 +140,7 @@ Result<visit::StoragePlan> storage_plan(const StorageFlags& flags, const Globals
   if (!remote && (!flags.endpoint.empty() || !flags.region.empty() || flags.anonymous))
     return usage_error("--endpoint, --region and --anonymous: need --input s3://... or gs://...");
   if (remote && flags.warm)
-    return usage_error("--warm: is for local inputs; leave it out for a bucket");
+    return usage_error("--warm: for local inputs only; leave it out for a bucket");
   SLUICE_TRY(plan.modes, modes_of(flags.modes, remote));
   SLUICE_TRY(plan.sizes, sizes_of(flags.sizes));
   SLUICE_TRY(plan.concurrency, concurrency_of(flags.concurrency));

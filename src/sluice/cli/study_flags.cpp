@@ -30,11 +30,10 @@ constexpr const char* kOfTheStudy[] = {"--batch-size",
 }  // namespace
 
 void add_study_flags(CLI::App& command, StudyFlags& flags) {
-  command
-      .add_option("--study", flags.file,
-                  "measure every setting of a study instead (docs/mixture-study.md)")
-      ->type_name("FILE");
-  command.add_option("--repeats", flags.repeats, "of a study: runs of every setting")
+  begin_group(command, "Study");
+  add_value(command, "--study", flags.file, "FILE",
+            "measure every setting of this study instead (docs/mixture-study.md)");
+  command.add_option("--repeats", flags.repeats, "runs of every setting of a study")
       ->check(CLI::Range(1, 1000));
 }
 
@@ -42,7 +41,7 @@ Result<visit::StudyRequest> study_request(const CLI::App& command, MixtureFlags 
                                           const StudyFlags& study, const Globals& globals) {
   for (const char* flag : kOfTheStudy)
     if (command.count(flag) > 0)
-      return Error{Errc::usage, fmt::format("{}: the study says it: write it into {}", flag,
+      return Error{Errc::usage, fmt::format("{}: the study sets it; change it in {}", flag,
                                             printable(study.file.string()))};
   visit::StudyRequest request;
   request.file = study.file;

@@ -17,7 +17,7 @@ Status check(const TrainFlags& flags) {
   if (flags.resume && flags.checkpoint_dir.empty())
     return usage_error("--resume: needs the --checkpoint-dir of the run that is continued");
   if (!flags.val_input.empty() && flags.val_split)
-    return usage_error("--val-input and --val-split: give one of them");
+    return usage_error("--val-input and --val-split: give only one");
   if (flags.loader.bundling)
     return usage_error(
         "--enable-bundling: is for bench dataloader; `sluice data bundle` packs the samples, and "
@@ -26,8 +26,7 @@ Status check(const TrainFlags& flags) {
     return usage_error(fmt::format("{}: needs --validate CHECKPOINT",
                                    flags.expect.empty() ? "--record" : "--expect"));
   if (!flags.validate.empty() && (flags.resume || !flags.checkpoint_dir.empty()))
-    return usage_error(
-        "--validate: trains nothing; --resume and --checkpoint-dir do not go with it");
+    return usage_error("--validate: does not train; leave out --resume and --checkpoint-dir");
   if (flags.warmup_epochs > flags.epochs)
     return usage_error(fmt::format("--warmup-epochs {:g}: at most the {} of --epochs is accepted",
                                    flags.warmup_epochs, flags.epochs));
@@ -35,52 +34,44 @@ Status check(const TrainFlags& flags) {
 }
 
 void add_flags(CLI::App& command, TrainFlags& flags) {
-  add_training_flags(command, flags.training);
   add_loader_flags(command, flags.loader);
+  begin_group(command, "Training");
   command.add_flag("--skip-errors", flags.skip_errors,
-                   "replace samples that cannot be decoded, count them");
-  command.add_option("--epochs,--epoch", flags.epochs, "times through the training data")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  command.add_option("--warmup-epochs", flags.warmup_epochs, "linear rise of the learning rate")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command
-      .add_option("--val-every", flags.val_every, "validate after so many epochs, and at the end")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  command
-      .add_option("--val-input", flags.val_input,
-                  "validation images; default: DIR/val beside DIR/train")
-      ->type_name("DIR");
+                   "replace samples that cannot be decoded; they are counted");
+  add_number(command, "--epochs,--epoch", flags.epochs, 1, 1'000'000,
+             "passes over the training data");
+  add_number(command, "--warmup-epochs", flags.warmup_epochs, 0.0, 1e6,
+             "epochs over which the learning rate rises linearly to --lr");
+  add_number(command, "--val-every", flags.val_every, 1, 1'000'000,
+             "validate after every so many epochs, and at the end");
+  add_value(command, "--val-input", flags.val_input, "DIR",
+            "folder of validation images; default: DIR/val beside DIR/train");
   command
       .add_option("--val-split", flags.val_split,
-                  "share of every class held back without validation images (0.1); 0: none")
+                  "share of every class held back for validation without --val-input; 0: none "
+                  "(default 0.1)")
       ->check(CLI::Range(0.0, 0.9));
-  command.add_option("--mixup", flags.mixup, "mix pairs of images, Beta(A, A); 0: off")
-      ->type_name("A")
+  add_value(command, "--mixup", flags.mixup, "A",
+            "mix pairs of images with weights from Beta(A, A); 0: off")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
-  command.add_option("--cutmix", flags.cutmix, "paste a part of one into another; 0: off")
-      ->type_name("A")
+  add_value(command, "--cutmix", flags.cutmix, "A",
+            "paste a part of one image into another, its area from Beta(A, A); 0: off")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
-  command
-      .add_option("--checkpoint-dir", flags.checkpoint_dir,
-                  "where last.safetensors and best.safetensors go; default: checkpoints in --out")
-      ->type_name("DIR");
-  command
-      .add_option("--checkpoint-every", flags.checkpoint_every,
-                  "also after so many steps; 0: after epochs only")
-      ->check(CLI::Range(0, kMostSteps))
-      ->capture_default_str();
+  begin_group(command, "Checkpoints");
+  add_value(command, "--checkpoint-dir", flags.checkpoint_dir, "DIR",
+            "folder for last.safetensors and best.safetensors; default: checkpoints in --out");
+  add_number(command, "--checkpoint-every", flags.checkpoint_every, 0, kMostSteps,
+             "also save a checkpoint every so many steps; 0: after epochs only");
   command.add_flag("--resume", flags.resume, "go on from the last checkpoint, bit for bit");
-  command.add_option("--validate", flags.validate, "train nothing: evaluate this on --input")
-      ->type_name("CHECKPOINT");
-  command.add_option("--expect", flags.expect, "with --validate: exit 1 unless it gives this")
-      ->type_name("FILE");
-  command.add_option("--record", flags.record, "with --validate: write a file for --expect")
-      ->type_name("FILE");
+  add_value(command, "--validate", flags.validate, "CHECKPOINT",
+            "evaluate this checkpoint on --input instead of training");
+  add_value(command, "--expect", flags.expect, "FILE",
+            "with --validate: exit 1 unless the result equals this file");
+  add_value(command, "--record", flags.record, "FILE",
+            "with --validate: write the result to this file, for --expect");
+  add_training_flags(command, flags.training);
 }
 
 Result<visit::TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) {
@@ -89,13 +80,12 @@ Result<visit::TrainRequest> train_request(const TrainFlags& flags, std::uint64_t
   SLUICE_TRY(request.engine, engine_config_of(flags.training, request.loader.device,
                                               request.loader.batch_size, seed));
   if (request.engine.model.family != train::Family::vit5)
-    return usage_error(
-        fmt::format("--model {}: is trained on text, and there is no loader for it yet; "
-                    "vit5 models are accepted",
-                    request.engine.model.name));
+    return usage_error(fmt::format(
+        "--model {}: trains on text, for which there is no loader yet; vit5 models are accepted",
+        request.engine.model.name));
   if (!request.engine.optimizer && flags.validate.empty())
     return usage_error(
-        fmt::format("--dtype {}: has no optimizer; fp32, bf16 and bf16-residual train",
+        fmt::format("--dtype {}: has no optimizer; fp32, bf16 and bf16-residual are accepted",
                     train::to_string(request.engine.regime)));
   request.plan.epochs = static_cast<std::uint64_t>(flags.epochs);
   request.plan.warmup_epochs = flags.warmup_epochs;
@@ -106,9 +96,9 @@ Result<visit::TrainRequest> train_request(const TrainFlags& flags, std::uint64_t
   request.plan.mix = {flags.mixup, flags.cutmix};
   request.engine.soft_targets = request.plan.mix.on();
   if (request.plan.mix.on() && request.loader.batch_size % 2 != 0)
-    return usage_error(
-        fmt::format("--batch-size {}: mixing takes pairs; an even number is accepted",
-                    request.loader.batch_size));
+    return usage_error(fmt::format(
+        "--batch-size {}: --mixup and --cutmix take pairs of images; an even number is accepted",
+        request.loader.batch_size));
   request.skip_errors = flags.skip_errors;
   request.val_input = flags.val_input;
   request.val_split = flags.val_split.value_or(request.val_split);
@@ -174,6 +164,10 @@ void add_train_as(CLI::App& root, Context& context, const std::string& name,
         return flags->validate.empty() ? train(context, *flags) : validate(context, *flags);
       });
   add_flags(*command, *flags);
+  show_first(*command,
+             {"--input", "--gpu", "--batch-size", "--num-workers", "--epochs", "--warmup-epochs",
+              "--val-every", "--val-input", "--mixup", "--cutmix", "--checkpoint-dir", "--resume",
+              "--validate", "--model", "--image-size", "--dtype", "--optimizer", "--lr", "--ema"});
   add_examples(*command,
                {"sluice data make --kind rgb --count 256 --classes 4 --out photos",
                 "sluice train --model vit5-tiny --input photos --gpu cpu --epochs 1 --batch-size 8",

@@ -18,73 +18,62 @@ std::string preset_names() {
 }
 
 void add_model_flags(CLI::App& command, TrainingFlags& flags) {
-  command.add_option("--model", flags.model, "which model")
-      ->type_name("{" + preset_names() + "}")
+  begin_group(command, "Model");
+  add_value(command, "--model", flags.model, "{" + preset_names() + "}", "model to train")
       ->capture_default_str();
   const auto size = [&](const char* name, std::optional<int>& value, const char* text) {
-    command.add_option(name, value, text)->type_name("N")->check(CLI::Range(1, kMaxSize));
+    add_value(command, name, value, "N", text)->check(CLI::Range(1, kMaxSize));
   };
-  command.add_option("--classes", flags.classes, "classes of the head; default: the model's")
-      ->type_name("N")
+  add_value(command, "--classes", flags.classes, "N",
+            "classes that the model tells apart; default: the preset's")
       ->check(CLI::Range(2, 1'000'000));
-  size("--image-size", flags.image_size, "side of the images in pixels; default: the model's");
-  size("--patch-size", flags.patch_size, "side of a patch in pixels; default: the model's");
-  size("--dim", flags.dim, "width of the model; default: the model's");
-  size("--layers", flags.layers, "blocks; default: the model's");
-  size("--heads", flags.heads, "attention heads; default: the model's");
-  size("--seq-len", flags.sequence, "tokens per sample of a GPT; default: the model's");
-  command
-      .add_option("--drop-path", flags.drop_path, "probability of leaving out a branch of a block")
-      ->check(CLI::Range(0.0, 0.99))
-      ->capture_default_str();
+  size("--image-size", flags.image_size, "side of the images in pixels; default: the preset's");
+  size("--patch-size", flags.patch_size, "side of a patch in pixels; default: the preset's");
+  size("--dim", flags.dim, "width of the model; default: the preset's");
+  size("--layers", flags.layers, "number of blocks; default: the preset's");
+  size("--heads", flags.heads, "number of attention heads; default: the preset's");
+  size("--seq-len", flags.sequence, "tokens per sample of a GPT; default: the preset's");
+  add_number(command, "--drop-path", flags.drop_path, 0.0, 0.99,
+             "probability of dropping a branch of a block");
 }
 
 void add_optimizer_flags(CLI::App& command, TrainingFlags& flags) {
-  command.add_option("--optimizer", flags.optimizer, "how weights are updated")
-      ->check(CLI::IsMember({"lamb", "adamw"}))
-      ->capture_default_str();
+  begin_group(command, "Optimizer");
+  add_choice(command, "--optimizer", flags.optimizer, {"lamb", "adamw"},
+             "optimizer that updates the weights");
   command
       .add_option("--lr", flags.learning_rate,
                   "highest learning rate; default: 0.004 with lamb, 0.001 with adamw")
       ->check(CLI::Range(0.0, 1000.0));
-  command.add_option("--weight-decay", flags.weight_decay, "decoupled, of the matrices")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
-  command.add_option("--clip", flags.clip, "largest norm of the gradient; 0: none")
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
+  add_number(command, "--weight-decay", flags.weight_decay, 0.0, 100.0,
+             "decoupled weight decay of the weight matrices");
+  add_number(command, "--clip", flags.clip, 0.0, 1e9,
+             "clip the gradient to this norm; 0: do not clip");
   command.add_flag("--ema", flags.ema, "also keep a moving average of the weights");
-  command.add_option("--ema-decay", flags.ema_decay, "of that average, per step")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command
-      .add_option("--label-smoothing", flags.label_smoothing, "share of a target spread over all")
-      ->check(CLI::Range(0.0, 0.99))
-      ->capture_default_str();
+  add_number(command, "--ema-decay", flags.ema_decay, 0.0, 1.0,
+             "decay per step of the moving average of the weights");
+  add_number(command, "--label-smoothing", flags.label_smoothing, 0.0, 0.99,
+             "share of the target probability that is spread evenly over all classes");
 }
 
 }  // namespace
 
 void add_training_flags(CLI::App& command, TrainingFlags& flags) {
   add_model_flags(command, flags);
-  command
-      .add_option("--dtype", flags.dtype,
-                  "numbers of activations and products; default: bf16 on CUDA, fp32 on the CPU")
-      ->type_name("{fp32,bf16,bf16-residual,bf16-weights}");
-  command
-      .add_option("--compile", flags.compile, "how far a CUDA step is fused; the CPU has one form")
-      ->type_name("{off,fused,graph}")
+  begin_group(command, "Engine");
+  add_value(command, "--dtype", flags.dtype, "{fp32,bf16,bf16-residual,bf16-weights}",
+            "number format of activations and matrix products; default: bf16 on CUDA, fp32 "
+            "on the CPU");
+  add_value(command, "--compile", flags.compile, "{off,fused,graph}",
+            "how far a CUDA step is fused; the CPU has one form")
       ->capture_default_str();
-  command.add_option("--threads", flags.threads, "of the CPU engine; 0: every usable core")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  command
-      .add_option("--grad-accum,--gradient-accumulation-steps", flags.grad_accum,
-                  "batches of one update")
-      ->check(CLI::Range(1, kMaxSize))
-      ->capture_default_str();
-  command.add_flag("--checkpoint-activations,--checkpointing", flags.checkpoint_activations,
-                   "keep the inputs of blocks only and run them again: less memory, more time");
+  add_number(command, "--threads", flags.threads, 0, 1024,
+             "threads of the CPU engine; 0: one per usable core");
+  add_number(command, "--grad-accum,--gradient-accumulation-steps", flags.grad_accum, 1, kMaxSize,
+             "batches whose gradients are added up for one update");
+  command.add_flag(
+      "--checkpoint-activations,--checkpointing", flags.checkpoint_activations,
+      "keep only the inputs of blocks and compute the rest again: less memory, more time");
   add_optimizer_flags(command, flags);
 }
 
@@ -94,8 +83,8 @@ Result<train::ModelSpec> model_of(const TrainingFlags& flags) {
   train::ModelSpec model = std::move(*found);
   const bool vit = model.family == train::Family::vit5;
   const auto misplaced = [&](const char* flag) {
-    return Error{Errc::usage, fmt::format("{}: {} has none; it is for {} models", flag, model.name,
-                                          vit ? "gpt" : "vit5")};
+    return Error{Errc::usage, fmt::format("{}: does not apply to {}; it is for {} models", flag,
+                                          model.name, vit ? "gpt" : "vit5")};
   };
   if (!vit && flags.classes) return misplaced("--classes");
   if (!vit && flags.image_size) return misplaced("--image-size");

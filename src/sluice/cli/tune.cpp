@@ -92,34 +92,31 @@ void add_tune(CLI::App& root, Context& context) {
   CLI::App* command = add_command(root, context, "tune",
                                   "Find the loader settings to use here: workers and prefetch",
                                   [flags, &context] { return run(context, *flags); });
-  add_loader_flags(*command, flags->loader);
+  begin_group(*command, "Search");
   command
       ->add_option("--max-workers", flags->max_workers,
                    "most workers to try; default: two per core")
       ->check(CLI::Range(1, kMostWorkers));
-  command->add_option("--max-prefetch", flags->max_prefetch, "most batches ahead to try")
-      ->check(CLI::Range(1, kMostPrefetch))
+  add_number(*command, "--max-prefetch", flags->max_prefetch, 1, kMostPrefetch,
+             "most batches ahead to try");
+  add_number(*command, "--budget-s", flags->budget_s, 1.0, 86'400.0,
+             "seconds that the search may take");
+  add_value(*command, "--worth", flags->worth, "PERCENT",
+            "smallest gain that is worth more workers or prefetch")
       ->capture_default_str();
-  command->add_option("--budget-s", flags->budget_s, "seconds the search may take")
-      ->check(CLI::Range(1.0, 86'400.0))
-      ->capture_default_str();
-  command
-      ->add_option("--worth", flags->worth, "a smaller gain is not worth more workers or prefetch")
-      ->type_name("PERCENT")
-      ->capture_default_str();
-  command
-      ->add_option("--max-cpu", flags->max_cpu,
-                   "share of the cores the loader may keep busy; default: all")
-      ->type_name("PERCENT");
+  add_value(*command, "--max-cpu", flags->max_cpu, "PERCENT",
+            "share of the cores that the loader may keep busy; default: all");
   command
       ->add_option("--max-rss-gb", flags->max_rss_gb,
-                   "memory the loader may take, in 10^9 bytes; default: no limit")
+                   "memory that the loader may take, in 10^9 bytes; default: no limit")
       ->check(CLI::Range(0.0, 1e6));
-  command->add_option("--sample-ms", flags->sample_ms, "about the length of a timed sample")
-      ->check(CLI::Range(1.0, 600'000.0))
-      ->capture_default_str();
+  add_number(*command, "--sample-ms", flags->sample_ms, 1.0, 600'000.0,
+             "approximate length of a timed sample, in milliseconds");
   add_warmup_flag(*command, flags->warmup_ms);
   add_timeout_flag(*command, flags->timeout_s);
+  add_loader_flags(*command, flags->loader);
+  show_first(*command, {"--max-workers", "--max-prefetch", "--budget-s", "--worth", "--max-cpu",
+                        "--max-rss-gb", "--input", "--cache-dir", "--batch-size"});
   add_examples(*command, {"sluice tune --input photos --batch-size 64",
                           "sluice tune --input photos --max-cpu 40% --max-rss-gb 4",
                           "sluice tune --input s3://bucket/train --max-workers 32 --budget-s 600"});

@@ -52,7 +52,7 @@ void add_validate(CLI::App& root, Context& context) {
       root, context, "validate",
       "Check that result files are sound; exit 1 when one is not, 2 when one cannot be read",
       [inputs, &context] { return run_validate(*inputs, context.globals); });
-  sub->add_option("paths", *inputs, "Result files or run folders")
+  sub->add_option("paths", *inputs, "result files or run folders")
       ->required()
       ->type_name("DIR|FILE");
   add_examples(*sub,

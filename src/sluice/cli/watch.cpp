@@ -79,34 +79,33 @@ void add_watch(CLI::App& root, Context& context) {
                               "Measure your own training program through the marks in its loop",
                               [flags, &context] { return run_command(context, *flags); });
   visit::WatchPlan& plan = flags->plan;
-  sub->add_option("command", plan.command, "Program and its arguments, after --")->type_name("CMD");
+  add_value(*sub, "command", plan.command, "CMD", "program and its arguments, after --");
   sub->add_option("--steps", plan.steps,
-                  "Steps to measure, then the program is ended; 0: until it ends by itself")
+                  "steps to measure before the program is ended; 0: until it ends by itself")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  sub->add_option("--warmup", plan.warmup, "First steps of each run, not counted")
+  sub->add_option("--warmup", plan.warmup, "first steps of each run that are not counted")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  sub->add_option("--runs", plan.runs,
-                  "Fresh processes, one after the other; compare needs several")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  sub->add_option("--limit", plan.limit_s, "Seconds after which a run is killed; 0: none")
+  add_number(*sub, "--runs", plan.runs, 1, 1000,
+             "fresh processes, one after the other; compare needs several");
+  sub->add_option("--limit", plan.limit_s, "kill a run after so many seconds; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   sub->add_option("--samples-per-step", plan.samples_per_step,
-                  "Samples in a step, for samples/s; 0: steps/s are counted")
+                  "samples in a step, to report samples/s; 0: report steps/s")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   sub->add_option("--tokens-per-step", plan.tokens_per_step,
-                  "Tokens in a step, for tokens/s in metrics.json; 0: as samples")
+                  "tokens in a step, to report tokens/s in metrics.json; 0: as many as samples")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  sub->add_option("--name", plan.name, "Name of the row, which is watch/NAME")
+  sub->add_option("--name", plan.name, "name of the row, which becomes watch/NAME")
       ->capture_default_str();
-  sub->add_option("--gpu", flags->gpu, "Also watch this GPU (cuda:N), and use its machine profile");
+  sub->add_option("--gpu", flags->gpu,
+                  "GPU to watch as well (cuda:N); its machine profile is used");
   sub->add_flag("--print-paths", flags->print_paths,
-                "Print where the C header and the Python module lie, and end");
+                "print where the C header and the Python module are and exit");
   add_examples(*sub, {"sluice watch -- python3 train.py --epochs 1",
                       "sluice watch --steps 200 --warmup 20 --runs 5 --out R -- ./train",
                       "sluice gate --compare --current R   # against the stored baseline",

@@ -20,7 +20,6 @@ void add_worker(CLI::App& root, Context& context) {
         return ExitCode::done;
       });
   sub->add_flag("--memcpy", *copies, "only copy as many bytes as each transform writes");
-  sub->group("");  // not in the help: nobody types it
 }
 
 }  // namespace sluice::cli

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: readme_table.py [--check] [FILE.md...]    README.md unless told; --check changes nothing, exit 1 when stale
 
-Between `<!-- results: docs/results/NAME.json -->` and `<!-- /results -->` stands one line with machine and commit, one
+Between `<!-- results: docs/results/NAME.json -->`, a path beside the page, and `<!-- /results -->` stands one line with machine and commit, one
 table and, where peers were measured beside us, the ratio to each: computed from the raw samples of that result file. Where a folder
 is named, a summary by library of the matrix in it. No number is typed by hand.
 """
@@ -169,7 +169,7 @@ def main(arguments):
     for name in names:
         path = ROOT / name
         text = path.read_text(encoding="utf-8")
-        fresh = filled(text, ROOT)
+        fresh = filled(text, path.parent)
         if fresh != text:
             stale.append(name)
             if not check:

@@ -113,7 +113,7 @@ class DataloaderTest(unittest.TestCase):
             (["--input", "D", "--libraries", "sluice,torch-tensr"], "did you mean 'torch-tensor'?"),
             (["--input", "D", "--libraries", "spdl"], "'sluice' is missing"),
             (["--input", "D", "--sweep", "wrokers=1"], "expected workers=0,1,2,4"),
-            (["--input", "D", "--sweep", "workers=1,x"], "'x' is no number"),
+            (["--input", "D", "--sweep", "workers=1,x"], "'x' is not a number"),
             (["--input", "D", "--cache-dir", "C"], "--cache-dir"),
             (["--input", "s3://b/p", "--libraries", "sluice,spdl"], "local folders"),
             ([], "an input is missing"),

@@ -102,7 +102,7 @@ class MixtureStudy(small_episodes.SmallEpisodes):
             (["--study", self.folder / "none.yaml", "--root", self.root], "none.yaml"),
             (["--study", self.study], "--root is missing"),
             (["--study", self.study, "--root", self.folder / "nowhere"], "nowhere"),
-            (["--study", self.study, "--root", self.root, "--metadata", "off"], "--metadata: the study says it"),
+            (["--study", self.study, "--root", self.root, "--metadata", "off"], "--metadata: the study sets it"),
             (["--study", self.study, "--root", self.root, "--repeats", 0], "--repeats"),
             (["--root", self.root, "--repeats", 2], "--repeats belongs to --study"),
         ]:

@@ -1,4 +1,4 @@
-# tests/house/readme_test.py - every command of README.md runs, says what it is shown to say, and tables are fresh.
+# tests/house/readme_test.py - every command of README.md and docs/README.md runs, says what it is shown to say, and tables are fresh.
 # SPDX-License-Identifier: Apache-2.0
 #
 # A ```sh block is run line by line in a scratch folder in which ./sluice is this build; a ```text block right after
@@ -16,7 +16,7 @@ BUILD = Path(os.environ["SLUICE_BUILD_DIR"])
 sys.path.insert(0, str(ROOT / "tools"))
 import readme_table  # noqa: E402
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/README.md"))
 BLOCK = re.compile(r"^```sh( slow)?\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 SLOW = sys.argv[1:] == ["slow"]
 
@@ -58,6 +58,11 @@ class CommandsTest(unittest.TestCase):
             subprocess.run(["git", "clone", "-q", ROOT, copy], check=True)
             self.check_blocks(copy, slow=True, limit_s=3000)
 
+    def test_every_document_is_listed(self):
+        listed = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+        documents = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+        self.assertEqual({name for name in documents if f"({name})" not in listed}, set())
+
     def test_no_other_block_looks_like_commands(self):
         self.assertEqual(re.findall(r"^```(?:bash|shell|console)", README, re.MULTILINE), [])
 
@@ -88,7 +93,7 @@ class TableTest(unittest.TestCase):
         for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
             text = path.read_text(encoding="utf-8")
             with self.subTest(file=path.name):
-                self.assertMultiLineEqual(readme_table.filled(text, ROOT), text)
+                self.assertMultiLineEqual(readme_table.filled(text, path.parent), text)
 
 
 if __name__ == "__main__":

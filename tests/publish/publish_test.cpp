@@ -253,9 +253,9 @@ TEST_F(PublishTest, RefusesWhatIsUnsoundAndLeavesNothing) {
 
 TEST_F(PublishTest, RefusesOneInsideTheOther) {
   options_.to = run_ / "published";
-  EXPECT_THAT(error(), HasSubstr("one in the other"));
+  EXPECT_THAT(error(), HasSubstr("one lies inside the other"));
   options_.to = folder_.path();
-  EXPECT_THAT(error(), HasSubstr("one in the other"));
+  EXPECT_THAT(error(), HasSubstr("one lies inside the other"));
   EXPECT_TRUE(fs::exists(run_));
 }
 

@@ -52,7 +52,7 @@ TEST(ValidateTest, EachDamageIsFoundAndNamed) {
       {"no digest", [](auto& f) { f.rows[0].output_digest.clear(); }, "no digest"},
       {"no runs", [](auto& f) { f.rows[0].runs.clear(); }, "ok without a run"},
       {"no samples", [](auto& f) { f.rows[0].runs[1].samples_ns.clear(); }, "run 1 has no sample"},
-      {"a zero", [](auto& f) { f.rows[0].runs[1].samples_ns[0] = 0; }, "of no length"},
+      {"a zero", [](auto& f) { f.rows[0].runs[1].samples_ns[0] = 0; }, "of zero length"},
       {"no summary", [](auto& f) { f.rows[0].summary.reset(); }, "ok without a summary"},
       {"a run less", [](auto& f) { f.rows[0].runs.pop_back(); },
        "2 runs, the configuration asks for 3"},

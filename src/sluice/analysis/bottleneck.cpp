@@ -81,7 +81,7 @@ std::string diagnosis_of(const Attribution& found) {
     case Bottleneck::mixed:
       break;
   }
-  return "MIXED: no one cause; loader and step are about as fast, or each costs a part";
+  return "MIXED: no single cause; loader and step are about as fast, or each costs a part";
 }
 
 std::vector<std::string> solutions_of(const Attribution& found) {

@@ -28,7 +28,7 @@ void weigh_usual_step(GateLine& line, const Beside& beside) {
   if (line.kind != LineKind::best_run || !passes(beside.usual)) return;
   line.status = GateStatus::warn;
   line.reason +=
-      fmt::format(", but the usual step changed by {:+.1f} %: the best run of one side was luck",
+      fmt::format(", but the usual step changed by {:+.1f} %: the best run of one side was lucky",
                   *beside.usual->delta);
 }
 

@@ -171,9 +171,10 @@ bool inside(const fs::path& inner, const fs::path& outer) {
 Result<bool> check_destination(const PublishOptions& options) {
   std::error_code code;
   if (inside(options.to, options.from) || inside(options.from, options.to)) {
-    return Error{Errc::usage, fmt::format("{} and {} lie one in the other; publish to a folder "
-                                          "beside the results",
-                                          shown(options.from), shown(options.to))};
+    return Error{
+        Errc::usage,
+        fmt::format("{} and {}: one lies inside the other; publish to a folder beside the results",
+                    shown(options.from), shown(options.to))};
   }
   if (!fs::exists(fs::symlink_status(options.to, code))) return false;
   if (!fs::is_directory(options.to, code))

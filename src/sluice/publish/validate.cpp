@@ -53,7 +53,7 @@ void check_samples(const Row& row, RowIssues& issues) {
     const auto& all = row.runs[i].samples_ns;
     if (all.empty()) issues.add(fmt::format("run {} has no sample", i));
     if (std::any_of(all.begin(), all.end(), [](std::int64_t ns) { return ns <= 0; }))
-      issues.add(fmt::format("run {} has a sample of no length", i));
+      issues.add(fmt::format("run {} has a sample of zero length", i));
     samples += all.size();
   }
   if (!row.summary) return;

@@ -124,8 +124,8 @@ std::optional<GateLine> baseline_waited_line(const MachineFacts& facts) {
   line.status = GateStatus::warn;
   line.blocking = false;
   line.reason = fmt::format(
-      "the stored run waited for a core {:.1f} % of the time: slowdowns up to {:.0f} % "
-      "can hide behind it; promote one from a quiet machine",
+      "the stored run waited for a core {:.1f} % of the time: slowdowns up to {:.0f} % can hide "
+      "behind that; promote a run from a quiet machine",
       100 * *facts.baseline_waited, 100 / (1 - *facts.baseline_waited) - 100);
   return line;
 }

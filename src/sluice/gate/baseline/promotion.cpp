@@ -202,11 +202,11 @@ Result<Promoted> promote(const Promotion& promotion) {
   SLUICE_TRY(const std::vector<Visit> visits, read_history(done.paths.history));
   const std::string digest = sha256_hex(metrics);
   if (history.before && history.before->find(digest) != std::string::npos)
-    return refused(promotion.run, "the history has this very run already");
+    return refused(promotion.run, "the history already holds this run");
   std::error_code ignored;
   if (promotion.without_eval && fs::exists(done.paths.eval, ignored))
     return refused(promotion.run,
-                   fmt::format("{} would be left of another run", shown(done.paths.eval)));
+                   fmt::format("{} would be left over from another run", shown(done.paths.eval)));
   SLUICE_CHECK(create_folders(promotion.dir));
   std::string lines = history.before.value_or("");
   if (!lines.empty() && lines.back() != '\n') lines += '\n';

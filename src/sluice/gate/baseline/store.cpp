@@ -61,10 +61,11 @@ Status check_pair(const BaselinePaths& paths, const std::string& metrics, const 
   const bool same_metrics = entry["metrics_sha256"] == sha256_hex(metrics);
   const bool same_eval = entry["eval_sha256"] == sha256_hex(eval);
   if (same_metrics == same_eval) return ok;
-  return Error{Errc::invalid_input,
-               fmt::format("{}: is not of the run that its {} file is of; promote a run again",
-                           shown(same_metrics ? paths.eval : paths.metrics),
-                           same_metrics ? "metrics" : "eval")};
+  return Error{
+      Errc::invalid_input,
+      fmt::format("{}: does not belong to the same run as its {} file; promote a run again",
+                  shown(same_metrics ? paths.eval : paths.metrics),
+                  same_metrics ? "metrics" : "eval")};
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 .rows { margin-top: .8rem; }
 .rows caption { text-align: left; color: var(--soft); font-size: .875rem; padding-bottom: .6rem; }
 th, td { text-align: left; vertical-align: middle; padding: .45rem 1.3rem .45rem 0; border-bottom: 1px solid var(--line); }
-thead th { font-weight: 500; font-size: .8125rem; color: var(--soft); border-bottom-color: var(--soft); vertical-align: bottom; }
+thead th { overflow-wrap: normal; font-weight: 500; font-size: .8125rem; color: var(--soft); border-bottom-color: var(--soft); vertical-align: bottom; }
 .rows th:last-child, .rows td:last-child { padding-right: 0; }
 .rows tbody th { font-weight: 500; min-width: 11rem; }
 .number { text-align: right; white-space: nowrap; }

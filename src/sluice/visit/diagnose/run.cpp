@@ -59,9 +59,8 @@ Json spec_of(const DiagnosePlan& plan, const InputFacts& input) {
 Result<std::vector<measure::SubjectSpec>> subjects_of(const DiagnosePlan& plan) {
   SLUICE_TRY(const InputFacts input, inspect_input(plan.loader));
   if (input.arrays)
-    return Error{Errc::usage,
-                 fmt::format("--input {}: holds arrays; images are accepted, which the models take",
-                             plan.loader.input)};
+    return Error{Errc::usage, fmt::format("--input {}: holds arrays, but the models take images",
+                                          plan.loader.input)};
   SLUICE_TRY(const peers::Places places, peers::find_places());
   const Json spec = spec_of(plan, input);
   std::vector<measure::SubjectSpec> subjects;

@@ -121,7 +121,7 @@ class TransformPart {
       for (const std::string& library : left_out)
         rows.push_back(not_measured(
             one, library,
-            {Errc::unsupported, "memory does not hold its workers beside the others"}));
+            {Errc::unsupported, "there is not enough memory for its workers beside the others"}));
       for (measure::Row& row : rows)
         if (audit_)
           row.not_comparable = audit_->not_comparable(kScenario, one.transform, row.library);

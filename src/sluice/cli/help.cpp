@@ -60,33 +60,18 @@ class HelpFormat : public CLI::Formatter {
     label("SUBCOMMAND", "COMMAND");
   }
 
-  std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const override {
-    std::string text;
-    for (const std::string& heading : headings_of(*app)) {
-      std::string flags;
-      for (const CLI::Option* option : visible_options(*app)) {
-        if (option->get_group() == heading && option->nonpositional() &&
-            is_shown(*app, *option, mode))
-          flags += make_option(option, false);
-      }
-      if (!flags.empty()) text += fmt::format("\n{}:\n{}", heading, flags);
-    }
-    return text;
-  }
-
-  /// A list in both modes: --help-all is about the flags of one command.
-  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode) const override {
-    return CLI::Formatter::make_subcommands(app, CLI::AppFormatMode::Normal);
-  }
   std::string make_subcommand(const CLI::App* app) const override {
     return two_columns(app->get_name(), app->get_description());
   }
   std::string make_option(const CLI::Option* option, bool) const override {
     return two_columns(signature(*option), meaning(*option));
   }
+  /// Commands are a list in both modes: --help-all is about the flags of one command.
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
-    std::string text = CLI::Formatter::make_help(app, name, mode);
+    std::string text = make_description(app) + make_usage(app, name) + make_positionals(app) +
+                       flags(*app, mode) + make_subcommands(app, CLI::AppFormatMode::Normal) +
+                       "\n" + make_footer(app);
     if (!first_.empty() && mode != CLI::AppFormatMode::All)
       text += fmt::format("\nThese are the common flags; {} --help-all shows all {}.\n", name,
                           visible_options(*app).size());
@@ -94,6 +79,19 @@ class HelpFormat : public CLI::Formatter {
   }
 
  private:
+  std::string flags(const CLI::App& app, CLI::AppFormatMode mode) const {
+    std::string text;
+    for (const std::string& heading : headings_of(app)) {
+      std::string lines;
+      for (const CLI::Option* option : visible_options(app)) {
+        if (option->get_group() == heading && option->nonpositional() &&
+            is_shown(app, *option, mode))
+          lines += make_option(option, false);
+      }
+      if (!lines.empty()) text += fmt::format("\n{}:\n{}", heading, lines);
+    }
+    return text;
+  }
   bool is_shown(const CLI::App& app, const CLI::Option& option, CLI::AppFormatMode mode) const {
     if (first_.empty()) return &option != app.get_help_all_ptr();
     if (mode == CLI::AppFormatMode::All || option.get_group() == kEveryCommand) return true;

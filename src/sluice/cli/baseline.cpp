@@ -200,8 +200,7 @@ using Action = Result<ExitCode> (*)(const BaselineFlags&, const Globals&);
 
 void add_baseline(CLI::App& root, Context& context) {
   CLI::App* baseline =
-      root.add_subcommand("baseline", "List, show, promote and prune stored baselines");
-  baseline->require_subcommand(1);
+      add_family(root, "baseline", "List, show, promote and prune stored baselines");
   const auto add = [&](const char* name, const char* text, Action action) {
     auto flags = std::make_shared<BaselineFlags>();
     CLI::App* command = add_command(*baseline, context, name, text, [flags, action, &context] {

@@ -30,8 +30,7 @@ CLI::App* add_bench_of(CLI::App& bench, Context& context, const std::string& nam
 }  // namespace
 
 void add_bench(CLI::App& root, Context& context) {
-  CLI::App* bench = root.add_subcommand("bench", "Measure one thing, beside other libraries");
-  bench->require_subcommand(1);
+  CLI::App* bench = add_family(root, "bench", "Measure one thing, beside other libraries");
   CLI::App* decode =
       add_bench_of(*bench, context, "decode",
                    "Measure decoding of JPEG, PNG, WebP and video, and JPEG to a training crop",

@@ -13,6 +13,16 @@
 #include <algorithm>
 
 namespace sluice::cli {
+namespace {
+
+CLI::App* add_described(CLI::App& parent, const std::string& name, const std::string& description) {
+  CLI::App* app = parent.add_subcommand(name, description);
+  for (const char* flag : {"--help", "--help-all"})
+    if (CLI::Option* help = app->get_option_no_throw(flag)) help->group(kEveryCommand);
+  return app;
+}
+
+}  // namespace
 
 ExitCode exit_code_of(Errc code) {
   switch (code) {
@@ -38,12 +48,16 @@ ExitCode exit_code_of(const results::ResultFile& file) {
   return results::has_failed_row(file) ? ExitCode::invalid : ExitCode::done;
 }
 
+CLI::App* add_family(CLI::App& root, const std::string& name, const std::string& description) {
+  CLI::App* app = add_described(root, name, description);
+  app->require_subcommand(1);
+  return app;
+}
+
 CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name,
                       const std::string& description, CommandFunction run) {
-  CLI::App* app = parent.add_subcommand(name, description);
+  CLI::App* app = add_described(parent, name, description);
   Globals& globals = context.globals;
-  for (const char* flag : {"--help", "--help-all"})
-    if (CLI::Option* help = app->get_option_no_throw(flag)) help->group(kEveryCommand);
   begin_group(*app, kEveryCommand);
   app->add_flag("--json", globals.json, "print one JSON document on stdout and nothing else");
   add_value(*app, "--out,--output", globals.out, "DIR", "folder to write to");

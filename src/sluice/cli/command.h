@@ -65,6 +65,9 @@ struct Context {
 CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name,
                       const std::string& description, CommandFunction run);
 
+/// Adds a command that only holds others.
+CLI::App* add_family(CLI::App& root, const std::string& name, const std::string& description);
+
 /// Heading of the flags that every command has: the last one of the help.
 constexpr const char* kEveryCommand = "Every command";
 /// Flags that are added to `command` from here on stand under `heading` in its help.

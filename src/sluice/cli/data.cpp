@@ -291,8 +291,7 @@ void add_info(CLI::App& data, Context& context) {
 }  // namespace
 
 void add_data(CLI::App& root, Context& context) {
-  CLI::App* data = root.add_subcommand("data", "Make, inspect, stage and bundle data sets");
-  data->require_subcommand(1);
+  CLI::App* data = add_family(root, "data", "Make, inspect, stage and bundle data sets");
   add_make(*data, context);
   add_info(*data, context);
   add_data_stage(*data, context);

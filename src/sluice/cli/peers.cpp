@@ -175,9 +175,8 @@ std::vector<std::string> groups_and_libraries() {
 }
 
 void add_peers(CLI::App& root, Context& context) {
-  CLI::App* peers_app = root.add_subcommand(
-      "peers", "List, install and check the libraries that are measured beside ours");
-  peers_app->require_subcommand(1);
+  CLI::App* peers_app = add_family(
+      root, "peers", "List, install and check the libraries that are measured beside ours");
   CLI::App* list =
       add_command(*peers_app, context, "list",
                   "List every library with its group, its licence and whether it is installed",

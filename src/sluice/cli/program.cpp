@@ -57,9 +57,10 @@ std::string unknown_word_message(const CLI::App& app, const std::string& prefix,
     const std::string flag = word.substr(0, word.find('='));
     const std::vector<std::string> flags = flag_names(app);
     const auto near = nearest(flag, flags);
-    return fmt::format("{}unknown flag '{}'; {}, see --help", prefix, printable(flag),
-                       near ? fmt::format("did you mean '{}'?", *near)
-                            : "the nearest are " + join(nearest_flags(flag, flags)));
+    const std::string hint =
+        near ? fmt::format("did you mean '{}'? See", *near)
+             : fmt::format("the nearest are {}; see", join(nearest_flags(flag, flags)));
+    return fmt::format("{}unknown flag '{}'; {} --help", prefix, printable(flag), hint);
   }
   const auto names = subcommand_names(app);
   if (names.empty()) return fmt::format("{}unexpected argument '{}'", prefix, printable(word));
@@ -121,11 +122,14 @@ int run_chosen(const CLI::App& root, Context& context) {
 std::unique_ptr<CLI::App> make_app(Context& context) {
   auto app = std::make_unique<CLI::App>(
       "Measures how fast data reaches a model and how fast the model trains on it.", "sluice");
-  app->set_version_flag("--version",
-                        fmt::format("sluice {} ({})", version::kProgram, version::git()));
   app->group("Commands");  // heading of the commands within a command
+  begin_group(*app, kEveryCommand);
   app->set_help_flag("-h,--help", "show this help");
   app->set_help_all_flag("--help-all", "show every flag");
+  begin_group(*app, "Flags");
+  app->set_version_flag("--version",
+                        fmt::format("sluice {} ({})", version::kProgram, version::git()),
+                        "show the version");
   app->formatter(help_format());
   app->require_subcommand(1);
   app->failure_message(CLI::FailureMessage::simple);

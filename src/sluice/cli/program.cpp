@@ -43,10 +43,11 @@ const CLI::App& chosen(const CLI::App& root) {
   return *app;
 }
 
-/// The three flags that are spelt most like `word`.
+/// The three flags that are spelt most like `word`, of which only the start is looked at.
 std::vector<std::string> nearest_flags(const std::string& word, std::vector<std::string> flags) {
+  const std::string start = word.substr(0, 40);
   std::ranges::stable_sort(flags, {},
-                           [&](const std::string& flag) { return edit_distance(word, flag); });
+                           [&](const std::string& flag) { return edit_distance(start, flag); });
   flags.resize(std::min<std::size_t>(flags.size(), 3));
   return flags;
 }

@@ -64,9 +64,10 @@ TEST_F(HelpTest, HelpAllHasEveryFlagAndHelpSaysSoWhereItHasNot) {
     bool left_out = false;
     for (const CLI::Option* option : visible_options(*command)) {
       if (option == command->get_help_all_ptr()) continue;
-      const std::string line = "\n  " + signature(*option);
-      EXPECT_THAT(all, HasSubstr(line));
-      left_out = left_out || plain.find(line) == std::string::npos;
+      EXPECT_THAT(all, HasSubstr("\n  " + signature(*option)));
+      const std::string named =
+          "\n  " + (flags_of(*option).empty() ? option->get_name() : flags_of(*option)[0]);
+      left_out = left_out || plain.find(named) == std::string::npos;
     }
     EXPECT_EQ(plain.find("--help-all shows") != std::string::npos, left_out) << command->get_name();
   }
@@ -75,7 +76,7 @@ TEST_F(HelpTest, HelpAllHasEveryFlagAndHelpSaysSoWhereItHasNot) {
 TEST_F(HelpTest, HelpFitsOneScreen) {
   for (const CLI::App* command : commands()) {
     const std::string text = command->help();
-    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 52) << text;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 51) << text;
   }
 }
 
@@ -90,11 +91,12 @@ TEST_F(HelpTest, HeadingsFollowEachOtherAndTheCommonFlagsComeLast) {
   EXPECT_THAT(headings_of(*command), ElementsAre("Flags", "Rare", kEveryCommand));
   EXPECT_THAT(command->help(), HasSubstr("\nRare:\n  --rare INT"));
   EXPECT_THAT(command->help(),
-              HasSubstr("--plain INT                 a number; 1 to 9 (default 1)"));
-  EXPECT_THAT(command->help(), HasSubstr("another one;\n" + std::string(30, ' ') + "xxx"));
+              HasSubstr("--plain INT                   a number; 1 to 9 (default 1)"));
+  EXPECT_THAT(command->help(), HasSubstr("another one;\n" + std::string(32, ' ') + "xxx"));
   EXPECT_THAT(command->help(), Not(HasSubstr("--help-all")));
   show_first(*command, {"--plain"});
   EXPECT_THAT(command->help(), Not(HasSubstr("--rare")));
+  EXPECT_THAT(command->help(), HasSubstr("a number (default 1)"));
   EXPECT_THAT(command->help(), HasSubstr("--json"));
   EXPECT_THAT(all_of(*command), HasSubstr("--rare"));
   show_first(*command, {"--misspelt"});

@@ -81,10 +81,10 @@ Result<ExitCode> run(const EvalArgs& args, Context& context) {
 
 void add_eval(CLI::App& root, Context& context) {
   auto args = std::make_shared<EvalArgs>();
-  CLI::App* sub = add_command(
-      root, context, "eval",
-      "Evaluate a model: perplexity of a fixed text and three probe sets, the same bits every time",
-      [args, &context] { return run(*args, context); });
+  CLI::App* sub =
+      add_command(root, context, "eval",
+                  "Evaluate a model on a fixed text and three probe sets, the same bits every time",
+                  [args, &context] { return run(*args, context); });
   eval::EvalConfig& config = args->config;
   add_value(*sub, "--model", config.checkpoint, "FILE",
             "checkpoint of our GPT (default: a small one, trained here, always the same)");

@@ -72,8 +72,8 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
                    "evaluate perplexity and probes and write eval.json");
   command.add_flag("--compare", flags.compare, "compare with the stored baseline");
   command.add_flag("--quick", flags.quick,
-                   "use the built-in subject: gpt-tiny on one fixed batch, 5 warm-up and 20 "
-                   "measured steps, best median of 5 runs; up to 15 where they scatter");
+                   "use the built-in subject: gpt-tiny on one fixed batch, 20 steps after 5 of "
+                   "warm-up, best median of 5 runs, of up to 15 where they scatter");
   begin_group(command, "Comparison with the baseline");
   add_value(command, "--baseline-dir", flags.baseline_dir, "DIR", "folder of stored baselines")
       ->capture_default_str();
@@ -84,8 +84,7 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
   add_value(command, "--eval-worker", flags.worker, "CMD",
             "program that answers for the model to evaluate, as for `sluice eval --worker`");
   command.add_flag("--no-pairs", flags.alone,
-                   "compare with stored numbers only, without running the program of the baseline "
-                   "beside this one");
+                   "compare with stored numbers only, not with the program of the baseline");
   command.add_flag("--no-confirm", flags.once,
                    "without pairs: fail a slow run at once instead of measuring it a second time");
   command
@@ -201,18 +200,15 @@ void add_gate(CLI::App& root, Context& context) {
   begin_group(**command, "Comparison with a revision");
   add_against_flags(**command, flags->against);
   add_bench_training_flags(**command, flags->training);
-  show_first(**command,
-             {"--quick",         "--bench",    "--eval",   "--compare",    "--baseline-dir",
-              "--current",       "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct",
-              "--against",       "--build",    "--run",    "--tau",        "--mode",
-              "--measure-steps", "--repeat",   "--model",  "--input",      "--gpu",
-              "--batch-size"});
+  show_first(**command, {"--quick", "--bench", "--eval", "--compare", "--baseline-dir", "--current",
+                         "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct",
+                         "--against", "--run", "--tau", "--mode", "--measure-steps", "--repeat",
+                         "--model", "--gpu", "--batch-size"});
   add_examples(**command, {"sluice gate --quick --out runs/first   # ends with 4: no baseline yet",
                            "sluice baseline promote runs/first --maintainer --reason first",
                            "sluice gate --quick   # ends with 1 when it got worse",
                            "sluice gate --bench --compare --model vit5-tiny --mode synthetic "
                            "--throughput-drop-pct 3",
-                           "sluice gate --compare --current runs/first --tolerances strict",
                            "sluice gate --against main   # both revisions here, in pairs"});
 }
 

@@ -8,22 +8,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace sluice::cli {
 namespace {
 
-constexpr std::size_t kHelpColumn = 30, kWidestHelp = 120;
+constexpr std::size_t kHelpColumn = 32, kWidestHelp = 120;
+/// Of the flags that every command has, where there is no room for all.
+constexpr std::array kAlwaysShown{"--help", "--help-all", "--json", "--out"};
 
 /// CLI11 writes a checked type as "INT:INT in [1 - 1000]": the word before the colon, and "1 to
-/// 1000" or nothing. A type of ours may hold a colon itself: s3://BUCKET.
+/// 1000" or nothing.
 struct TypeName {
   std::string word;
   std::string range;
 };
 TypeName type_name(const CLI::Option& option) {
   const std::string text = option.get_type_name();
-  std::size_t colon = text.find(':');
-  if (text.compare(std::min(colon, text.size()), 3, "://") == 0) colon = std::string::npos;
+  const std::size_t colon = text.find(':');
   TypeName type{text.substr(0, colon), ""};
   const std::size_t open = text.find("in [", colon == std::string::npos ? text.size() : colon);
   const std::size_t middle = text.find(" - ", open == std::string::npos ? text.size() : open);
@@ -69,9 +71,9 @@ class HelpFormat : public CLI::Formatter {
   /// Commands are a list in both modes: --help-all is about the flags of one command.
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
-    std::string text = make_description(app) + make_usage(app, name) + make_positionals(app) +
-                       flags(*app, mode) + make_subcommands(app, CLI::AppFormatMode::Normal) +
-                       "\n" + make_footer(app);
+    std::string text = make_description(app) + make_usage(app, name) + make_positionals(app);
+    text += make_subcommands(app, CLI::AppFormatMode::Normal) + flags(*app, mode);
+    text += "\n" + make_footer(app);
     if (!first_.empty() && mode != CLI::AppFormatMode::All)
       text += fmt::format("\nThese are the common flags; {} --help-all shows all {}.\n", name,
                           visible_options(*app).size());
@@ -80,13 +82,14 @@ class HelpFormat : public CLI::Formatter {
 
  private:
   std::string flags(const CLI::App& app, CLI::AppFormatMode mode) const {
+    const bool brief = !first_.empty() && mode != CLI::AppFormatMode::All;
     std::string text;
     for (const std::string& heading : headings_of(app)) {
       std::string lines;
       for (const CLI::Option* option : visible_options(app)) {
         if (option->get_group() == heading && option->nonpositional() &&
             is_shown(app, *option, mode))
-          lines += make_option(option, false);
+          lines += two_columns(signature(*option, brief), meaning(*option, brief));
       }
       if (!lines.empty()) text += fmt::format("\n{}:\n{}", heading, lines);
     }
@@ -94,9 +97,9 @@ class HelpFormat : public CLI::Formatter {
   }
   bool is_shown(const CLI::App& app, const CLI::Option& option, CLI::AppFormatMode mode) const {
     if (first_.empty()) return &option != app.get_help_all_ptr();
-    if (mode == CLI::AppFormatMode::All || option.get_group() == kEveryCommand) return true;
-    return std::ranges::any_of(
-        first_, [&](const std::string& name) { return app.get_option(name) == &option; });
+    if (mode == CLI::AppFormatMode::All) return true;
+    const auto is_named = [&](const std::string& name) { return app.get_option(name) == &option; };
+    return std::ranges::any_of(first_, is_named) || std::ranges::any_of(kAlwaysShown, is_named);
   }
 
   std::vector<std::string> first_;
@@ -134,9 +137,10 @@ std::vector<std::string> headings_of(const CLI::App& app) {
   return headings;
 }
 
-std::string signature(const CLI::Option& option) {
-  const std::vector<std::string> flags = flags_of(option);
+std::string signature(const CLI::Option& option, bool brief) {
+  std::vector<std::string> flags = flags_of(option);
   if (flags.empty()) return option.get_name();
+  if (brief) flags.resize(1);
   const std::vector<std::string> choices = choices_of(option);
   std::string text = join(flags);
   if (!choices.empty()) {
@@ -147,9 +151,10 @@ std::string signature(const CLI::Option& option) {
   return text;
 }
 
-std::string meaning(const CLI::Option& option) {
+std::string meaning(const CLI::Option& option, bool brief) {
   std::string text = option.get_description();
-  if (const std::string range = type_name(option).range; !range.empty()) text += "; " + range;
+  if (const std::string range = type_name(option).range; !range.empty() && !brief)
+    text += "; " + range;
   if (!option.get_default_str().empty())
     text += fmt::format(" (default {})", option.get_default_str());
   if (option.get_required() && !flags_of(option).empty()) text += " (required)";

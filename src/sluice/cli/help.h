@@ -20,10 +20,10 @@ std::vector<const CLI::Option*> visible_options(const CLI::App& app);
 /// Headings of its flags in the order of the help: those that every command has come last.
 std::vector<std::string> headings_of(const CLI::App& app);
 
-/// "--threads INT", "--mode synthetic|e2e", "base".
-std::string signature(const CLI::Option& option);
-/// What it means, with its range, default and environment variable.
-std::string meaning(const CLI::Option& option);
+/// "--out, --output DIR", "--mode synthetic|e2e", "base"; brief: by its first name only.
+std::string signature(const CLI::Option& option, bool brief = false);
+/// What it means, with its default, environment variable and, unless brief, its range.
+std::string meaning(const CLI::Option& option, bool brief = false);
 
 /// Help by headings, wrapped to the terminal. Not empty: plain --help shows `first` only.
 std::shared_ptr<CLI::FormatterBase> help_format(std::vector<std::string> first = {});

@@ -117,8 +117,9 @@ void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& reg
 
 void add_loader_flags(CLI::App& command, LoaderFlags& flags) {
   begin_group(command, "Input");
-  add_value(command, "--input", flags.input, "DIR|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX",
-            "folder of images, tar shards, arrays or bundles; or a bucket");
+  add_value(
+      command, "--input", flags.input, "DIR|URI",
+      "folder of images, tar shards, arrays or bundles; or s3://bucket/prefix, gs://bucket/prefix");
   add_value(command, "--input-dir", flags.input_dir, "DIR", "local folder, instead of --input");
   command.add_flag("--input-s3", flags.input_s3, "the input is an S3 bucket");
   command.add_flag("--input-gcs", flags.input_gcs, "the input is a Google Cloud Storage bucket");

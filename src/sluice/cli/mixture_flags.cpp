@@ -94,8 +94,8 @@ Result<std::vector<std::uint64_t>> seeds_of(const MixtureFlags& flags, const Glo
 void add_data_flags(CLI::App& command, MixtureFlags& flags) {
   MixtureSpec& spec = flags.spec;
   begin_group(command, "Data sets");
-  add_value(command, "--root", spec.root, "DIR|s3://BUCKET/PREFIX|gs://BUCKET/PREFIX",
-            "folder or bucket of data sets as TFDS writes them");
+  add_value(command, "--root", spec.root, "DIR|URI",
+            "folder, s3://bucket/prefix or gs://bucket/prefix of data sets as TFDS writes them");
   add_value(command, "--preset", spec.preset, "NAME",
             "preset of data sets and their weights (docs/presets.md)")
       ->capture_default_str();

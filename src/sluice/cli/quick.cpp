@@ -45,8 +45,7 @@ void add_quick(CLI::App& root, Context& context) {
   flags->images = 32;  // each run's fresh process reads and checks all of them before it measures
   CLI::App* command = add_command(
       root, context, "quick",
-      "Take the tour: decode, transforms beside Pillow and OpenCV, loader, training, what limits "
-      "it",
+      "Take the tour: decode and transforms beside Pillow and OpenCV, loader, training",
       [flags, &context]() -> Result<ExitCode> {
         SLUICE_TRY(const visit::SessionPlan plan, quick_plan(*flags, context.globals));
         SLUICE_TRY(const visit::SessionResult session, visit::run_session(context.globals, plan));

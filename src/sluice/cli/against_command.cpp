@@ -37,9 +37,9 @@ void add_against_flags(CLI::App& command, AgainstFlags& flags) {
             "judge this tree against another revision instead, in pairs (docs/ab.md)");
   add_value(command, "--build", flags.build, "CMD", "with --against: command that builds each tree")
       ->capture_default_str();
-  add_value(command, "--run", flags.command, "CMD",
-            "with --against: command to measure in each tree; default: a training step of "
-            "gpt-tiny by ./sluice");
+  add_value(
+      command, "--run", flags.command, "CMD",
+      "with --against: command to measure in each tree; default: a training step of gpt-tiny");
   command.add_flag("--allow-dirty", flags.allow_dirty,
                    "with --against: judge uncommitted changes as well");
   add_rule_flags(command, flags.rule);

@@ -200,10 +200,10 @@ void add_gate(CLI::App& root, Context& context) {
   begin_group(**command, "Comparison with a revision");
   add_against_flags(**command, flags->against);
   add_bench_training_flags(**command, flags->training);
-  show_first(**command, {"--quick", "--bench", "--eval", "--compare", "--baseline-dir", "--current",
-                         "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct",
-                         "--against", "--run", "--tau", "--mode", "--measure-steps", "--repeat",
-                         "--model", "--gpu", "--batch-size"});
+  show_first(**command,
+             {"--quick", "--bench", "--eval", "--compare", "--baseline-dir", "--current",
+              "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct", "--against",
+              "--run", "--tau", "--mode", "--measure-steps", "--repeat", "--model"});
   add_examples(**command, {"sluice gate --quick --out runs/first   # ends with 4: no baseline yet",
                            "sluice baseline promote runs/first --maintainer --reason first",
                            "sluice gate --quick   # ends with 1 when it got worse",

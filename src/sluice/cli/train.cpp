@@ -164,10 +164,9 @@ void add_train_as(CLI::App& root, Context& context, const std::string& name,
         return flags->validate.empty() ? train(context, *flags) : validate(context, *flags);
       });
   add_flags(*command, *flags);
-  show_first(*command,
-             {"--input", "--gpu", "--batch-size", "--num-workers", "--epochs", "--warmup-epochs",
-              "--val-every", "--val-input", "--mixup", "--cutmix", "--checkpoint-dir", "--resume",
-              "--validate", "--model", "--image-size", "--dtype", "--optimizer", "--lr", "--ema"});
+  show_first(*command, {"--input", "--gpu", "--batch-size", "--epochs", "--val-every",
+                        "--val-input", "--mixup", "--cutmix", "--checkpoint-dir", "--resume",
+                        "--validate", "--model", "--dtype", "--optimizer", "--lr", "--ema"});
   add_examples(*command,
                {"sluice data make --kind rgb --count 256 --classes 4 --out photos",
                 "sluice train --model vit5-tiny --input photos --gpu cpu --epochs 1 --batch-size 8",

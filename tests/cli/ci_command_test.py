@@ -60,7 +60,7 @@ class CiTest(unittest.TestCase):
             self.assertGreater(len(calls), 6)
             for command, rest in calls:
                 words = command.split()[:2 if command.startswith("baseline") else 1]
-                done = self.sluice(*words, "--help")
+                done = self.sluice(*words, "--help-all")
                 self.assertEqual(done.returncode, 0, words)
                 if "--against" in rest and "--against" not in done.stdout:
                     continue  # a program without the paired gate

@@ -85,7 +85,8 @@ std::string usage_message(const CLI::App& root, const CLI::ParseError& problem) 
   const CLI::App& app = chosen(root);
   const std::string prefix = command_path(root).empty() ? "" : command_path(root) + ": ";
   // What nobody took is the likelier mistake than what is missing because of it.
-  const std::vector<std::string> unknown = app.remaining();
+  std::vector<std::string> unknown = app.remaining();
+  std::erase(unknown, "--");  // only says that no flags follow
   if (!unknown.empty()) return unknown_word_message(app, prefix, unknown.front());
   if (dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr &&
       !subcommand_names(app).empty()) {

@@ -35,7 +35,7 @@ void SkipList::add_to(LoaderStats& stats) const {
             [](const SkippedSample& a, const SkippedSample& b) { return a.index < b.index; });
 }
 
-LoaderWorker::Worker(WorkShop& shop, std::size_t trace_spans)
+LoaderWorker::LoaderWorker(WorkShop& shop, std::size_t trace_spans)
     : shop_(shop), scratch_(shop.recipe->make_scratch()) {
   if (trace_spans > 0) spans_.emplace(trace_spans);
 }

@@ -133,7 +133,8 @@ std::vector<std::string> headings_of(const CLI::App& app) {
   for (const CLI::Option* option : visible_options(app))
     if (std::ranges::find(headings, option->get_group()) == headings.end())
       headings.push_back(option->get_group());
-  std::ranges::stable_partition(headings, [](const auto& one) { return one != kEveryCommand; });
+  std::stable_partition(headings.begin(), headings.end(),
+                        [](const auto& one) { return one != kEveryCommand; });
   return headings;
 }
 

@@ -73,6 +73,14 @@ TEST(CompareTable, ColumnsAreAlignedAndWithinTheWidth) {
   }
 }
 
+TEST(CompareTable, ANarrowTerminalGetsFewerColumns) {
+  const std::string text = compare_table(sample(), {.width = 90});
+  EXPECT_THAT(text, Not(HasSubstr("p Holm")));
+  for (const char* name : {"resize", "few"})
+    EXPECT_LE(display_width(line_with(text, name)), 90U) << line_with(text, name);
+  EXPECT_THAT(line_with(text, "resize"), HasSubstr("PASS"));
+}
+
 TEST(CompareTable, ColourOnlyWhenAskedForAndNothingForged) {
   EXPECT_THAT(compare_table(sample()), Not(HasSubstr("\x1b")));
   EXPECT_THAT(compare_table(sample(), {.width = 120, .colour = true}), HasSubstr("\x1b[31mFAIL"));

@@ -167,7 +167,7 @@ Status compare_machine(Comparison& out, const analysis::ResultSet& base,
       out.warnings.push_back(fmt::format("the machine itself changed: canary {} is {}",
                                          printable(row.case_name), row.reason));
     }
-    row.reason = "machine: " + row.reason;
+    row.reason = "machine: " + row.reason.substr(0, row.reason.find(';'));
     row.verdict = GateStatus::skip;
     out.machine.push_back(std::move(row));
   }

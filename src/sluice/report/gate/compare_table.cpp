@@ -26,6 +26,8 @@ constexpr std::size_t kCaseFloor =
     20;  // a line may pass the width rather than clip a case name further
 constexpr std::array<bool, kCompareColumns> kCompareRightAligned = {false, false, true, true,
                                                                     true,  true,  true, false};
+/// Left out where the terminal is narrow, in this order: p, then the MDE; both are in the JSON.
+constexpr std::size_t kDispensable[] = {5, 6};
 using CompareCells = std::array<std::string, kCompareColumns>;
 
 /// Compared, not merely listed.
@@ -105,13 +107,21 @@ std::string judged_table(const gate::Comparison& comparison, const TextOptions& 
     total += width[c];
   }
   if (total > options.width && width[0] > kCaseFloor) {
-    width[0] -= std::min(width[0] - kCaseFloor, total - options.width);
+    const std::size_t clipped = std::min(width[0] - kCaseFloor, total - options.width);
+    width[0] -= clipped;
+    total -= clipped;
+  }
+  for (const std::size_t column : kDispensable) {
+    if (total <= options.width) break;
+    total -= width[column] + kColumnGap;
+    width[column] = 0;  // left out
   }
 
   std::string out;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string line;
     for (std::size_t c = 0; c + 1 < kCompareColumns; ++c) {
+      if (width[c] == 0) continue;
       line += padded(clip(lines[i][c], width[c]), width[c], kCompareRightAligned[c]) +
               std::string(kColumnGap, ' ');
     }

@@ -5,7 +5,7 @@
 // The arrays and index.json, which names versions and the script, are written by
 // tests/parity/parity.py --store.
 #include "sluice/aug/registry.h"
-#include "sluice/aug/remap.h"
+#include "sluice/aug/warps/remap.h"
 #include "sluice/core/file.h"
 #include "sluice/image/npy.h"
 
@@ -37,10 +37,16 @@ const Json& index() {
 }
 
 Image load(const Json& name) {
+  static const auto packed = read_binary_file(kFolder / "arrays.npys");
   Image made;
-  const auto bytes = read_binary_file(kFolder / name.get<std::string>());
-  EXPECT_TRUE(bytes.has_value()) << name;
-  EXPECT_TRUE(image::decode_npy(made, *bytes)) << name;
+  const Json place = index()["arrays"].value(name.get<std::string>(), Json::array({0, 0}));
+  const std::size_t start = place[0], size = place[1];
+  EXPECT_TRUE(packed.has_value());
+  if (!packed || start + size > packed->size()) {
+    ADD_FAILURE() << name << " is not in arrays.npys";
+    return made;
+  }
+  EXPECT_TRUE(image::decode_npy(made, image::Bytes(*packed).subspan(start, size))) << name;
   return made;
 }
 
@@ -170,7 +176,6 @@ std::vector<std::size_t> rows_with(const char* key) {
 
 std::string name_of(const ::testing::TestParamInfo<std::size_t>& row) {
   std::string name = index()["rows"][row.param]["output"];
-  name = name.substr(0, name.find('.'));
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }

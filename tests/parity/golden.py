@@ -1,6 +1,8 @@
 # tests/parity/golden.py - small outputs of AlbumentationsX, stored for the C++ test of our references.
 # SPDX-License-Identifier: Apache-2.0
+import io
 import json
+import re
 
 import cv2
 import numpy as np
@@ -28,20 +30,21 @@ def small_case(case, row):
 
 
 class Store:
-    """Replaces the folder's arrays and its index.json."""
+    """Replaces the folder's arrays.npys, one NPY file behind the other, and index.json, which says where each begins."""
 
     def __init__(self, folder, apply):
         self.folder, self.apply, self.records = folder, apply, []
+        self.packed, self.arrays = io.BytesIO(), {}
         self.photos = apply.photos(2, WIDTH, HEIGHT, first=100)
         folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob("*.npy"):
-            old.unlink()
         for number, photo in enumerate(self.photos):
             self.put(f"input{number}", photo)
 
     def put(self, name, array):
-        np.save(self.folder / f"{name}.npy", np.ascontiguousarray(array))
-        return f"{name}.npy"
+        start = self.packed.tell()
+        np.save(self.packed, np.ascontiguousarray(array))
+        self.arrays[name] = [start, self.packed.tell() - start]
+        return name
 
     def add(self, case, row, number):
         small, small_row = small_case(case, row)
@@ -49,7 +52,7 @@ class Store:
             name = f"{case.name}{number or ''}-{draw}"
             lab = Lab(small, small_row, self.apply, self.photos[draw], 40 + draw, self.photos)
             job = lab.jobs()
-            record = {"transform": case.name, "params": lab.our_params, "input": f"input{draw}.npy",
+            record = {"transform": case.name, "params": lab.our_params, "input": f"input{draw}",
                       "output": self.put(name, lab.output)}
             if case.use_map:
                 for axis in ("map_x", "map_y"):
@@ -65,8 +68,9 @@ class Store:
     def finish(self):
         index = {"made_by": "tests/parity/parity.py --store",
                  "versions": {"albumentationsx": A.__version__, "opencv": cv2.__version__, "numpy": np.__version__},
-                 "rows": self.records}
-        lines = json.dumps(index, indent=1, default=plain)
+                 "arrays": self.arrays, "rows": self.records}
+        lines = re.sub(r"\[\s+(\d+),\s+(\d+)\s+\]", r"[\1, \2]", json.dumps(index, indent=1, default=plain))
+        (self.folder / "arrays.npys").write_bytes(self.packed.getvalue())
         (self.folder / "index.json").write_text(lines + "\n")
         size = sum(file.stat().st_size for file in self.folder.iterdir())
         print(f"stored {len(self.records)} outputs, {size / 1e6:.2f} MB")

@@ -8,11 +8,12 @@
 JOBS   ?= $(shell nproc)
 BUILD  ?= build
 PREFIX ?= /usr/local
+CHAOS_S ?= 60
 SETUP  ?= tools/setup
 PEERS  ?= "$(program)" peers install
 
 .DEFAULT_GOAL := help
-.PHONY: help setup program run build test test-peers peers-install parity mutation bench format check fuzz install dist clean
+.PHONY: help setup program run build test test-peers peers-install parity mutation bench format check chaos fuzz install dist clean
 
 # One build serves users and tests: what is tested is what runs.
 tree    := $(BUILD)/release
@@ -75,6 +76,12 @@ check:  ## what must hold before a merge request: format, layers, build, tests, 
 mutation:  ## break chosen fast paths one at a time; the tests must notice each
 	@$(SETUP) --with test
 	@tools/mutate --jobs $(JOBS)
+
+chaos:  ## random commands under random faults for CHAOS_S seconds (60); prints the seed of every broken run
+	@$(SETUP) --with test
+	$(compile) sluice sluice_modules fault_server chaos_shim
+	@python3 -B tests/chaos/chaos.py "$(program)" "$(tree)/tests/chaos/chaos_shim.so" "$(tree)/tests/storage/fault_server" \
+	  --seconds $(CHAOS_S)
 
 fuzz:  ## every fuzz target for 20 seconds
 	@$(SETUP) --with test

@@ -5,9 +5,9 @@
 // usage: bundle_speed ARRAYS BUNDLES [WORKERS [ROUNDS [SHUFFLE [READ_MODE]]]]
 // ARRAYS and BUNDLES are folders, or s3:// and gs:// (AWS_ENDPOINT_URL and so on say where). A
 // folder BUNDLES that is not there is made of ARRAYS, in bundles of 64 MiB.
+#include "sluice/loader/data/open_dataset.h"
 #include "sluice/loader/loader.h"
-#include "sluice/loader/open_dataset.h"
-#include "sluice/loader/recipes.h"
+#include "sluice/loader/recipe/recipes.h"
 #include "sluice/storage/format/bundle_writer.h"
 #include "sluice/storage/local/page_cache.h"
 #include "sluice/storage/open_store.h"

@@ -5,8 +5,8 @@
 // usage: decode_speed [WIDTH HEIGHT [COUNT]]     500 375 64 unless given
 #include "sluice/core/rng.h"
 #include "sluice/image/codec.h"
-#include "sluice/image/photo.h"
-#include "sluice/image/png_decoder.h"
+#include "sluice/image/inputs/photo.h"
+#include "sluice/image/png/decoder.h"
 #include "sluice/image/simd.h"
 
 #include <fmt/format.h>

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: loader_speed FOLDER [WORKERS [BATCH [SECONDS [plain|antialias [PREFETCH [TRACE]]]]]]
+#include "sluice/loader/data/open_dataset.h"
 #include "sluice/loader/loader.h"
-#include "sluice/loader/open_dataset.h"
-#include "sluice/loader/recipe_train_crop.h"
+#include "sluice/loader/recipe/train_crop.h"
 #include "sluice/storage/local/store.h"
 
 #include <fmt/format.h>
@@ -23,10 +23,10 @@ using namespace sluice;
 using namespace sluice::loader;
 using bench::cpu_seconds;
 using bench::must;
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+double seconds_since(Steady::time_point begin) {
+  return std::chrono::duration<double>(Steady::now() - begin).count();
 }
 
 long faults() {
@@ -38,7 +38,7 @@ long faults() {
 /// Batches for some time; starts the next epoch when one ends.
 std::uint64_t drain(Loader& loader, std::uint64_t& epoch, double seconds) {
   std::uint64_t images = 0;
-  const auto begin = Clock::now();
+  const auto begin = Steady::now();
   while (seconds_since(begin) < seconds) {
     auto batch = must(loader.next());
     if (batch)
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   const std::string trace = argument(7, "");
   if (!trace.empty()) options.trace_spans = 1U << 16U;
 
-  const auto begin = Clock::now();
+  const auto begin = Steady::now();
   const auto loader = must(Loader::make(dataset, must(make_train_crop(crop)), options));
   std::uint64_t epoch = 0;
   (void)must(loader->start_epoch(epoch));
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
 
   const long faults_before = faults();
   const double cpu_before = cpu_seconds();
-  const auto timed = Clock::now();
+  const auto timed = Steady::now();
   const std::uint64_t images = drain(*loader, epoch, seconds);
   const double wall = seconds_since(timed);
   const double cpu = cpu_seconds() - cpu_before;
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   fmt::print("{:.0f} img/s, {:.3f} ms CPU an image, {:.2f} cores, {:.1f} faults an image\n",
              count / wall, 1e3 * cpu / count, cpu / wall,
              static_cast<double>(faults() - faults_before) / count);
-  const auto stopping = Clock::now();
+  const auto stopping = Steady::now();
   loader->stop();
   fmt::print("stopped in {:.3f} s\n", seconds_since(stopping));
   show_stages(loader->stats());

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < kStages; ++i) {
     const double stage = after.cpu_s[i] - before.cpu_s[i];
     named += stage;
-    fmt::print("  {:8} {:.3f} ms/sample  {:5.1f} %\n", to_string(static_cast<Stage>(i)),
+    fmt::print("  {:8} {:.3f} ms/sample  {:5.1f} %\n", to_string(static_cast<MixtureStage>(i)),
                stage / samples * 1e3, stage / spent * 100);
   }
   fmt::print("  named    {:.2f} % of the process\n", named / spent * 100);

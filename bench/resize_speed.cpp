@@ -4,7 +4,7 @@
 //
 // usage: resize_speed [SECONDS]     per row, 0.5 unless given
 #include "sluice/core/rng.h"
-#include "sluice/image/resize_antialias.h"
+#include "sluice/image/resize/antialias.h"
 #include "sluice/image/simd.h"
 
 #include <fmt/format.h>

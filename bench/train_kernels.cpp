@@ -244,8 +244,7 @@ void losses(const std::string& type, std::int64_t rows, std::int64_t classes, bo
 template <class Act>
 void patches(const std::string& type) {
   if (skipped("patchify") && skipped("assemble")) return;
-  cpu::TokenShape s{
-      .batch = 8, .image = 224, .patch = 16, .registers = 4, .dim = kDim, .tokens = 201};
+  TokenShape s{.batch = 8, .image = 224, .patch = 16, .registers = 4, .dim = kDim, .tokens = 201};
   const cpu::Rows all = {0, 8};
   const auto images = draw<float>(8 * 3 * 224 * 224, 1);
   Array<Act> y(images.size());

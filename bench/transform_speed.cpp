@@ -6,7 +6,7 @@
 // named
 #include "sluice/aug/registry.h"
 #include "sluice/image/image.h"
-#include "sluice/image/photo.h"
+#include "sluice/image/inputs/photo.h"
 #include "sluice/image/simd.h"
 
 #include <fmt/format.h>

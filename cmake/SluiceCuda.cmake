@@ -47,3 +47,19 @@ endif()
 if(NOT SLUICE_CUDA_FOUND)
   message(STATUS "Training on a GPU is left out: ${SLUICE_CUDA_WITHOUT}")
 endif()
+
+# sluice_cuda_options(target)   how a module with kernels is compiled. No sanitizers: they do not know nvcc's code, and what
+# allocates there is the driver.
+function(sluice_cuda_options target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-O2;-Wall;-Wextra;-Wshadow;-Wconversion>
+    $<$<AND:$<BOOL:${SLUICE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>
+    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<VERSION_GREATER_EQUAL:${CMAKE_CUDA_COMPILER_VERSION},12.8>>:--compress-mode=size>)
+  target_link_options(${target} PRIVATE -Wl,-z,defs)  # what is declared and not written is seen here, not when it is loaded
+  target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
+  set_target_properties(${target} PROPERTIES CUDA_STANDARD 20 CUDA_EXTENSIONS OFF
+    CUDA_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY Static)
+endfunction()

@@ -48,6 +48,9 @@ if(sluice_missing)
 endif()
 
 find_package(LibArchive QUIET)  # optional: without it there is no archive module
+if(TARGET LibArchive::LibArchive)
+  find_package(ZLIB REQUIRED)  # libpng's headers bring it
+endif()
 find_package(CURL QUIET)        # optional: without it there is no net module, and s3:// and gs:// say so
 # Optional: without it there is no video module, and what needs it says so.
 pkg_check_modules(LIBAV QUIET IMPORTED_TARGET libavformat libavcodec libswscale libavutil)

@@ -52,10 +52,12 @@ def main():
         if known is None:
             passed_over.append(line)
         else:
-            work.append(known + (["-x", "c++"] if line.endswith(".h") else []) + [line])
+            # A header is no main file: it would be told that its #pragma once means nothing there.
+            alone = ["-include", line, "-x", "c++", os.devnull] if line.endswith(".h") else [line]
+            work.append((line, known + alone))
 
-    def compile_one(command):
-        return command[-1], subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    def compile_one(one):
+        return one[0], subprocess.run(one[1], cwd=ROOT, capture_output=True, text=True)
 
     bad = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:

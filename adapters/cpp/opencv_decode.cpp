@@ -3,7 +3,6 @@
 #include "adapters/cpp/opencv_decode.h"
 
 #include "sluice/image/codec.h"
-#include "sluice/scenario/image/decode_subject.h"
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/item_subject.h"
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/measure/worker_server.h"
+#include "sluice/measure/worker/server.h"
 
 namespace sluice::opencv {
 

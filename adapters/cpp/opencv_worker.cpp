@@ -1,6 +1,6 @@
 // adapters/cpp/opencv_worker.cpp - OpenCV behind the worker protocol, without Python.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/measure/worker_server.h"
+#include "sluice/measure/worker/server.h"
 #include "sluice/scenario/micro/micro.h"
 
 #include "adapters/cpp/opencv_decode.h"

@@ -19,8 +19,10 @@ A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
                                    drawn from `seed`. Every step takes the same batch
  "expected_loss": 6.91|null,       of the first step, before its update; `check` fails beyond `tolerance` (relative; 1e-4
                                    in fp32, 2e-2 in bf16 of either kind, unless given)
- "seed": 42}
-`data` loader, `average` and `checkpointing` are unsupported. A pass is one step: forward, loss, backward, optimizer,
+ "seed": 42,
+ "data": "loader", "loader": {...}, images from files (training_feed.py): input, workers, prefetch, seed, epoch_items of
+                                   LoaderSpec. The first step, which is checked, takes the fixed batch all the same}
+`average` and `checkpointing` are unsupported. A pass is one step: forward, loss, backward, optimizer,
 gradients set to None; its items are samples. `check` answers `loss`, `parameters` and `versions` too. `details` of a sample:
 `loss` (last step), `steps`, `peak_rss_bytes` (since the warm-up began), `rss_before_model_bytes`, `engine` (device, versions,
 compile mode) and on a GPU `peak_bytes`, `reserved_bytes` (of PyTorch's allocator since the warm-up began) and

@@ -1,6 +1,6 @@
 # adapters/python/vit5_torch.py - ViT-5 and the GPT decoder in PyTorch: the reference of our engine, and its peer.
 # SPDX-License-Identifier: Apache-2.0
-"""The same models as src/sluice/train/model_spec.h, with the same parameter names and shapes. Tokens of a ViT-5 stand in the
+"""The same models as src/sluice/train/model/model_spec.h, with the same parameter names and shapes. Tokens of a ViT-5 stand in the
 order patches, class token, registers. Written for speed where PyTorch has a fused call (scaled_dot_product_attention,
 rms_norm); mixed precision is torch.autocast around it, with a residual stream in float32, or `.to(torch.bfloat16)`, tables and all.
 """

@@ -15,7 +15,7 @@
 #include <sluice/gate/baseline/promotion.h>
 #include <sluice/gate/compare/compare.h>
 #include <sluice/measure/runner.h>
-#include <sluice/measure/worker_server.h>
+#include <sluice/measure/worker/server.h>
 #include <sluice/results/result_file.h>
 #include <sluice/scenario/scenario.h>
 #include <sluice/visit/gate/run.h>
@@ -101,7 +101,7 @@ Result<results::ResultFile> measure_sort(const std::string& how) {
   policy.warmup_ms = 5;
   policy.single_thread_cpu_limit = 2;  // samples this short are too coarse to prove one thread
 
-  measure::SystemClock clock;
+  sluice::SystemClock clock;
   measure::ProcessLauncher launcher;
   measure::RunnerContext context;
   context.clock = &clock;
@@ -167,7 +167,7 @@ Status measure_loader(const std::string& input, const std::string& out) {
   plan.loader.num_batches = 4;
   plan.policy.runs = 2;
   plan.policy.samples_per_run = 1;
-  SLUICE_TRY(const visit::DataloaderResult result, visit::run_dataloader(caller, plan));
+  SLUICE_TRY(const visit::Visited result, visit::run_dataloader(caller, plan));
   for (const measure::Row& row : result.file.rows) {
     fmt::print("{} {}: {}\n", row.library, row.case_name,
                row.summary ? fmt::format("{:.0f} {}", row.summary->mean, row.unit) : row.reason);

@@ -4,8 +4,8 @@
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/image/codec.h"
-#include "sluice/image/shared_inputs.h"
-#include "sluice/measure/worker.h"
+#include "sluice/image/inputs/shared_inputs.h"
+#include "sluice/measure/worker/worker.h"
 #include "sluice/plan/transforms.h"
 
 #include <gmock/gmock.h>

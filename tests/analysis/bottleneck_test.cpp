@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/analysis/bottleneck.h"
 
+#include "sluice/results/result_file.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,19 +100,34 @@ TEST(BottleneckTest, IntervalsSayWhatElseItCouldBe) {
   EXPECT_THAT(attribute(wide).could_also_be, IsEmpty());
 }
 
-TEST(BottleneckTest, TransferIsNamedWhenItIsLarge) {
-  StepTimes one = times(30, 100, 101, 0);
-  one.transfer = exactly(9);
-  EXPECT_THAT(finding_of(attribute(one)).solutions,
-              ::testing::Not(::testing::Contains(HasSubstr("--pin-memory"))));
-  one.transfer = exactly(11);
-  EXPECT_THAT(finding_of(attribute(one)).solutions, ::testing::Contains(HasSubstr("--pin-memory")));
+TEST(BottleneckTest, TransferIsTheVerdictWhereItExplainsWhatIsMissing) {
+  StepTimes one = times(16, 20, 45, 0.01);  // 25 of 45 ms are missing
+  EXPECT_EQ(attribute(one).verdict, Bottleneck::interference);
+  one.transfer = exactly(12);
+  EXPECT_EQ(attribute(one).verdict, Bottleneck::interference);
+  one.transfer = exactly(13);
+  one.sending = {false, "fp32"};
+  EXPECT_EQ(attribute(one).verdict, Bottleneck::transfer);
+  Finding finding = finding_of(attribute(one));
+  EXPECT_THAT(finding.diagnosis, HasSubstr("13.00 ms a batch (fp32, pageable memory)"));
+  EXPECT_THAT(finding.solutions,
+              ElementsAre(HasSubstr("--pin-memory"), HasSubstr("--upload uint8")));
+  one.sending = {true, "uint8"};
+  finding = finding_of(attribute(one));
+  EXPECT_THAT(finding.diagnosis, HasSubstr("(uint8, pinned memory)"));
+  EXPECT_THAT(finding.solutions, ElementsAre(HasSubstr("the link to the device")));
+  // A copy that is hidden is nobody's concern.
+  StepTimes hidden = times(16, 20, 20.4, 0.01);
+  hidden.transfer = exactly(9);
+  EXPECT_EQ(attribute(hidden).verdict, Bottleneck::compute);
 }
 
 TEST(BottleneckTest, JsonHoldsWhatWasMeasuredAndNothingElse) {
   StepTimes one = times(30, 100, 101, 0.01);
   one.loader = {30, 28, 32, 0.95};
-  const Json json = to_json(attribute(one));
+  results::ResultFile file;
+  file.diagnosis.emplace().attribution.value = attribute(one);
+  const Json json = results::to_json(file)["summary"]["attribution"];
   EXPECT_EQ(json["verdict"], "COMPUTE");
   EXPECT_EQ(json["loader_ms_per_batch_ci95"], (Json{{"low", 28}, {"high", 32}}));
   EXPECT_FALSE(json.contains("step_ms_per_batch_ci95"));

@@ -68,10 +68,10 @@ TEST(LoaderMetricsTest, EachIsWhatItsDefinitionSays) {
   EXPECT_DOUBLE_EQ(*download_mb_per_s(facts).value, 20);
   EXPECT_DOUBLE_EQ(*network_overhead(facts).value, 0.15);
   EXPECT_DOUBLE_EQ(*batch_time_cv(facts).value, 0.1);
-  const Json json = loader_metrics_json(facts);
-  EXPECT_DOUBLE_EQ(json["load_time_per_batch_ms"].get<double>(), 200);
-  EXPECT_DOUBLE_EQ(json["cpu_usage_percent"].get<double>(), 75);
-  EXPECT_NEAR(json["worker_overhead"].get<double>(), 0.1, 1e-12);
+  const results::LoaderMetrics all = loader_figures(facts);
+  EXPECT_DOUBLE_EQ(*all.load_time_ms.value, 200);
+  EXPECT_DOUBLE_EQ(*all.cpu_usage_percent.value, 75);
+  EXPECT_NEAR(*all.worker_overhead.value, 0.1, 1e-12);
 }
 
 TEST(LoaderMetricsTest, WhatIsNotKnownIsNullWithAReason) {
@@ -81,10 +81,10 @@ TEST(LoaderMetricsTest, WhatIsNotKnownIsNullWithAReason) {
   EXPECT_THAT(mmap_effectiveness(facts).reason, HasSubstr("map"));
   LoaderFacts nothing;
   nothing.no_gpu = "none";
-  const Json json = loader_metrics_json(nothing);
+  const results::LoaderMetrics all = loader_figures(nothing);
   for (const LoaderMetric& metric : loader_metrics()) {
-    EXPECT_TRUE(json[metric.key].is_null()) << metric.key;
-    EXPECT_FALSE(json[std::string(metric.key) + "_reason"].get<std::string>().empty());
+    EXPECT_FALSE((all.*metric.figure).value) << metric.key();
+    EXPECT_FALSE((all.*metric.figure).reason.empty()) << metric.key();
   }
 }
 
@@ -103,8 +103,8 @@ TEST(LoaderMetricsTest, OneWorkerAndAMapMakeTheRestKnown) {
 TEST(LoaderMetricsTest, KeysAreDistinctAndExplained) {
   std::set<std::string> keys;
   for (const LoaderMetric& metric : loader_metrics()) {
-    EXPECT_TRUE(keys.insert(metric.key).second) << metric.key;
-    EXPECT_GT(std::string(metric.definition).size(), 10U) << metric.key;
+    EXPECT_TRUE(keys.insert(metric.key()).second) << metric.key();
+    EXPECT_GT(std::string(metric.definition).size(), 10U) << metric.key();
   }
 }
 
@@ -131,8 +131,11 @@ TEST(LoaderVerdictTest, TargetsAreMetMissedOrUnknown) {
   facts.gpu = GpuUse{0.95, 90, 100};
   targets = loader_targets(facts);
   EXPECT_EQ(targets[0].mark, Mark::good);
-  EXPECT_EQ(targets[1].mark, Mark::good);
-  EXPECT_EQ(targets[3].mark, Mark::good);
+  // What a GPU does without a model is no verdict on the loader.
+  for (const std::size_t of_the_gpu : {1U, 3U}) {
+    EXPECT_EQ(targets[of_the_gpu].mark, Mark::unknown);
+    EXPECT_THAT(targets[of_the_gpu].found, HasSubstr("no model runs here"));
+  }
 }
 
 TEST(LoaderVerdictTest, TheLargestStageIsTheLimit) {
@@ -159,7 +162,7 @@ TEST(LoaderVerdictTest, RulesApplyWhenTheirEvidenceIsThere) {
     EXPECT_FALSE(finding.evidence.empty());
     EXPECT_FALSE(finding.solutions.empty());
   }
-  EXPECT_THAT(all, HasSubstr("low GPU utilisation"));
+  EXPECT_THAT(all, ::testing::Not(HasSubstr("GPU")));
   EXPECT_THAT(all, HasSubstr("variable batch times"));
   EXPECT_THAT(all, HasSubstr("memory is nearly full"));
 }

@@ -59,22 +59,23 @@ TEST(StepRowsTest, RatesBecomeTimesPerBatch) {
 }
 
 TEST(StepRowsTest, TheVerdictComesWithTheLoadersStages) {
-  const auto json = diagnosis_json(input_bound(), kBatch, {.workers = 1, .cores = 2});
-  ASSERT_TRUE(json);
-  EXPECT_EQ((*json)["attribution"]["verdict"], "INPUT");
-  EXPECT_EQ((*json)["diagnosis"].size(), 2U);  // it is the loader; in it, decode
-  EXPECT_THAT((*json)["diagnosis"][1]["diagnosis"].get<std::string>(), HasSubstr("decode"));
-  EXPECT_EQ((*json)["stages"][0]["stage"], "decode");
+  const auto found = diagnosis_of(input_bound(), kBatch, {.workers = 1, .cores = 2});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->attribution.value->verdict, Bottleneck::input);
+  EXPECT_EQ(found->findings.size(), 2U);  // it is the loader; in it, decode
+  EXPECT_THAT(found->findings[1].diagnosis, HasSubstr("decode"));
+  EXPECT_EQ(found->stages[0].stage, "decode");
 }
 
 TEST(StepRowsTest, WhereItIsTheModelTheLoaderIsLeftAlone) {
-  const auto json = diagnosis_json({row_of("loader", 10, 10, 0, 9), row_of("model", 40, 0, 40),
-                                    row_of("together", 40.4, 0.1, 40, 9)},
-                                   kBatch, {.workers = 1, .cores = 2});
-  ASSERT_TRUE(json);
-  EXPECT_EQ((*json)["attribution"]["verdict"], "COMPUTE");
-  EXPECT_EQ((*json)["diagnosis"].size(), 1U);
-  EXPECT_TRUE((*json)["attribution"]["transfer_ms_per_batch"].is_null());
+  const auto found = diagnosis_of({row_of("loader", 10, 10, 0, 9), row_of("model", 40, 0, 40),
+                                   row_of("together", 40.4, 0.1, 40, 9)},
+                                  kBatch, {.workers = 1, .cores = 2});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->attribution.value->verdict, Bottleneck::compute);
+  EXPECT_EQ(found->findings.size(), 1U);
+  EXPECT_FALSE(found->attribution.value->times.transfer);
+  EXPECT_FALSE(found->attribution.value->times.no_transfer.empty());
 }
 
 TEST(StepRowsTest, ARowThatFailedIsNamed) {

@@ -155,6 +155,10 @@ TEST(TrainingFormulas, CriticalBatch) {
   EXPECT_FALSE(critical_batch(std::vector{point(16), BatchPoint{32, 1, 0}}));
 }
 
+Json training_metrics_json(const TrainingFacts& facts) {
+  return results::to_json(training_metrics(facts));
+}
+
 TEST(TrainingMetrics, PercentilesAreThoseOfNumpy) {
   const Json metrics = training_metrics_json(facts_of({1, 1.1, 1.2, 1.3, 2.0}));
   const Json& timing = metrics.at("timing");
@@ -295,7 +299,7 @@ TEST(TrainingVerdict, Advice) {
          facts.use.phases[0].seconds = 0.5;
          setting.loads = true;
        }},
-      {"--pin-memory",
+      {"--upload uint8",
        [](TrainingFacts& facts, TrainingSetting& setting) {
          facts.use.phases[1].seconds = 0.5;
          setting.cuda = true;

@@ -1,7 +1,7 @@
 // tests/aug/noise_test.cpp - the noise generator: frozen vectors, distribution, kernels equal the
 // definition on every instruction set.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/aug/noise.h"
+#include "sluice/aug/procedural/noise.h"
 
 #include "sluice/aug/kernels/random.h"
 #include "sluice/image/simd.h"

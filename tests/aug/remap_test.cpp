@@ -1,8 +1,8 @@
 // tests/aug/remap_test.cpp - a warp by a given map: fast against its definition, edges, odd maps.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/aug/remap.h"
+#include "sluice/aug/warps/remap.h"
 
-#include "sluice/aug/smooth_noise.h"
+#include "sluice/aug/warps/smooth_noise.h"
 #include "sluice/image/simd.h"
 
 #include <gtest/gtest.h>

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+import claims_test
+
 PROGRAM = None
 
 
@@ -72,11 +74,14 @@ class AbTest(unittest.TestCase):
     def test_a_row_of_the_result_file(self):
         stored = pathlib.Path(__file__).resolve().parents[2] / "docs" / "results" / "bench-harness.json"
         case = json.loads(stored.read_text())["rows"][0]["case"]
-        copy = f"cp '{stored}' {{out}}/x.json"
-        done = run("ab", "--pairs", 8, "--metric", case, "--a", copy, "--b", copy, "--json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(done.stdout)["status"], "PASS")
-        self.assert_error(run("ab", "--metric", "no/such", "--a", copy, "--b", copy), 2, "no row no/such")
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder) / "fresh.py"
+            script.write_text(claims_test.FRESH)
+            fresh = f"{sys.executable} -B {script} {stored} {{out}} new now"
+            done = run("ab", "--pairs", 8, "--metric", case, "--a", fresh, "--b", fresh, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["status"], "PASS")
+            self.assert_error(run("ab", "--metric", "no/such", "--a", fresh, "--b", fresh), 2, "no row no/such")
 
     def test_bad_input_is_one_line(self):
         self.assert_error(printed("1", "''"), 2, "B (echo '')", "no number")

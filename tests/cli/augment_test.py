@@ -37,8 +37,15 @@ class AugmentTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 
+    def test_no_step_makes_more_pixels_than_a_file_may_hold(self):
+        steps = self.folder / "huge.yaml"
+        steps.write_text("- Resize: {target_size: 1048576}\n")
+        done = self.augment("--out", self.folder / "huge", pipeline=steps)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("step 'Resize' makes 1048576 x 1048576 pixels; at most 178956970 are accepted", done.stderr)
+
     def outputs(self, folder):
-        return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+        return {path.name: path.read_bytes() for path in sorted(folder.glob("[!.]*"))}
 
     def test_draws_are_printed_and_replayed_exactly(self):
         first, again, draws = self.folder / "first", self.folder / "again", self.folder / "draws.json"
@@ -77,6 +84,30 @@ class AugmentTest(unittest.TestCase):
             with self.subTest(pipeline=pipeline.name):
                 told = self.must("--out", self.folder / pipeline.stem, pipeline=pipeline)
                 self.assertEqual({tuple(item["to"]) for item in told["items"]}, {(224, 224, 3)})
+
+    def test_nothing_of_others_is_written_over(self):
+        for name in ("rgb-000004.npy", "rgb-000001.png"):  # the first has the name of what PNG cannot hold
+            out = self.folder / f"kept-{name}"
+            out.mkdir()
+            (out / name).write_text("mine")
+            self.mistake(f"{name}: exists, and sluice did not write it", "--out", out)
+            self.assertEqual(self.outputs(out), {name: b"mine"}, "nothing was written before the refusal")
+        told = self.must("--out", out, "--force")
+        self.assertEqual(len(told["items"]), 6)
+        self.must("--seed", 5, "--out", out)  # ours now
+        picture = out / "rgb-000002.png"
+        before = picture.read_bytes()
+        self.mistake("rgb-000002.png: would be written over by its own output", "--out", out, photos=[picture])
+        self.assertEqual(picture.read_bytes(), before)
+        picture.write_bytes(before + b"edited")
+        self.mistake("rgb-000002.png: exists, and sluice did not write it or it was changed since", "--out", out)
+        draws = self.folder / "notes.json"
+        draws.write_text("mine")
+        self.mistake("notes.json: exists", "--draws", draws, "--out", self.folder / "fresh")
+        self.assertEqual(draws.read_text(), "mine")
+        self.assertFalse((self.folder / "fresh").exists() and self.outputs(self.folder / "fresh"))
+        self.must("--draws", draws, "--out", self.folder / "fresh", "--force")
+        self.must("--draws", draws, "--seed", 9, "--out", self.folder / "fresh")
 
     def test_people_read_what_was_applied(self):
         done = self.augment("--out", self.folder / "text")

@@ -47,6 +47,19 @@ class BenchMixture(small_episodes.SmallEpisodes):
         self.assertFalse((self.out / "scratch").exists())
         self.assertNotIn(str(self.root), json.dumps(result["run_config"]))
 
+    def test_more_episodes_than_a_shard_can_hold_are_refused(self):
+        lying = self.out.parent / "lying"
+        shutil.copytree(self.root, lying)
+        self.addCleanup(shutil.rmtree, lying)
+        told = next(lying.glob("small_arm/*/dataset_info.json"))
+        info = json.loads(told.read_text())
+        info["splits"][0]["shardLengths"][0] = "999999999999"
+        told.write_text(json.dumps(info))
+        done = self.bench("--root", lying, *FEW, "--out", self.out)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("dataset_info.json says 999999999999 episodes, of which each takes at least 16", done.stderr)
+        self.assertFalse(self.out.exists())
+
     def test_seeds_and_runs_are_rows_and_runs(self):
         done = self.bench("--root", self.root, *FEW, "--seeds", "3,4", "--runs", "2", "--deterministic", "--out", self.out)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,8 +1,7 @@
 // tests/cli/bench_training_flags_test.cpp - flags of `bench training` into a plan, and what is
 // refused.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/bench_training_flags.h"
-
+#include "sluice/cli/bench/training_flags.h"
 #include "sluice/core/text.h"
 #include "sluice/visit/training/rows.h"
 #include "sluice/visit/training/run.h"
@@ -163,7 +162,6 @@ TEST(TrainingPlanTest, Refusals) {
       {"--sweep batch-size=8 --batch-size 8", "give only one"},
       {"--num-batches 3 --measure-steps 3", "give only one"},
       {"--libraries torch-eager --profile trace", "does not name 'sluice'"},
-      {"--libraries torch-eager --input photos", "without a loader"},
       {"--compile off,fused", "the CPU has only one form"},
       {"--gpu cuda:0 --compile off,off", "twice"},
       {"--gpu cuda:0 --compile off,fast", "fast"},
@@ -171,7 +169,6 @@ TEST(TrainingPlanTest, Refusals) {
       {"--libraries sluice,torch-tensor", "torch-tensor"},
       {"--mode synthetic --input photos", "--mode e2e"},
       {"--model gpt-tiny --input photos", "token ids"},
-      {"--libraries sluice,torch-eager --input photos", "without a loader"},
       {"--cache-dir x", "an input is missing"},
       {"--heads 5", "heads"},
       {"--sample-ratio 0", "--sample-ratio"},

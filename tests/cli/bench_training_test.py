@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os
-import shutil
 import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-PROGRAM = Path(sys.argv.pop(1)).resolve()
+from bench_case import BenchCase, PROGRAM
+
 FLAGS = {"--dim": 32, "--heads": 2, "--layers": 2, "--image-size": 32, "--classes": 10, "--batch-size": 4,
          "--warmup-steps": 1, "--measure-steps": 5, "--seed": 3}
 
@@ -24,28 +21,8 @@ E2E = tiny()
 SYNTHETIC = [*E2E, "--mode", "synthetic"]
 
 
-def sluice(*arguments, folder):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=300)
-
-
-class TrainingTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = Path(tempfile.mkdtemp())
-        made = sluice("data", "make", "--kind", "rgb", "--count", 12, "--out", "D", "--quiet", folder=cls.folder)
-        assert made.returncode == 0, made.stderr
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
-    def bench(self, *arguments, command=("bench", "training")):
-        return sluice(*command, *arguments, folder=self.folder)
-
-    def result(self, *arguments, **named):
-        done = self.bench(*arguments, "--json", **named)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
+class TrainingTest(BenchCase):
+    COMMAND, COUNT = ("bench", "training"), 12
 
     def test_json_is_a_result_file_with_metrics(self):
         document = self.result(*SYNTHETIC, "--grad-accum", 2, "--out", "run-a")

@@ -38,7 +38,7 @@ class CiTest(unittest.TestCase):
         page.write_text("mine", encoding="utf-8")
         done = self.sluice("ci")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("docs/perf.md: exists and was not written by sluice ci; --force", done.stderr)
+        self.assertIn("docs/perf.md: exists, and sluice did not write it", done.stderr)
         self.assertEqual(page.read_text(encoding="utf-8"), "mine")
         self.assertFalse((self.folder / ".github").exists())
         self.assertEqual(self.sluice("ci", "--force").returncode, 0)

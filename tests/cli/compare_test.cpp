@@ -1,9 +1,9 @@
 // tests/cli/compare_test.cpp - `sluice compare`: what is printed, and the exit codes.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/program.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 
+#include "tests/cli/program_run.h"
 #include "tests/gate/make_results.h"
 #include <filesystem>
 #include <unistd.h>
@@ -14,24 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
 Outcome compare(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"sluice", "compare"});
-  std::vector<char*> argv;
-  for (std::string& argument : arguments)
-    argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  const int code = run_program(static_cast<int>(arguments.size()), argv.data());
-  std::fflush(stdout);
-  const std::string out = ::testing::internal::GetCapturedStdout();
-  return {code, out, ::testing::internal::GetCapturedStderr()};
+  arguments.insert(arguments.begin(), "compare");
+  return outcome_of(std::move(arguments));
 }
 
 class CompareCommand : public ::testing::Test {
@@ -45,8 +30,7 @@ class CompareCommand : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] std::string write(const char* name, const std::vector<double>& rates) const {
-    results::ResultFile file = gate::file_of({gate::row_of("resize", rates)});
-    file.environment = file.run_config = Json::object();
+    const results::ResultFile file = gate::sound_file({gate::row_of("resize", rates)});
     EXPECT_TRUE(results::write(folder_ / name, file).has_value());
     return (folder_ / name).string();
   }
@@ -70,14 +54,13 @@ TEST_F(CompareCommand, ExitCodeFollowsTheVerdict) {
 }
 
 TEST_F(CompareCommand, NothingComparableAndFailedRowsAreNoSuccess) {
-  results::ResultFile other = gate::file_of({gate::row_of("another", {1, 2, 3})});
-  results::ResultFile failed =
-      gate::file_of({gate::row_with("resize", measure::RowStatus::failed, "killed")});
-  for (results::ResultFile* file : {&other, &failed})
-    file->environment = file->run_config = Json::object();
+  const results::ResultFile other = gate::sound_file({gate::row_of("another", {1, 2, 3})});
+  const results::ResultFile failed =
+      gate::sound_file({gate::row_with("resize", measure::RowStatus::failed, "killed")});
   ASSERT_TRUE(results::write(folder_ / "other.json", other).has_value());
   ASSERT_TRUE(results::write(folder_ / "failed.json", failed).has_value());
-  EXPECT_EQ(compare({base_, (folder_ / "other.json").string()}).code, 4);
+  EXPECT_EQ(compare({base_, (folder_ / "other.json").string()}).code, 1);
+  EXPECT_EQ(compare({base_, (folder_ / "other.json").string(), "--allow-missing"}).code, 4);
   EXPECT_EQ(compare({base_, (folder_ / "failed.json").string()}).code, 5);
 }
 

@@ -1,12 +1,12 @@
 // tests/cli/data_test.cpp - `sluice data`: what is printed, and the exit codes of bad input.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/program.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/cli/program_run.h"
 #include <filesystem>
 #include <string>
 #include <unistd.h>
@@ -18,27 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Outcome sluice(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "sluice");
-  std::vector<char*> argv;
-  for (std::string& argument : arguments)
-    argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  const int code = run_program(static_cast<int>(arguments.size()), argv.data());
-  std::fflush(stdout);
-  Outcome outcome{code, ::testing::internal::GetCapturedStdout(),
-                  ::testing::internal::GetCapturedStderr()};
-  return outcome;
-}
-
 class DataCommand : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -49,8 +28,8 @@ class DataCommand : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] Outcome make(const std::string& count) const {
-    return sluice({"data", "make", "--count", count, "--out", photos_, "--width", "40", "--height",
-                   "30", "--json", "--quiet"});
+    return outcome_of({"data", "make", "--count", count, "--out", photos_, "--width", "40",
+                       "--height", "30", "--json", "--quiet"});
   }
 
   fs::path folder_;
@@ -62,7 +41,7 @@ TEST_F(DataCommand, MakeAndInfoAgree) {
   ASSERT_EQ(made.code, 0) << made.err;
   const auto report = parse_json(made.out, "make");
   ASSERT_TRUE(report) << made.out;
-  const Outcome seen = sluice({"data", "info", photos_, "--json", "--quiet"});
+  const Outcome seen = outcome_of({"data", "info", photos_, "--json", "--quiet"});
   ASSERT_EQ(seen.code, 0) << seen.err;
   const auto info = parse_json(seen.out, "info");
   ASSERT_TRUE(info);
@@ -76,8 +55,9 @@ TEST_F(DataCommand, MakeAndInfoAgree) {
 TEST_F(DataCommand, InfoUnderstandsEveryKindThatMakeWrites) {
   for (const std::string kind : {"9ch", "video"}) {
     const std::string folder = (folder_ / kind).string();
-    const Outcome made = sluice({"data", "make", "--kind", kind, "--count", "2", "--out", folder,
-                                 "--width", "48", "--height", "32", "--json", "--quiet"});
+    const Outcome made =
+        outcome_of({"data", "make", "--kind", kind, "--count", "2", "--out", folder, "--width",
+                    "48", "--height", "32", "--json", "--quiet"});
     if (made.code != 0) {
       EXPECT_THAT(made.err, HasSubstr("libsluice_video.so is not installed"));
       continue;  // built without libav
@@ -86,18 +66,18 @@ TEST_F(DataCommand, InfoUnderstandsEveryKindThatMakeWrites) {
     ASSERT_TRUE(report) << made.out;
     EXPECT_EQ((*report)["kind"], kind);
     EXPECT_EQ(report->contains("frames_hash"), kind == "video");
-    const Outcome seen = sluice({"data", "info", folder, "--json", "--quiet"});
+    const Outcome seen = outcome_of({"data", "info", folder, "--json", "--quiet"});
     const auto info = parse_json(seen.out, "info");
     ASSERT_TRUE(info) << seen.err;
     EXPECT_EQ((*info)["kind"], kind == "video" ? "clips" : "arrays");
     EXPECT_EQ((*info)["hash"], (*report)["hash"]);
     EXPECT_EQ((*info)["usable"], 2);
     const std::string file = folder + (kind == "video" ? "/video-000000.mp4" : "/9ch-000000.npy");
-    const Outcome one = sluice({"data", "info", file, "--json", "--quiet"});
+    const Outcome one = outcome_of({"data", "info", file, "--json", "--quiet"});
     EXPECT_EQ(one.code, 0) << one.err;
     EXPECT_THAT(one.out, HasSubstr(kind == "video" ? "h264" : "[\n    32,\n    48,\n    9\n  ]"));
-    EXPECT_EQ(sluice({"data", "info", file, "--quiet"}).code, 0);
-    EXPECT_EQ(sluice({"data", "info", folder, "--quiet"}).code, 0);
+    EXPECT_EQ(outcome_of({"data", "info", file, "--quiet"}).code, 0);
+    EXPECT_EQ(outcome_of({"data", "info", folder, "--quiet"}).code, 0);
   }
 }
 
@@ -128,7 +108,7 @@ TEST_F(DataCommand, EpisodesHaveTheirOwnFlags) {
   for (const auto& [flags, says] : cases) {
     std::vector<std::string> arguments = {"data", "make", "--out", out, "--quiet"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
-    const Outcome outcome = sluice(arguments);
+    const Outcome outcome = outcome_of(arguments);
     EXPECT_EQ(outcome.code, 2) << says;
     EXPECT_THAT(outcome.err, HasSubstr(says));
     EXPECT_FALSE(fs::exists(out));
@@ -138,22 +118,22 @@ TEST_F(DataCommand, EpisodesHaveTheirOwnFlags) {
 TEST_F(DataCommand, CorruptFilesAreListedAndOnlyFatalWhenNothingIsLeft) {
   ASSERT_EQ(make("1").code, 0);
   ASSERT_TRUE(write_file_atomic(fs::path(photos_) / "broken.jpg", "not an image"));
-  Outcome outcome = sluice({"data", "info", photos_, "--quiet"});
+  Outcome outcome = outcome_of({"data", "info", photos_, "--quiet"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("bad: broken.jpg: not a JPEG, PNG or WebP"));
   fs::remove(fs::path(photos_) / "rgb-000000.jpg");
-  outcome = sluice({"data", "info", photos_, "--json", "--quiet"});
+  outcome = outcome_of({"data", "info", photos_, "--json", "--quiet"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(parse_json(outcome.out, "info"));
   EXPECT_THAT(outcome.err, HasSubstr("broken.jpg"));
-  outcome = sluice({"data", "info", photos_ + "/broken.jpg", "--json"});
+  outcome = outcome_of({"data", "info", photos_ + "/broken.jpg", "--json"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.out, "");
 }
 
 TEST_F(DataCommand, MissingAndEmptyPathsAreNamed) {
-  EXPECT_EQ(sluice({"data", "info", photos_}).code, 2);
-  const Outcome empty = sluice({"data", "info", folder_.string()});
+  EXPECT_EQ(outcome_of({"data", "info", photos_}).code, 2);
+  const Outcome empty = outcome_of({"data", "info", folder_.string()});
   EXPECT_EQ(empty.code, 2);
   EXPECT_THAT(empty.err, HasSubstr("*.jpg, *.jpeg, *.png, *.webp, *.npy"));
 }

@@ -1,39 +1,15 @@
 # tests/cli/dataloader_test.py - `sluice bench dataloader` as a user meets it, on a few small images.
 # SPDX-License-Identifier: Apache-2.0
 import json
-import shutil
-import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-PROGRAM = Path(sys.argv.pop(1)).resolve()
+from bench_case import BenchCase, sluice
+
 SHORT = ["--runs", 1, "--samples", 1, "--num-batches", 2, "--warmup-ms", 0, "--seed", 3, "--quiet"]
 
 
-def sluice(*arguments, folder):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=300)
-
-
-class DataloaderTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = Path(tempfile.mkdtemp())
-        made = sluice("data", "make", "--kind", "rgb", "--count", 24, "--out", "D", "--quiet", folder=cls.folder)
-        assert made.returncode == 0, made.stderr
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
-    def bench(self, *arguments, command=("bench", "dataloader")):
-        return sluice(*command, *arguments, folder=self.folder)
-
-    def result(self, *arguments, **named):
-        done = self.bench(*arguments, "--json", **named)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
+class DataloaderTest(BenchCase):
+    COMMAND, COUNT = ("bench", "dataloader"), 24
 
     def test_json_is_a_result_file_with_metrics(self):
         document = self.result("--input", "D", "--batch-size", 8, "--num-workers", 2, *SHORT)
@@ -93,6 +69,30 @@ class DataloaderTest(unittest.TestCase):
         self.assertEqual((epoch["samples"], epoch["estimated_total_batches"]), (24, 6))
         self.assertGreater(epoch["estimated_full_epoch_time_seconds"], 0)
         self.assertEqual(document["rows"][1]["runs"][0]["details"][0]["epoch_items"], 12)
+
+    def test_damaged_samples_are_skipped_counted_and_named_once(self):
+        made = sluice("data", "make", "--kind", "rgb", "--count", 12, "--out", "damaged", "--quiet", folder=self.folder)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        victims = ["rgb-000000.jpg", "rgb-000007.jpg"]  # the first one, too: it is checked before anything is timed
+        for name in victims:
+            (self.folder / "damaged" / name).write_text("garbage")
+        words = ["--input", "damaged", "--batch-size", 12, "--num-workers", 1, *SHORT]
+        failed = self.bench(*words)
+        self.assertNotEqual(failed.returncode, 0)
+        self.assertIn("rgb-0000", failed.stdout + failed.stderr)
+        rows = {row["case"]: row for row in self.result(*words, "--skip-errors")["rows"]}
+        for name in ("loader/rrc224-antialias", "loader/rrc224-antialias/epoch=first"):
+            row = rows[name]
+            self.assertEqual(row["status"], "ok", row["reason"])
+            details = row["runs"][0]["details"][0]
+            self.assertGreaterEqual(details["skipped"], 2)
+            self.assertEqual([one.split(":")[0] for one in details["skipped_samples"]], victims)
+            for one in details["skipped_samples"]:
+                self.assertEqual(one.count("rgb-"), 1, one)
+        done = self.bench(*words, "--skip-errors")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"Skipped: 2 samples that cannot be used; \d+ times another was loaded instead\n"
+                                      r"  rgb-000000.jpg: not a JPEG.*\n  rgb-000007.jpg: not a JPEG")
 
     def test_definitions_are_explained(self):
         done = self.bench("--explain")

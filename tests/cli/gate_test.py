@@ -1,8 +1,10 @@
 # tests/cli/gate_test.py - `sluice gate`, `baseline` and `history` as a user meets them, on a model of milliseconds.
 # SPDX-License-Identifier: Apache-2.0
+import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,7 +35,6 @@ class GateTest(unittest.TestCase):
         # As on a quiet machine: what a busy one does to a promotion is tested apart.
         cls.metrics["timing"].update(waited_share=0.0, run_p50_s=[cls.metrics["timing"]["step_time_p50_s"]] * 2)
         cls.metrics["noise"] = {"verdict": "quiet", "score": 100, "steal": 0.0, "findings": []}
-        path.write_text(json.dumps(cls.metrics))
 
     @classmethod
     def tearDownClass(cls):
@@ -83,7 +84,7 @@ class GateTest(unittest.TestCase):
         self.assertEqual(set(self.metrics["canary"]["passes_per_s"]), {"idct_resize", "gemm", "memory_read"})
 
     def test_promote_then_pass_then_a_baseline_out_of_reach_fails(self):
-        self.expect(0, "baseline", "promote", "runs/R1", "--baseline-dir", "B1", "--without-eval", *MAINTAINER)
+        self.expect(0, "baseline", "promote", self.make_run("quiet"), "--baseline-dir", "B1", "--without-eval", *MAINTAINER)
         self.expect(0, "gate", "--bench", "--compare", *TINY, *WIDE, "--no-pairs", "--baseline-dir", "B1", "--out", "R2")
         shutil.rmtree(self.folder / "B1")  # next: a baseline so fast that no load of this machine explains the difference
         self.expect(0, "baseline", "promote", self.make_run("fast", self.scaled(10000)), "--baseline-dir", "B1", "--without-eval",
@@ -115,7 +116,7 @@ class GateTest(unittest.TestCase):
         self.assertRegex(slow.stdout, r"step_time_pairs_s: \d+\.\d % slower .* confirmed by 8 fresh pairs")
         pairs = json.loads((self.folder / "slow-pairs/metrics.json").read_text())["pairs"]
         self.assertEqual(pairs["program"], kept.name)
-        self.assertEqual(len(pairs["pairs"]["step_time_pairs_s"]["a"]), 8)
+        self.assertGreaterEqual(len(pairs["pairs"]["step_time_pairs_s"]["a"]), 8)  # more where the machine is busy
         raw = json.loads((self.folder / "slow-pairs/pairs.json").read_text())["rows"]
         self.assertEqual([row["library"] for row in raw], ["baseline", "sluice"])
         for row in raw:  # a run per pair, those that confirmed the alarm included
@@ -242,6 +243,35 @@ class GateTest(unittest.TestCase):
         self.assertIn("-20.0 %", self.expect(0, *words).stdout)
         self.assertIn("no run", self.expect(2, *words, "--metric", "speed").stderr)
         self.assertIn("no runs", self.expect(2, "history", "--runs", "none", "--baseline-dir", "none").stderr)
+
+    def test_promotions_at_once_lose_nothing(self):
+        runs = [self.make_run(f"at-once-{i}", self.scaled(1 + i / 1000)) for i in range(6)]
+        processes = [subprocess.Popen([PROGRAM, "baseline", "promote", run, "--baseline-dir", "B10", "--without-eval", *MAINTAINER],
+                                      cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                      env={**os.environ, "SLUICE_CACHE_DIR": str(self.folder / "cache")}) for run in runs]
+        for process in processes:
+            out, errors = process.communicate(timeout=300)
+            self.assertEqual(process.returncode, 0, out + errors)
+        history, = (self.folder / "B10").glob("*.history.jsonl")
+        self.assertEqual(len(history.read_text().splitlines()), len(runs))
+        self.assertEqual([path.name for path in (self.folder / "B10").iterdir() if path.name.startswith(".")], [])
+        self.assertEqual(len(list((self.folder / "cache/programs").iterdir())), 1, "one program, kept whole")
+
+    def test_a_promotion_that_waits_names_the_holder_and_ends_with_ctrl_c(self):
+        store = self.folder / "B11"
+        store.mkdir()
+        with open(store / ".lock", "w", encoding="utf-8") as lock:
+            lock.write("process 4711 (sluice baseline promote)\n")
+            lock.flush()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            process = subprocess.Popen([PROGRAM, "baseline", "promote", self.make_run("waits"), "--baseline-dir", "B11",
+                                        "--without-eval", *MAINTAINER], cwd=self.folder, stderr=subprocess.PIPE, text=True)
+            self.assertIn("process 4711 (sluice baseline promote)", process.stderr.readline())
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130, errors)
+            self.assertIn("interrupted while waiting for process 4711", errors)
+        self.assertEqual([path.name for path in store.iterdir()], [".lock"])
 
     def test_the_fence_works_on_stored_visits(self):
         base = "B7"

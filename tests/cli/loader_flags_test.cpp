@@ -1,7 +1,7 @@
 // tests/cli/loader_flags_test.cpp - both spellings of every input, and the combinations that make
 // no sense.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/loader_flags.h"
+#include "sluice/cli/flags/loader.h"
 
 #include <gmock/gmock.h>
 
@@ -102,6 +102,21 @@ TEST(LoaderFlagsTest, TheTextGivesTheSameLoaderAgain) {
   ASSERT_TRUE(request);
   EXPECT_EQ(visit::loader_flags_text(*request),
             "--batch-size 256 --num-workers 4 --prefetch 3 --pin-memory");
+}
+
+TEST(LoaderFlagsTest, BatchesForAGpuArePinnedBytesUnlessSaidOtherwise) {
+  EXPECT_FALSE(parse("--input D")->pin_memory);
+  const auto gpu = parse("--input D --gpu cuda:0 --num-workers 4");
+  ASSERT_TRUE(gpu);
+  EXPECT_TRUE(gpu->pin_memory);
+  EXPECT_EQ(gpu->upload, train::PixelType::u8);
+  EXPECT_EQ(visit::loader_flags_text(*gpu), "--batch-size 256 --num-workers 4 --prefetch 2");
+  const auto slow = parse("--input D --gpu cuda:0 --num-workers 4 --no-pin-memory --upload fp32");
+  ASSERT_TRUE(slow);
+  EXPECT_FALSE(slow->pin_memory);
+  EXPECT_EQ(visit::loader_flags_text(*slow),
+            "--batch-size 256 --num-workers 4 --prefetch 2 --no-pin-memory --upload fp32");
+  EXPECT_FALSE(parse("--input D --upload int4"));
 }
 
 }  // namespace

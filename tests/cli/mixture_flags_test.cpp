@@ -1,7 +1,6 @@
 // tests/cli/mixture_flags_test.cpp - what the flags of `bench mixture` come to.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/mixture_flags.h"
-
+#include "sluice/cli/flags/mixture.h"
 #include "sluice/core/file.h"
 
 #include <gmock/gmock.h>
@@ -194,6 +193,7 @@ TEST(MixtureFlags, BadValuesAreNamed) {
       {{"--root", "x", "--parallelism", "rt1=0"}, "1 to 65536"},
       {{"--root", "x", "--skip", "nobody"}, "no data set 'nobody'"},
       {{"--root", "x", "--seeds", "1,1"}, "--seeds 1,1"},
+      {{"--root", "x", "--seeds", "9223372036854775808"}, "seed 9223372036854775808: 0 to"},
       {{"--root", "x", "--libraries", "tfdat"}, "--libraries tfdat"},
       {{"--root", "x", "--cpus", "9999"}, "--cpus"},
       {{"--root", "x", "--datasets", "nowhere.yaml"}, "nowhere.yaml"}};

@@ -1,8 +1,7 @@
 // tests/cli/training_flags_test.cpp - what model and engine flags come to, and who has them.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/cli/training_flags.h"
-
 #include "sluice/cli/command.h"
+#include "sluice/cli/flags/training.h"
 #include "sluice/cli/program.h"
 
 #include <gmock/gmock.h>

@@ -3,15 +3,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
 
+#include "sluice/core/temporary_files.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/core/temporary_folder.h"
+#include <atomic>
 #include <csignal>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace sluice::file_test {
@@ -146,6 +152,44 @@ TEST(WriteFileAtomic, KeepsTheOldFileWhenTheDiskIsFull) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_EQ(read_text_file(folder / "f").value(), "old");
+  EXPECT_THAT(folder.names(), ElementsAre("f"));
+}
+
+TEST(WriteFileAtomic, SweepsWhatKilledWritersLeftAndNothingElse) {
+  const TemporaryFolder folder;
+  put(folder / ".sluice-0123456789abcdef.tmp", "of a killed process");
+  put(folder / ".sluice-fedcba9876543210.tmp", "of a living one");
+  put(folder / ".sluice-0123456789abcdef.tmp.txt", "of somebody else");
+  put(folder / ".sluice-0123456789abcdeX.tmp", "of somebody else");
+  const int living = ::open((folder / ".sluice-fedcba9876543210.tmp").c_str(), O_WRONLY);
+  ASSERT_EQ(::flock(living, LOCK_EX | LOCK_NB), 0);
+  ASSERT_TRUE(write_file_atomic(folder / "f", "new"));
+  EXPECT_THAT(folder.names(),
+              ElementsAre(".sluice-0123456789abcdeX.tmp", ".sluice-0123456789abcdef.tmp.txt",
+                          ".sluice-fedcba9876543210.tmp", "f"));
+  ::close(living);
+  remove_stale_temporaries(folder.path());
+  EXPECT_THAT(folder.names(),
+              ElementsAre(".sluice-0123456789abcdeX.tmp", ".sluice-0123456789abcdef.tmp.txt", "f"));
+}
+
+/// Somebody sweeps all the time; every write must arrive all the same.
+TEST(WriteFileAtomic, SurvivesSweepersOfOtherProcesses) {
+  const TemporaryFolder folder;
+  std::atomic<bool> done = false;
+  std::thread sweeper([&] {
+    while (!done)
+      remove_stale_temporaries(folder.path());
+  });
+  int failures = 0;
+  for (int i = 0; i < 500; ++i) {
+    const std::string text = std::to_string(i);
+    const auto written = write_file_atomic(folder / "f", text, Flush::later);
+    if (!written || read_text_file(folder / "f").value() != text) ++failures;
+  }
+  done = true;
+  sweeper.join();
+  EXPECT_EQ(failures, 0);
   EXPECT_THAT(folder.names(), ElementsAre("f"));
 }
 

@@ -1,8 +1,9 @@
 // tests/core/process_test.cpp - what a started program is given, and that nothing of it is left.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/core/process.h"
+#include "sluice/core/process/process.h"
 
-#include "sluice/core/child.h"
+#include "sluice/core/process/child.h"
+#include "sluice/core/process/survivors.h"
 #include "sluice/core/utc.h"
 
 #include <gmock/gmock.h>
@@ -17,6 +18,7 @@ namespace sluice::process_test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// All that the writers of `pipe` say until the last of them closes it.
 std::string read_all(Pipe& pipe) {
@@ -84,6 +86,61 @@ TEST(Process, TheWholeGroupEndsWithItsLeader) {
   EXPECT_EQ(process->end()->exit_code(), 3);
   EXPECT_EQ(process->end()->text(), "exited with code 3");
   EXPECT_EQ(read_all(*out), "");  // comes back: the sleeper holds the pipe no more
+}
+
+// In its group or out of it, with our variable or after a double fork.
+TEST(Process, WhatItLeavesIsKilledAndNamed) {
+  for (const char* script :
+       {"sleep 600 & exit 0", "setsid sleep 600 & exit 0", "(setsid sleep 600 &) & wait; exit 0",
+        "setsid sh -c 'sleep 600 & sleep 600' & exit 0"}) {
+    auto out = Pipe::make();
+    ProcessOptions options = shell(script);
+    options.descriptors = {{out->write_end.get(), STDOUT_FILENO}};
+    auto process = Process::start(options);
+    ASSERT_TRUE(process);
+    EXPECT_TRUE(process->wait(60));
+    EXPECT_THAT(process->end()->survivors, Not(::testing::IsEmpty())) << script;
+    EXPECT_EQ(read_all(*out), "") << script;  // comes back: nobody holds the pipe
+  }
+}
+
+TEST(Process, WhatEndsWithinTheGraceBelongsToIt) {
+  auto out = Pipe::make();
+  ProcessOptions options = shell("{ read line; exit 0; } <&5 & exit 0");
+  options.descriptors = {{out->read_end.get(), 5}};
+  options.grace_s = 60;
+  auto process = Process::start(options);
+  ASSERT_TRUE(process);
+  out->write_end.reset();  // lets the child go
+  EXPECT_TRUE(process->wait(60));
+  EXPECT_THAT(process->end()->survivors, ::testing::IsEmpty());
+}
+
+TEST(Process, OneThatEndsTakesNothingOfAnother) {
+  auto out = Pipe::make();
+  ProcessOptions options =
+      shell("(setsid sh -c 'read line <&5; echo still here' &) & wait; read line <&5");
+  auto in = Pipe::make();
+  options.descriptors = {{out->write_end.get(), STDOUT_FILENO}, {in->read_end.get(), 5}};
+  auto other = Process::start(options);
+  ASSERT_TRUE(other);
+  auto first = Process::start(shell("exit 0"));
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->wait(60));
+  EXPECT_THAT(first->end()->survivors, ::testing::IsEmpty());
+  EXPECT_FALSE(other->wait(0));
+}
+
+TEST(Survivors, AncestorsAreFound) {
+  auto process = Process::start(shell("sleep 600 & wait"));
+  ASSERT_TRUE(process);
+  EXPECT_TRUE(descends_from(process->pid(), getpid()));
+  EXPECT_TRUE(is_running(process->pid()));
+  EXPECT_FALSE(descends_from(getpid(), process->pid()));
+  EXPECT_FALSE(descends_from(1, getpid()));
+  const pid_t pid = process->pid();
+  process->kill();
+  EXPECT_FALSE(is_running(pid));
 }
 
 TEST(Process, KilledWithTheObject) {

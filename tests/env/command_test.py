@@ -48,7 +48,7 @@ class EnvCommand(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(folder + "/new/run/env.json", encoding="utf-8") as file:
                 document = json.load(file)
-            self.assertEqual(os.listdir(folder + "/new/run"), ["env.json"])
+            self.assertEqual([name for name in os.listdir(folder + "/new/run") if not name.startswith(".")], ["env.json"])
             self.assertIn(document["machine_profile"], done.stdout)
             self.assertEqual(document["schema_version"], 1)
 

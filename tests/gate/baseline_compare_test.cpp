@@ -99,14 +99,14 @@ class Rules : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Rules, OneChange) {
   const Case& test = GetParam();
-  RunFiles current = run_of();
-  Json& file = test.file == std::string("eval") ? *current.eval : *current.metrics;
+  Json metrics = metrics_of(), eval = eval_of();
+  Json& file = test.file == std::string("eval") ? eval : metrics;
   const Json::json_pointer path(test.pointer);
   if (test.value.is_discarded())
     file.at(path.parent_pointer()).erase(path.back());
   else
     file[path] = test.value;
-  const GateReport report = compare_with_baseline(current, run_of(), {});
+  const GateReport report = compare_with_baseline(run_of(metrics, eval), run_of(), {});
   EXPECT_EQ(line_of(report, test.metric).status, test.line);
   EXPECT_FALSE(line_of(report, test.metric).reason.empty());
   EXPECT_EQ(report.status, test.whole);
@@ -152,7 +152,7 @@ TEST(BaselineCompare, TwoPointsAreTwoPoints) {  // the float trap: (0.92 - 0.90)
 
 TEST(BaselineCompare, P90IsLookedAtOnlyWhenAsked) {
   RunFiles current = run_of();
-  (*current.metrics)["timing"]["step_time_p90_s"] = 0.2;
+  current.metrics->timing.p90.value = 0.2;
   EXPECT_EQ(compare_with_baseline(current, run_of(), {}).status, GateStatus::pass);
   Tolerances tolerances;
   tolerances.step_time_p90_increase_pct = 20;
@@ -171,10 +171,11 @@ TEST(BaselineCompare, MissingThings) {
   EXPECT_EQ(report.status, GateStatus::fail);
   report = compare_with_baseline(none, none, {});
   EXPECT_EQ(report.status, GateStatus::fail);
-  report = compare_with_baseline({"run", metrics_of(), std::nullopt}, run_of(), {});
+  report = compare_with_baseline({"run", results::training_metrics_of(metrics_of()), std::nullopt},
+                                 run_of(), {});
   EXPECT_EQ(report.status, GateStatus::fail);
 
-  const RunFiles metrics_alone{"b", metrics_of(), std::nullopt};
+  const RunFiles metrics_alone{"b", results::training_metrics_of(metrics_of()), std::nullopt};
   report = compare_with_baseline(run_of(), metrics_alone, {});
   EXPECT_EQ(report.status, GateStatus::pass);
   EXPECT_EQ(line_of(report, "ppl_fixed_shard").status, GateStatus::skip);
@@ -184,9 +185,9 @@ TEST(BaselineCompare, MissingThings) {
 
 TEST(BaselineCompare, AnotherSchemaOrProfileIsNoBaseline) {  // COMP-14
   RunFiles base = run_of();
-  (*base.metrics)["schema_version"] = "0.9";
+  base.metrics->schema_version = "0.9";
   EXPECT_EQ(compare_with_baseline(run_of(), base, {}).status, GateStatus::skip);
-  (*base.metrics)["schema_version"] = 1;
+  put(base, "/schema_version", 1);
   EXPECT_EQ(compare_with_baseline(run_of(), base, {}).status, GateStatus::skip);
   base = run_of();
   (*base.eval)["schema_version"] = "2.0";
@@ -196,7 +197,7 @@ TEST(BaselineCompare, AnotherSchemaOrProfileIsNoBaseline) {  // COMP-14
   EXPECT_EQ(compare_with_baseline(run_of(), base, {}, {.bench = true, .eval = false}).status,
             GateStatus::pass);
   base = run_of();
-  (*base.metrics)["machine_profile"] = "other";
+  base.metrics->machine_profile = "other";
   EXPECT_EQ(compare_with_baseline(run_of(), base, {}).lines.at(0).metric, "machine_profile");
 }
 
@@ -256,7 +257,7 @@ TEST(Tolerances, PresetsAndRanges) {
 
 TEST(Tolerances, EveryOneMovesItsLimit) {
   RunFiles current = run_of(metrics_of(9'400, 0.106, 1.11e9), eval_of(12.252, 0.89));
-  (*current.metrics)["loss"]["loss_slope"] = 0.002;
+  current.metrics->loss.slope.value = 0.002;
   Tolerances wide = *tolerance_preset("lenient");
   wide.loss_slope_threshold = 0.01;
   EXPECT_EQ(compare_with_baseline(current, run_of(), {}).summary, "FAIL (5 failures, 1 warning)");

@@ -106,9 +106,9 @@ TEST(BaselinePairs, QualityIsNotExcused) {
 
 TEST(BaselinePairs, CountOnlyAgainstTheProgramOfThisBaseline) {
   RunFiles other = run_at(0.1);
-  (*other.metrics)["program"] = "another";
+  other.metrics->program = "another";
   EXPECT_EQ(judged(run_at(0.13, pairs_of(1.0)), other).status, kFail);
-  (*other.metrics).erase("program");
+  other.metrics->program.reset();
   EXPECT_EQ(judged(run_at(0.13, pairs_of(1.0)), other).status, kFail);
   Json broken = pairs_of(1.0);
   broken["lines"] = "none";

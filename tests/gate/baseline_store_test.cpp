@@ -8,8 +8,10 @@
 #include <gmock/gmock.h>
 
 #include "tests/gate/gate_files.h"
+#include <atomic>
 #include <csignal>
 #include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 
 namespace sluice::gate::baseline_store_test {
@@ -70,7 +72,7 @@ TEST_F(Store, PromotesBothFilesAndTheVisit) {  // COMP-11
   EXPECT_EQ(done->profile, "cpu_test");
   const auto baseline = read_baseline(dir(), "cpu_test");
   ASSERT_TRUE(baseline) << baseline.error().message;
-  EXPECT_EQ(*baseline->files.metrics, metrics_of());
+  EXPECT_EQ(text(file(".metrics.json")), dump_json(metrics_of()) + "\n");
   EXPECT_EQ(*baseline->files.eval, eval_of());
   ASSERT_EQ(baseline->history.size(), 1U);
   EXPECT_EQ(baseline->history[0].figures.at("tokens_per_sec_p50"), 10'000);
@@ -78,6 +80,48 @@ TEST_F(Store, PromotesBothFilesAndTheVisit) {  // COMP-11
   EXPECT_EQ(baseline->history[0].canary->parts.at("gemm"), 100);
   EXPECT_EQ(baseline->history[0].commit, std::string(40, 'a'));
   EXPECT_EQ(compare_with_baseline(run_of(), baseline->files, {}).status, GateStatus::pass);
+}
+
+TEST_F(Store, PromotionsAtOnceAllStayInTheHistory) {
+  constexpr int kAtOnce = 6;
+  std::vector<Promotion> asked;
+  for (int i = 0; i < kAtOnce; ++i) {
+    asked.push_back(promotion());
+    asked.back().run = root_.path() / ("run-" + std::to_string(i));
+    write(asked.back().run / "metrics.json", dump_json(metrics_of(10'000 + i)));
+    write(asked.back().run / "eval.json", dump_json(eval_of()));
+  }
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = 0;
+  for (const Promotion& one : asked)
+    threads.emplace_back([&failures, &one] { failures += promote(one) ? 0 : 1; });
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(failures, 0);
+  const auto baseline = read_baseline(dir(), "cpu_test");
+  ASSERT_TRUE(baseline) << baseline.error().message;
+  EXPECT_EQ(baseline->history.size(), std::size_t{kAtOnce});
+  EXPECT_FALSE(fs::exists(dir() / ".lock")) << "the folder may lie in a repository";
+}
+
+TEST_F(Store, WaitsForAnotherPromotionUntilCancelled) {
+  write_run();
+  fs::create_directories(dir());
+  const auto other = lock_baselines(dir(), -1);
+  ASSERT_TRUE(other);
+  int fds[2];
+  ASSERT_EQ(::pipe(fds), 0);
+  ASSERT_EQ(::write(fds[1], "x", 1), 1);
+  Promotion asked = promotion();
+  asked.cancel_fd = fds[0];
+  const auto done = promote(asked);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::interrupted);
+  EXPECT_THAT(done.error().message, HasSubstr("while waiting for process "));
+  EXPECT_FALSE(prune_history(dir(), "cpu_test", 1, fds[0]));
+  EXPECT_FALSE(remove_baseline(dir(), "cpu_test", fds[0]));
+  ::close(fds[0]);
+  ::close(fds[1]);
 }
 
 TEST_F(Store, OnlyOnMainOrByAMaintainerWithAReason) {

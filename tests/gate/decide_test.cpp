@@ -53,10 +53,10 @@ TEST(Decide, WantsPairsWhereTheyCanBeHad) {
   EXPECT_EQ(decide(evidence_at(0.1), asking(true, true)).wanted, WantedEvidence::pairs);
   EXPECT_EQ(decide(evidence_at(0.2), asking(true, true)).wanted, WantedEvidence::pairs);
   Evidence unknown = evidence_at(0.2);
-  unknown.baseline.files.metrics->erase("program");
+  unknown.baseline.files.metrics->program.reset();
   EXPECT_EQ(decide(unknown, asking(true, true)).wanted, WantedEvidence::second_run);
   Evidence paired = evidence_at(0.2);
-  (*paired.current.metrics)["pairs"] = pairs_that(GateStatus::pass, 0.1);
+  paired.current.metrics->pairs = pairs_that(GateStatus::pass, 0.1);
   EXPECT_EQ(decide(paired, asking(true, true)).wanted, WantedEvidence::nothing);
 }
 
@@ -88,27 +88,27 @@ TEST(Decide, AFastSecondRunPassesAndASlowOneFails) {
   EXPECT_EQ(decide(evidence, asking(false, true)).report.status, GateStatus::fail);
   evidence.current.metrics = confirmed(*run_at(0.2).metrics, *run_at(0.101).metrics);
   EXPECT_EQ(decide(evidence, asking(false, true)).report.status, GateStatus::pass);
-  EXPECT_EQ((*evidence.current.metrics)["confirmation"]["kept"], Json("second"));
+  EXPECT_EQ(evidence.current.metrics->confirmation->kept, "second");
   evidence.current.metrics = confirmed(*run_at(0.2).metrics, *run_at(0.3).metrics);
   EXPECT_EQ(decide(evidence, asking(false, true)).report.status, GateStatus::fail);
-  EXPECT_EQ((*evidence.current.metrics)["confirmation"]["kept"], Json("first"));
+  EXPECT_EQ(evidence.current.metrics->confirmation->kept, "first");
 }
 
 TEST(Decide, AConfirmationKeepsTheMediansOfBoth) {
-  const Json both = confirmed(*run_at(0.2).metrics, *run_at(0.1).metrics);
-  EXPECT_EQ(both["confirmation"]["run_p50_s"].size(), 4U);
-  EXPECT_EQ(both["confirmation"]["step_time_p50_s"], Json::array({0.2, 0.1}));
-  EXPECT_EQ(both["timing"]["step_time_p50_s"], Json(0.1));
+  const results::TrainingMetrics both = confirmed(*run_at(0.2).metrics, *run_at(0.1).metrics);
+  EXPECT_EQ(both.confirmation->run_p50_s.size(), 4U);
+  EXPECT_EQ(both.confirmation->step_p50_s, (std::vector<double>{0.2, 0.1}));
+  EXPECT_EQ(both.timing.p50.value, 0.1);
 }
 
 TEST(Decide, PairsThatFailLeaveTheMachineNoExcuse) {
   Evidence evidence = evidence_at(0.12);
-  const Json canary{{"version", "canary-v1"}, {"passes_per_s", {{"gemm", 100.0}}}};
-  const Json slower{{"version", "canary-v1"}, {"passes_per_s", {{"gemm", 80.0}}}};
-  (*evidence.baseline.files.metrics)["canary"] = canary;
-  (*evidence.current.metrics)["canary"] = slower;
+  const CanarySpeed canary{"canary-v1", {{"gemm", 100.0}}};
+  const CanarySpeed slower{"canary-v1", {{"gemm", 80.0}}};
+  evidence.baseline.files.metrics->canary = canary;
+  evidence.current.metrics->canary = slower;
   EXPECT_EQ(decide(evidence, asking(false, false)).report.status, GateStatus::invalid);
-  (*evidence.current.metrics)["pairs"] = pairs_that(GateStatus::fail, 10);
+  evidence.current.metrics->pairs = pairs_that(GateStatus::fail, 10);
   const GateReport report = decide(evidence, asking(false, false)).report;
   EXPECT_EQ(report.status, GateStatus::fail);
   EXPECT_EQ(line_of(report, "step_time_p50_s")->status, GateStatus::fail);
@@ -121,7 +121,7 @@ TEST(Decide, AFenceThatOnlyWarnsNeverFails) {
     visit.canary.reset();
     evidence.baseline.history.push_back(visit);
   }
-  evidence.current.metrics->erase("canary");
+  evidence.current.metrics->canary.reset();
   GatePolicy policy;
   const GateReport strict = decide(evidence, policy).report;
   EXPECT_EQ(line_of(strict, "fence/tokens_per_sec_p50")->status, GateStatus::fail);
@@ -136,9 +136,7 @@ TEST(Decide, AFenceThatOnlyWarnsNeverFails) {
 
 TEST(Decide, ANoisyMachineIsSaidBesideAnyVerdict) {
   Evidence evidence = evidence_at(0.1);
-  (*evidence.current.metrics)["noise"] =
-      Json{{"verdict", "noisy"},
-           {"findings", {{{"severity", "critical"}, {"value", "others used 40 %"}}}}};
+  evidence.current.metrics->noise = {"noisy", {}, {}, {{"", "critical", "others used 40 %"}}};
   const GateReport report = decide(evidence, asking(false, false)).report;
   EXPECT_EQ(report.status, GateStatus::pass);
   ASSERT_NE(line_of(report, "machine"), nullptr);

@@ -65,8 +65,15 @@ inline Json eval_of(double ppl = 12, double probe = 0.92) {
        {{"basic_reasoning_25", probe}, {"format_following_30", 0.9}, {"code_sanity_20", 0.85}}}};
 }
 
-inline RunFiles run_of(Json metrics = metrics_of(), Json eval = eval_of()) {
-  return {"run", std::move(metrics), std::move(eval)};
+inline RunFiles run_of(const Json& metrics = metrics_of(), Json eval = eval_of()) {
+  return {"run", results::training_metrics_of(metrics), std::move(eval)};
+}
+
+/// Changes what the metrics.json of a run holds, as another program might write it.
+inline void put(RunFiles& run, const char* pointer, const Json& value) {
+  Json json = results::to_json(*run.metrics);
+  json[Json::json_pointer(pointer)] = value;
+  run.metrics = results::training_metrics_of(json);
 }
 
 }  // namespace sluice::gate

@@ -34,8 +34,11 @@ TEST(Listing, EveryStatusThatIsNotOkIsListedWithItsReason) {
       odd.runs = row_of("case", kSlow).runs;  // even with runs
       const measure::Row fine = row_of("case", kSteady);
       const auto row = in_base ? compare_row(odd, fine) : compare_row(fine, odd);
-      EXPECT_EQ(row.verdict,
-                !in_base && status == RowStatus::failed ? GateStatus::invalid : GateStatus::skip);
+      const bool measured = status == RowStatus::failed || status == RowStatus::early_stopped;
+      EXPECT_EQ(row.verdict, in_base    ? GateStatus::skip
+                             : measured ? GateStatus::invalid
+                                        : GateStatus::fail);
+      EXPECT_EQ(row.missing, !in_base && !measured);
       EXPECT_THAT(row.reason, AllOf(HasSubstr(measure::to_string(status)),
                                     HasSubstr(in_base ? "in base" : "in candidate"),
                                     HasSubstr("reasons"), Not(HasSubstr("\x1b"))));
@@ -48,14 +51,42 @@ TEST(Listing, RowsOfOneSideAreListedInOrder) {
   const auto comparison = must_compare(file_of({row_of("a", kSteady), row_of("gone", kSteady)}),
                                        file_of({row_of("new", kSteady), row_of("a", kSteady)}));
   ASSERT_EQ(comparison.rows.size(), 3u);
-  EXPECT_EQ(comparison.rows[0].case_name, "a");
-  EXPECT_EQ(comparison.rows[1].case_name, "gone");
-  EXPECT_EQ(comparison.rows[1].reason, "only in base");
-  EXPECT_FALSE(comparison.rows[1].candidate.has_value());
+  EXPECT_EQ(comparison.rows[0].case_name, "gone");
+  EXPECT_EQ(comparison.rows[0].reason, "only in base; --allow-missing accepts that");
+  EXPECT_FALSE(comparison.rows[0].candidate.has_value());
+  EXPECT_EQ(comparison.rows[1].case_name, "a");
   EXPECT_EQ(comparison.rows[2].case_name, "new");
   EXPECT_EQ(comparison.rows[2].reason, "only in candidate");
-  EXPECT_EQ(comparison.counts.skip, 2);
+  EXPECT_EQ(comparison.counts.skip, 1);
   EXPECT_EQ(comparison.counts.pass, 1);
+}
+
+// Two of three rows left out: what remains is as it was, and that is no proof of anything.
+TEST(Listing, RowsThatVanishFailUnlessThatIsAllowed) {
+  const auto base = file_of({row_of("a", kSteady), row_of("b", kSteady), row_of("c", kSteady),
+                             row_with("d", RowStatus::unsupported, "never had it")});
+  const auto candidate =
+      file_of({row_of("a", kSteady), row_with("c", RowStatus::skipped, "not installed")});
+  const auto comparison = must_compare(base, candidate);
+  EXPECT_EQ(comparison.outcome, GateStatus::fail);
+  EXPECT_EQ(comparison.counts.fail, 2);
+  EXPECT_EQ(comparison.counts.missing, 2);
+  EXPECT_EQ(comparison.counts.skip, 1) << "d was not measured in base either";
+  EXPECT_THAT(comparison.summary,
+              AllOf(HasSubstr("FAIL: 2 missing in candidate"), Not(HasSubstr("slower"))));
+  const auto allowed = compare(base, candidate, {.allow_missing = true});
+  ASSERT_TRUE(allowed.has_value());
+  EXPECT_EQ(allowed->outcome, GateStatus::pass);
+  EXPECT_EQ(allowed->counts.skip, 3);
+}
+
+TEST(Listing, ACanaryThatIsGoneFailsNothing) {
+  auto base = file_of({row_of("a", kSteady)});
+  const auto candidate = base;
+  base.canary = {row_of("canary/gemm", kSteady)};
+  const auto comparison = must_compare(base, candidate);
+  EXPECT_EQ(comparison.outcome, GateStatus::pass);
+  EXPECT_THAT(comparison.warnings, IsEmpty());
 }
 
 TEST(Listing, CaseLibraryAndParametersIdentifyARow) {
@@ -88,7 +119,8 @@ TEST(Listing, RowsWithoutSamplesOrInOtherUnitsAreNotJudged) {
   EXPECT_THAT(compare_row(row_of("case", kSteady), bytes).reason, HasSubstr("MB/s"));
   measure::Row sense = row_of("case", kSteady);
   sense.better = measure::Better::lower;
-  EXPECT_EQ(compare_row(row_of("case", kSteady), sense).verdict, GateStatus::skip);
+  EXPECT_EQ(compare_row(row_of("case", kSteady), sense).verdict, GateStatus::invalid);
+  EXPECT_EQ(compare_row(nothing, row_of("case", kSteady)).verdict, GateStatus::skip);
 }
 
 TEST(Listing, OutcomeIsTheWorstThatHappened) {
@@ -106,7 +138,8 @@ TEST(Listing, OutcomeIsTheWorstThatHappened) {
       {file_of({a, failed}), file_of({a, ok_row}), GateStatus::pass},
       {file_of({a, failed}), file_of({a, failed}), GateStatus::pass},
       {file_of({row_of("a", {1, 2})}), file_of({row_of("a", {1, 2})}), GateStatus::inconclusive},
-      {file_of({a}), file_of({ok_row}), GateStatus::skip},
+      {file_of({a}), file_of({ok_row}), GateStatus::fail},
+      {file_of({failed}), file_of({a}), GateStatus::skip},
       {file_of({}), file_of({}), GateStatus::skip},
   };
   for (const Case& c : table) {
@@ -211,15 +244,16 @@ TEST(ComparisonJson, SaysEverythingAndNullForWhatIsNotKnown) {
   candidate.canary = base.canary;
   const Json json = to_json(must_compare(base, candidate));
   EXPECT_EQ(json["verdict"], "FAIL");
-  EXPECT_EQ(json["counts"]["FAIL"], 1);
+  EXPECT_EQ(json["counts"]["FAIL"], 2);
+  EXPECT_EQ(json["counts"]["missing"], 1);
   EXPECT_EQ(json["options"]["threshold"], 0.05);
   EXPECT_EQ(json["rows"].size(), 4u);
   EXPECT_EQ(json["rows"][0]["verdict"], "FAIL");
   EXPECT_EQ(json["rows"][0]["base"]["runs"], 5);
   EXPECT_NEAR(json["rows"][0]["ratio"]["point"].get<double>(), 0.8, 1e-4);
-  EXPECT_TRUE(json["rows"][1]["p_holm"].is_null());
-  EXPECT_TRUE(json["rows"][2]["ratio"]["low"].is_null());
-  EXPECT_TRUE(json["rows"][3]["candidate"].is_null());
+  EXPECT_TRUE(json["rows"][1]["candidate"].is_null());
+  EXPECT_TRUE(json["rows"][2]["p_holm"].is_null());
+  EXPECT_TRUE(json["rows"][3]["ratio"]["low"].is_null());
   EXPECT_EQ(json["machine"].size(), 1u);
   // NaN and infinity would be written as null where a number is promised.
   for (const char* key : {"p", "p_holm", "mde"})

@@ -152,9 +152,9 @@ TEST(MachineCause, ACanaryOfTheCoresSaysNothingOfAGpu) {
     const GateReport report = decide({current, {baseline, {}}}, {.fence = FenceMode::off}).report;
     return report.lines[0].status;
   };
-  (*current.metrics)["run_config"]["device"] = "cpu";
+  current.metrics->config.device = "cpu";
   EXPECT_EQ(status(), kInvalid);
-  (*current.metrics)["run_config"]["device"] = "cuda:0";
+  current.metrics->config.device = "cuda:0";
   EXPECT_EQ(status(), kFail);
 }
 
@@ -180,9 +180,9 @@ TEST(MachineCause, QualityIsNeverTheMachine) {
 TEST(MachineCause, BrokenFactsExplainNothing) {
   for (const Json& odd : {Json("much"), Json(-0.5), Json(1.0), Json(nullptr), Json::array()}) {
     RunFiles current = run_of(metrics_of(9'000));
-    (*current.metrics)["timing"]["waited_share"] = odd;
-    (*current.metrics)["noise"] = Json{{"verdict", "quiet"}, {"steal", odd}};
-    (*current.metrics)["canary"] = odd;
+    put(current, "/timing/waited_share", odd);
+    put(current, "/noise", Json{{"verdict", "quiet"}, {"steal", odd}});
+    put(current, "/canary", odd);
     const GateReport report = decide({current, {run_of(), {}}}, {.fence = FenceMode::off}).report;
     EXPECT_EQ(report.lines[0].status, kFail);
     EXPECT_THAT(report.lines[0].reason, Not(HasSubstr("machine")));

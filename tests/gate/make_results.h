@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/gate/compare/compare.h"
+#include "sluice/measure/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,6 +43,26 @@ inline results::ResultFile file_of(const std::vector<measure::Row>& rows) {
   file.machine_profile = "cpu-test";
   file.dataset.hash = "abc";
   file.rows = rows;
+  return file;
+}
+
+/// As a run leaves it, fit to be written and sound: a session, run ids, digests, summaries.
+inline results::ResultFile sound_file(const std::vector<measure::Row>& rows) {
+  static int sessions = 0;
+  results::ResultFile file = file_of(rows);
+  file.environment = file.run_config = Json::object();
+  file.session_id = "session-" + std::to_string(++sessions);
+  for (measure::Row& row : file.rows) {
+    int block = 0;
+    for (measure::Run& run : row.runs) {
+      run.block = block++;
+      run.run_id = file.session_id + "/" + row.case_name + "/" + row.library + "/" +
+                   std::to_string(run.block);
+    }
+    if (row.status != measure::RowStatus::ok) continue;
+    row.output_digest = "1234";
+    measure::summarise(row, 1);
+  }
   return file;
 }
 

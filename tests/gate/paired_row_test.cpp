@@ -26,6 +26,29 @@ TEST(PairedRow, IsTheGeometricMeanOverRuns) {
   EXPECT_EQ(value->better, measure::Better::higher);
 }
 
+// A command may print or copy what it likes: the file must be of this run and no other.
+TEST(FreshResults, AreOfTheirOwnRun) {
+  const auto measured = [](const std::string& session, std::int64_t start_ns) {
+    results::ResultFile file = sound_file({row_of("a", {1e9, 1e9})});  // two runs of 1 s
+    file.session_id = session;
+    for (measure::Run& run : file.rows[0].runs)
+      run.start_ns = start_ns;
+    return analysis::ResultSet{"result of A", {file}};
+  };
+  constexpr std::int64_t kS = 1'000'000'000;
+  FreshResults fresh;
+  EXPECT_TRUE(fresh.add(measured("one", 10 * kS), 9 * kS, 12 * kS));
+  EXPECT_TRUE(fresh.add(measured("two", 20 * kS), 20 * kS, 21 * kS));
+  const auto again = fresh.add(measured("one", 31 * kS), 30 * kS, 33 * kS);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, Errc::measurement);
+  EXPECT_THAT(again.error().message, HasSubstr("result of A: session one was there before"));
+  for (const std::int64_t start :
+       {std::int64_t{0}, 29 * kS, 32 * kS + kS / 2, std::int64_t{1} << 62})
+    EXPECT_FALSE(fresh.add(measured("three", start), 30 * kS, 33 * kS)) << start;
+  EXPECT_TRUE(fresh.add(measured("three", 31 * kS), 30 * kS, 33 * kS));
+}
+
 TEST(PairedRow, TimesStayTimes) {
   measure::Row row = row_of("step", {4, 4});
   row.unit = "s";

@@ -49,7 +49,7 @@ TEST(UsualStep, IsTheLowerQuartileOfAtLeastFour) {
 TEST(UsualStep, AConfirmationHoldsTheRunsOfBoth) {
   RunFiles run = run_with(kCalm);
   EXPECT_EQ(run_medians(run), kCalm);
-  (*run.metrics)["confirmation"] = Json{{"run_p50_s", {0.3, 0.1, "odd"}}};
+  put(run, "/confirmation", Json{{"run_p50_s", {0.3, 0.1, "odd"}}});
   EXPECT_EQ(run_medians(run), (std::vector<double>{0.3, 0.1}));
   EXPECT_TRUE(run_medians({}).empty());
 }
@@ -97,7 +97,7 @@ TEST(UsualStep, IsLeftOutWhereASideHasTooFewRuns) {
 
 TEST(UsualStep, ASlowCanaryExcusesItLikeTheOthers) {
   const auto with_canary = [](RunFiles run, double speed) {
-    (*run.metrics)["canary"] = Json{{"version", "canary-v1"}, {"passes_per_s", {{"gemm", speed}}}};
+    run.metrics->canary = CanarySpeed{"canary-v1", {{"gemm", speed}}};
     return run;
   };
   const RunFiles baseline = with_canary(run_with(kCalm), 100);

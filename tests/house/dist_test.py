@@ -1,5 +1,7 @@
 # tests/house/dist_test.py - the archives of tools/dist: unpacked anywhere, run with an empty environment.
 # SPDX-License-Identifier: Apache-2.0
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -31,10 +33,20 @@ class DistTest(unittest.TestCase):
             subprocess.run(["sha256sum", "--check", "--strict", f"{name}.sha256"], cwd=self.folder, check=True, capture_output=True)
         self.assertEqual(len(list(self.folder.iterdir())), 2 * len(names))
 
+    def check_list_of_contents(self, folder):
+        listed = json.loads((folder / "share/doc/sluice/sbom.cdx.json").read_text())
+        hashes = {one["bom-ref"]: one["hashes"][0]["content"] for one in listed["components"] if "hashes" in one}
+        packed = [*(folder / "bin").iterdir(), *(folder / "lib/sluice").iterdir()]
+        self.assertEqual(hashes, {f"file:{file.relative_to(folder)}": hashlib.sha256(file.read_bytes()).hexdigest() for file in packed})
+        names = {one["name"] for one in listed["components"]}
+        self.assertIn("libjpeg62-turbo", names)
+        self.assertIn("libcli11-dev", names)
+
     def test_the_unpacked_program_needs_nothing_but_itself(self):
         plain, *video = sorted(self.archives, key=lambda file: "video" in file.name)
         subprocess.run(["tar", "xf", plain], cwd=self.folder, check=True)
         program = self.folder / plain.name.removesuffix(".tar.xz") / "bin" / "sluice"
+        self.check_list_of_contents(program.parents[1])
         empty = self.folder / "empty"
         empty.mkdir()
 

@@ -77,6 +77,11 @@ class TreeTest(unittest.TestCase):
                 self.assertTrue(readme.is_file(), f"{name(readme)} is missing")
                 self.assertLessEqual(readme.read_text(encoding="utf-8").count("\n"), 40)
 
+    def test_a_large_room_has_folders(self):
+        for room in ROOMS:
+            with self.subTest(room=room.name):
+                self.assertLessEqual(sum(path.parent == room for path in FILES), 42, "files side by side: make folders")
+
     def test_every_source_of_a_room_is_listed(self):
         """A header may be left out of the list when it is private: then a source of its own room includes it."""
         for room in ROOMS:

@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/image/codec.h"
 
-#include "sluice/image/exif.h"
+#include "sluice/image/jpeg/exif.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/image/support.h"
+#include <atomic>
 #include <vector>
 
 namespace sluice::image::codec_test {
@@ -202,6 +203,19 @@ TEST(Limits, TimePerFile) {
         decode(out, bytes, {.allow_truncated = true, .max_seconds = 3, .now_s = clock});
     ASSERT_FALSE(status);
     EXPECT_THAT(status.error().message, HasSubstr("limit of 3 s"));
+  }
+}
+
+TEST(Limits, GivesUpWhenToldTo) {
+  Buffer png;
+  ASSERT_TRUE(encode_png(png, testing::smooth_image(64, 48).view<std::uint8_t>()));
+  Image out;
+  std::atomic<bool> stop{false};
+  for (const Buffer& bytes : {jpeg(), jpeg(64, 48, {.progressive = true}), png}) {
+    stop = false;
+    EXPECT_TRUE(decode(out, bytes, {.stop = &stop}));
+    stop = true;
+    EXPECT_FALSE(decode(out, bytes, {.allow_truncated = true, .stop = &stop}));
   }
 }
 

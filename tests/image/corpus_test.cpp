@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
 #include "sluice/image/codec.h"
-#include "sluice/image/exif.h"
+#include "sluice/image/jpeg/exif.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

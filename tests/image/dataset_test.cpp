@@ -3,9 +3,9 @@
 #include "sluice/image/dataset.h"
 
 #include "sluice/core/file.h"
+#include "sluice/image/inputs/photo.h"
+#include "sluice/image/inputs/photo_dataset.h"
 #include "sluice/image/npy.h"
-#include "sluice/image/photo.h"
-#include "sluice/image/photo_dataset.h"
 #include "sluice/image/video.h"
 
 #include <gmock/gmock.h>

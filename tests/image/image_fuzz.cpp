@@ -2,7 +2,7 @@
 // within small limits.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/image/codec.h"
-#include "sluice/image/png_decoder.h"
+#include "sluice/image/png/decoder.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // tests/image/photo_test.cpp - generated photographs: the same bytes everywhere, and like
 // photographs.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/image/photo.h"
+#include "sluice/image/inputs/photo.h"
 
 #include "sluice/core/sha256.h"
 

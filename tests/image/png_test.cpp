@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/rng.h"
 #include "sluice/image/codec.h"
-#include "sluice/image/png_decoder.h"
-#include "sluice/image/png_fast.h"
+#include "sluice/image/png/decoder.h"
+#include "sluice/image/png/fast.h"
 #include "sluice/image/simd.h"
 
 #include <gmock/gmock.h>

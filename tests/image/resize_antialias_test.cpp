@@ -1,10 +1,9 @@
 // tests/image/resize_antialias_test.cpp - the antialiased resize against its definition and against
 // Pillow, on every instruction set the machine has.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/image/resize_antialias.h"
-
 #include "sluice/core/rng.h"
 #include "sluice/image/npy.h"
+#include "sluice/image/resize/antialias.h"
 #include "sluice/image/simd.h"
 
 #include <gmock/gmock.h>

@@ -1,10 +1,10 @@
 // tests/image/resize_test.cpp - the fast resize against its definition, on every instruction set
 // the machine has.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/image/resize.h"
+#include "sluice/image/resize/resize.h"
 
 #include "sluice/core/rng.h"
-#include "sluice/image/resize_kernels.h"
+#include "sluice/image/resize/kernels.h"
 #include "sluice/image/simd.h"
 
 #include <gmock/gmock.h>

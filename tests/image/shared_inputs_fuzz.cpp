@@ -1,7 +1,7 @@
 // tests/image/shared_inputs_fuzz.cpp - libFuzzer: no index, however hostile, gives a view outside
 // its data.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/image/shared_inputs.h"
+#include "sluice/image/inputs/shared_inputs.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // tests/image/shared_inputs_test.cpp - written once, mapped by all: what is in, what is left out,
 // what is refused.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/image/shared_inputs.h"
+#include "sluice/image/inputs/shared_inputs.h"
 
 #include "sluice/core/json.h"
 #include "sluice/core/thread_pool.h"

@@ -5,7 +5,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/rng.h"
 #include "sluice/core/sha256.h"
-#include "sluice/image/clip_maker.h"
+#include "sluice/image/inputs/clip_maker.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -21,7 +21,7 @@ using testing::NumberRecipe;
 using testing::take;
 
 TEST(StageClock, AttributesTimeToTheStageItWasIn) {
-  measure::ScriptedClock clock({1000, 5, 20, 300, 7, 40, 2, 100});
+  ScriptedClock clock({1000, 5, 20, 300, 7, 40, 2, 100});
   WorkerCounters counters;
   StageClock time(clock, counters);  // 1000
   time.enter(Stage::read);           // 5 other
@@ -44,7 +44,7 @@ TEST(StageClock, AttributesTimeToTheStageItWasIn) {
 }
 
 /// One nanosecond passes at every reading.
-class TickingClock final : public measure::Clock {
+class TickingClock final : public Clock {
  public:
   std::int64_t now_ns() override { return ++now_; }
 

@@ -1,7 +1,7 @@
 // tests/loader/bundle_dataset_test.cpp - a folder and the bundles made of it are the same samples.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
-#include "sluice/loader/open_dataset.h"
+#include "sluice/loader/data/open_dataset.h"
 #include "sluice/storage/format/bundle_writer.h"
 #include "sluice/storage/local/store.h"
 

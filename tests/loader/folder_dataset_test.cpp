@@ -1,8 +1,8 @@
 // tests/loader/folder_dataset_test.cpp - folders of samples: order, labels, and what is refused.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
-#include "sluice/loader/key_table.h"
-#include "sluice/loader/open_dataset.h"
+#include "sluice/loader/data/key_table.h"
+#include "sluice/loader/data/open_dataset.h"
 #include "sluice/storage/local/store.h"
 
 #include <gmock/gmock.h>

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/rng.h"
 #include "sluice/core/text.h"
-#include "sluice/image/photo_dataset.h"
+#include "sluice/image/inputs/photo_dataset.h"
+#include "sluice/loader/data/open_dataset.h"
 #include "sluice/loader/loader.h"
-#include "sluice/loader/open_dataset.h"
-#include "sluice/loader/recipe_train_crop.h"
+#include "sluice/loader/recipe/train_crop.h"
 #include "sluice/storage/cache/cache.h"
 #include "sluice/storage/format/checksum.h"
 #include "sluice/storage/local/store.h"

@@ -3,7 +3,7 @@
 #include "sluice/loader/mixture/mixture.h"
 
 #include "sluice/image/codec.h"
-#include "sluice/image/resize.h"
+#include "sluice/image/resize/resize.h"
 #include "sluice/loader/episodes/episode.h"
 
 #include "tests/loader/mixture_fixture.h"

@@ -1,12 +1,12 @@
 // tests/loader/recipe_test.cpp - recipes against their plain steps; types and layouts of places.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/image/inputs/photo.h"
 #include "sluice/image/npy.h"
-#include "sluice/image/photo.h"
-#include "sluice/image/resize.h"
-#include "sluice/image/resize_antialias.h"
-#include "sluice/loader/place.h"
-#include "sluice/loader/recipe_train_crop.h"
-#include "sluice/loader/recipes.h"
+#include "sluice/image/resize/antialias.h"
+#include "sluice/image/resize/resize.h"
+#include "sluice/loader/recipe/place.h"
+#include "sluice/loader/recipe/recipes.h"
+#include "sluice/loader/recipe/train_crop.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::vector<std::uint8_t> photo(int width, int height, std::uint64_t index = 0) 
 /// Runs it once into poisoned memory.
 Result<std::vector<std::byte>> run(const Recipe& recipe, const std::vector<std::uint8_t>& encoded,
                                    const SampleKey& key) {
-  measure::SystemClock system;
+  SystemClock system;
   WorkerCounters counters;
   StageClock clock(system, counters);
   const auto scratch = recipe.make_scratch();
@@ -43,6 +43,14 @@ Result<std::vector<std::byte>> run(const Recipe& recipe, const std::vector<std::
 
 float bf16_to_float(std::uint16_t value) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16U);
+}
+
+/// What IEEE 754 says of finite binary16.
+double f16_to_double(std::uint16_t value) {
+  const int exponent = value >> 10 & 0x1F, fraction = value & 0x3FF;
+  const double size =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  return (value & 0x8000) != 0 ? -size : size;
 }
 
 /// Sample (y, x, c) of whatever type and layout.
@@ -58,7 +66,7 @@ double at(const std::vector<std::byte>& bytes, const OutputSpec& spec, int y, in
   }
   std::uint16_t value = 0;
   std::memcpy(&value, from, sizeof value);
-  return bf16_to_float(value);
+  return spec.type == BatchType::f16 ? f16_to_double(value) : bf16_to_float(value);
 }
 
 /// What the crop of this key is, by the plain steps, u8.
@@ -87,7 +95,7 @@ TEST(TrainCrop, EveryTypeLayoutAndFilterIsThePlainSteps) {
   const auto jpeg = photo(150, 100);
   bool mirrored = false, straight = false;
   for (const Filter filter : {Filter::plain, Filter::antialias})
-    for (const BatchType type : {BatchType::u8, BatchType::f32, BatchType::bf16})
+    for (const BatchType type : {BatchType::u8, BatchType::f32, BatchType::bf16, BatchType::f16})
       for (const Layout layout : {Layout::hwc, Layout::chw})
         for (std::uint64_t index = 0; index < 4; ++index) {
           TrainCropOptions options;
@@ -109,8 +117,9 @@ TEST(TrainCrop, EveryTypeLayoutAndFilterIsThePlainSteps) {
                 const double value =
                     type == BatchType::u8 ? level : level * n.scale[channel] + n.offset[channel];
                 const double step = type == BatchType::u8 ? 1 : n.scale[channel];
-                const double rounding =
-                    type == BatchType::bf16 ? (std::abs(value) + step) / 200 : 1e-5;
+                const double rounding = type == BatchType::bf16  ? (std::abs(value) + step) / 200
+                                        : type == BatchType::f16 ? (std::abs(value) + step) / 1024
+                                                                 : 1e-5;
                 ASSERT_NEAR(at(got, recipe->output(), y, x, c), value, step + rounding)
                     << to_string(type) << " " << to_string(layout) << " " << x << " " << y;
               }
@@ -151,7 +160,7 @@ TEST(TrainCrop, RefusesWhatIsNoImage) {
 TEST(TrainCrop, GivesUpWhenStopped) {
   const auto jpeg = photo(600, 600);
   const auto recipe = make_train_crop({}).value();
-  measure::SystemClock system;
+  SystemClock system;
   WorkerCounters counters;
   StageClock clock(system, counters);
   const auto scratch = recipe->make_scratch();
@@ -234,6 +243,53 @@ TEST(Bf16, RoundsToNearestEven) {
   EXPECT_EQ(to_bf16(std::bit_cast<float>(0x3F808001U)), 0x3F81);
   EXPECT_EQ(to_bf16(-std::numeric_limits<float>::infinity()), 0xFF80);
   EXPECT_NE(to_bf16(std::numeric_limits<float>::quiet_NaN()) & 0x7F, 0);
+}
+
+TEST(Place, HalvesAreRoundedToNearestAndTiesToEven) {
+  // Every half is itself; halfway to the next goes to the even one, a hair more or less does not.
+  for (std::uint32_t bits = 0; bits < 0x7BFF; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits), next = static_cast<std::uint16_t>(bits + 1);
+    const double low = f16_to_double(half), high = f16_to_double(next);
+    const auto middle = static_cast<float>((low + high) / 2);
+    ASSERT_EQ(to_f16(static_cast<float>(low)), half);
+    ASSERT_EQ(to_f16(static_cast<float>(-low)), half | 0x8000);
+    ASSERT_EQ(to_f16(middle), bits % 2 == 0 ? half : next) << bits;
+    ASSERT_EQ(to_f16(std::nextafter(middle, 0.0F)), half) << bits;
+    ASSERT_EQ(to_f16(std::nextafter(middle, 1e9F)), next) << bits;
+  }
+  EXPECT_EQ(to_f16(65504.0F), 0x7BFF);
+  EXPECT_EQ(to_f16(65519.0F), 0x7BFF);
+  EXPECT_EQ(to_f16(65520.0F), 0x7C00);
+  EXPECT_EQ(to_f16(-std::numeric_limits<float>::infinity()), 0xFC00);
+  EXPECT_GT(to_f16(std::numeric_limits<float>::quiet_NaN()) & 0x7FFF, 0x7C00);
+}
+
+TEST(Place, LevelsAreWhatABatchHolds) {
+  const auto normalization = image::Normalization::imagenet();
+  const std::vector<float> levels = normalized_levels(normalization);
+  ASSERT_EQ(levels.size(), 3U * 256);
+  for (const int width : {1, 3, 17, 64, 224})
+    for (const bool mirrored : {false, true}) {
+      Image picture = Image::make(width, 5, 3).value();
+      const auto pixels = picture.span<std::uint8_t>();
+      for (int y = 0; y < 5; ++y)
+        for (int x = 0; x < width; ++x)
+          for (int c = 0; c < 3; ++c)
+            pixels.at(x, y, c) = static_cast<std::uint8_t>((x * 7 + y * 101 + c * 53) % 256);
+      const OutputSpec spec{5, width, 3, BatchType::f32, Layout::chw};
+      std::vector<float> placed(spec.bytes() / sizeof(float));
+      PlaceScratch scratch;
+      ASSERT_TRUE(place(std::as_writable_bytes(std::span(placed)), spec,
+                        picture.view<std::uint8_t>(), normalization, mirrored, scratch));
+      for (int y = 0; y < 5; ++y)
+        for (int x = 0; x < width; ++x)
+          for (int c = 0; c < 3; ++c) {
+            const int level = pixels.at(mirrored ? width - 1 - x : x, y, c);
+            ASSERT_EQ(placed[static_cast<std::size_t>((c * 5 + y) * width + x)],
+                      levels[static_cast<std::size_t>(c * 256 + level)])
+                << width << " " << x << " " << y << " " << c;
+          }
+    }
 }
 
 }  // namespace

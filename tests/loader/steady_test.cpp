@@ -1,8 +1,8 @@
 // tests/loader/steady_test.cpp - a warm loader takes no memory, on real photographs.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/image/photo.h"
+#include "sluice/image/inputs/photo.h"
 #include "sluice/loader/loader.h"
-#include "sluice/loader/recipe_train_crop.h"
+#include "sluice/loader/recipe/train_crop.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // tests/loader/tar_dataset_test.cpp - tar shards in WebDataset's layout: groups, labels, refusals.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
-#include "sluice/loader/open_dataset.h"
+#include "sluice/loader/data/open_dataset.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

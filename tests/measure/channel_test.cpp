@@ -1,6 +1,6 @@
 // tests/measure/channel_test.cpp - framing, limits and deadlines of LineChannel over socket pairs.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/measure/protocol.h"
+#include "sluice/measure/worker/protocol.h"
 
 #include <gtest/gtest.h>
 

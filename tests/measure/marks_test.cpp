@@ -6,6 +6,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/rng.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "adapters/c/sluice_marks.h"
@@ -280,19 +281,43 @@ TEST(MarksHeader, WithoutTheVariableNothingHappens) {
 TEST(ReadMarks, OnlyFilesOfThePrefixAndAllOfThem) {
   const testing_support::TemporaryFolder folder;
   Bytes bytes = header();
-  const auto write = [&](const char* name) {
+  const auto write = [&](const char* name, std::uint64_t pid) {
+    put(bytes, 16, pid);
     const std::string text(bytes.begin(), bytes.end());
     ASSERT_TRUE(write_file_atomic(folder.path() / name, text));
   };
-  for (const char* name : {"m.1", "m.22", "m.x", "other.3", "m."})
-    write(name);
+  write("m.1", 1);
+  write("m.22", 22);
+  for (const char* name : {"m.x", "other.3", "m."})
+    write(name, 5);
   const auto all = read_marks(folder.path() / "m");
   ASSERT_TRUE(all);
   EXPECT_EQ(all->size(), 2U);
   EXPECT_TRUE(read_marks(folder.path() / "none")->empty());
+  write("m.22", 1);
+  const auto foreign = read_marks(folder.path() / "m");
+  ASSERT_FALSE(foreign);
+  EXPECT_THAT(foreign.error().message, ::testing::HasSubstr("it says that it is of process 1"));
+  write("m.22", 22);
   bytes[0] = 'x';
-  write("m.1");
+  write("m.1", 1);
   EXPECT_FALSE(read_marks(folder.path() / "m"));
+}
+
+TEST(Marks, LieWithinTheTimeThatTheProgramRan) {
+  Marks marks;
+  marks.pid = 7;
+  marks.names = {"forward"};
+  marks.steps = {{1000, 2000}, {2000, 3000}};
+  marks.phases = {{1100, 1200, 0}};
+  EXPECT_EQ(impossible_in(marks, 1000, 3000), "");
+  EXPECT_THAT(impossible_in(marks, 1001, 3000),
+              ::testing::HasSubstr("a step of process 7 begins 0.000000 s before"));
+  EXPECT_THAT(impossible_in(marks, 1000, 2999),
+              ::testing::HasSubstr("after the program had ended"));
+  marks.steps = {{1150, 1160}};
+  EXPECT_THAT(impossible_in(marks, 1150, 3000),
+              ::testing::HasSubstr("a phase of process 7 begins"));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // prefixes, support, samples, what is in force.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
-#include "sluice/measure/worker_server.h"
+#include "sluice/measure/worker/server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/measure/runner.h"
-#include "sluice/measure/worker_server.h"
+#include "sluice/measure/worker/server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -93,7 +93,8 @@ struct World final : Launcher {
   Json last_request;
   std::vector<ScriptedWorker*> alive;
   std::int64_t pass_ns = 1'000'000;
-  bool preflight_everywhere = true;  // false: one process of each library does
+  std::optional<std::int64_t> takes_ns;  // of every answer, whatever it claims; absent: as it says
+  bool preflight_everywhere = true;      // false: one process of each library does
   std::int64_t next_pid = 100;
 };
 
@@ -128,7 +129,7 @@ inline Json ScriptedWorker::answer(const std::string& type, const Json& request)
   if (type == "preflight") return Json{{"pass_ns", world_.pass_ns}};
   if (type != "measure") return Json::object();
   const std::int64_t elapsed = world_.pass_ns * request.at("passes").get<std::int64_t>();
-  return Json{{"start_ns", 77},
+  return Json{{"start_ns", world_.clock.now_ns()},
               {"samples_ns", Json::array({elapsed})},
               {"items_per_sample", 4 * request.at("passes").get<std::int64_t>()},
               {"warmup_passes", 3},
@@ -137,6 +138,18 @@ inline Json ScriptedWorker::answer(const std::string& type, const Json& request)
               {"involuntary_switches", 2},
               {"throttled", false},
               {"counters_reason", "scripted"}};
+}
+
+/// As long as it says: nobody lies unless a test asks for it.
+inline std::int64_t claimed_ns(const Json& reply) {
+  constexpr std::int64_t kLongestSampleNs = 1'000'000'000'000;
+  std::int64_t sum = 0;
+  const auto samples = reply.find("samples_ns");
+  if (samples == reply.end() || !samples->is_array()) return 0;
+  for (const Json& ns : *samples)
+    if (ns.is_number_integer())
+      sum += std::min<std::int64_t>(ns.get<std::int64_t>(), kLongestSampleNs);
+  return sum;
 }
 
 inline Result<Json> ScriptedWorker::request(Json request, double) {
@@ -157,7 +170,7 @@ inline Result<Json> ScriptedWorker::request(Json request, double) {
   if (world_.hook) {
     if (auto error = world_.hook(name_, type, launch_, reply)) return *error;
   }
-  world_.clock.advance(1000);
+  world_.clock.advance(1000 + world_.takes_ns.value_or(claimed_ns(reply)));
   return reply;
 }
 

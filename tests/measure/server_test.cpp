@@ -1,7 +1,7 @@
 // tests/measure/server_test.cpp - the worker's side of the protocol, in a thread, over a socket
 // pair.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/measure/worker_server.h"
+#include "sluice/measure/worker/server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // tests/measure/test_worker.cpp - a worker program whose cases misbehave in every way we know.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/measure/cpu_list.h"
-#include "sluice/measure/worker_server.h"
+#include "sluice/measure/worker/server.h"
 
 #include <csignal>
 #include <cstdio>

@@ -9,11 +9,11 @@
 // all frames. Other kinds: {"photo": index, "width", "height", "output"} and
 // {"map_x", "map_y", "input", "output", "reference"}: u8 or f32 through our remap.
 #include "sluice/aug/registry.h"
-#include "sluice/aug/remap.h"
+#include "sluice/aug/warps/remap.h"
 #include "sluice/core/file.h"
 #include "sluice/image/image.h"
+#include "sluice/image/inputs/photo.h"
 #include "sluice/image/npy.h"
-#include "sluice/image/photo.h"
 #include "sluice/plan/transforms.h"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // tests/parity/train_parity_test.cpp - our engine beside PyTorch from the same weights on the same
 // batch: logits, loss, every gradient, and weights after ten steps.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/core/child.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
+#include "sluice/core/process/child.h"
 #include "sluice/peers/environment.h"
 #include "sluice/train/checkpoint.h"
 

@@ -3,11 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/peers/timed_command.h"
 
+#include "sluice/core/process/survivors.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
-#include <poll.h>
-#include <sys/syscall.h>
+#include <csignal>
 #include <unistd.h>
 
 namespace sluice::peers::timed_command_test {
@@ -34,6 +35,19 @@ TEST(LastNumber, IsThatOfTheLastLine) {
                            "-", "--", "1e999", "2026-11-16"}) {
     EXPECT_FALSE(last_number(text)) << text;
   }
+}
+
+TEST(LastSeconds, IsThatNumberWhereItHasAUnitOfTime) {
+  const std::pair<const char*, double> times[] = {{"12.5ms", 0.0125},  {"12.5 ms", 0.0125},
+                                                  {"took 3 s", 3},     {"2min", 120},
+                                                  {"7 us/step", 7e-6}, {"1 2 ns", 2e-9}};
+  for (const auto& [text, seconds] : times) {
+    const auto found = last_seconds(text);
+    ASSERT_TRUE(found) << text;
+    EXPECT_DOUBLE_EQ(*found, seconds) << text;
+  }
+  for (const char* text : {"5", "5 img/s", "5 steps", "5 m", "ms", "", "93%"})
+    EXPECT_FALSE(last_seconds(text)) << text;
 }
 
 TEST(TimedCommand, PrintsAndComplainsApart) {
@@ -72,14 +86,15 @@ TEST(TimedCommand, FailuresAreOneLineWithTheLastWords) {
 }
 
 TEST(TimedCommand, WhatItStartedEndsWithIt) {
-  const auto run = run_timed({.name = "A", .command = "sleep 1000 & echo $!"});
-  ASSERT_TRUE(run) << run.error().message;
-  const auto pid = static_cast<pid_t>(*last_number(run->printed));
-  const int ended = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  if (ended < 0) return;  // gone already
-  pollfd wait{ended, POLLIN, 0};
-  EXPECT_EQ(poll(&wait, 1, 10'000), 1) << "it was not killed with its group";
-  close(ended);
+  for (const char* left : {"sleep 1000 & true", "setsid sleep 1000 & true"}) {
+    const auto run = run_timed({.name = "A", .command = left});
+    ASSERT_FALSE(run);
+    EXPECT_EQ(run.error().code, Errc::measurement);
+    const std::string& message = run.error().message;
+    EXPECT_NE(message.find("ended while sleep (pid "), std::string::npos) << message;
+    const std::size_t at = message.find("(pid ") + 5;
+    EXPECT_FALSE(is_running(std::stoi(message.substr(at)))) << "it was not killed";
+  }
 }
 
 TEST(TimedCommand, TheLimitKillsIt) {

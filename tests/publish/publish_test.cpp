@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/publish/publish.h"
 
+#include "sluice/analysis/validate.h"
 #include "sluice/core/file.h"
 #include "sluice/publish/scrub.h"
-#include "sluice/publish/validate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -97,7 +97,8 @@ TEST(WithoutPrivateTest, APathPlantedInEveryStringIsGone) {
   file.rows.push_back(matrix_row({}, "Rain", "pillow", 5));
   file.rows[1].status = measure::RowStatus::failed;
   file.rows[1].not_comparable = "x";
-  file.extra = Json{{"summary", {{"labels", {"x"}}, {"skipped_files", {"a.jpg: bad"}}}}};
+  file.matrix.emplace().labels = {"x"};
+  file.matrix->skipped_files = {"a.jpg: bad"};
   Json json = results::to_json(file);
   json["rows"][1]["reason"] = "x";
   // Names and enumerations are checked by the reader; everything else takes the plant.
@@ -149,7 +150,7 @@ TEST(WithoutPrivateTest, ProcessNumbersAndCloudGoNumbersStay) {
   EXPECT_TRUE(clean->session_id.starts_with("20260131T120000Z-"));
   EXPECT_EQ(clean->rows[0].runs[0].samples_ns, file.rows[0].runs[0].samples_ns);
   EXPECT_EQ(clean->rows[0].summary->median, file.rows[0].summary->median);
-  EXPECT_TRUE(validate(*clean, "x").issues.empty());
+  EXPECT_TRUE(analysis::validate(*clean, "x").issues.empty());
   const auto twice = without_private(*clean);
   ASSERT_TRUE(twice);
   EXPECT_EQ(twice->rows[0].case_name, file.rows[0].case_name);
@@ -221,7 +222,7 @@ TEST_F(PublishTest, WritesFilesAndManifest) {
   EXPECT_EQ(manifest["entries"][0]["benchmark_params"]["num_runs"], 3);
   EXPECT_EQ(manifest["entries"][0]["library_versions"]["pillow"], Json({"1.2.3"}));
   EXPECT_TRUE(manifest["entries"][0]["system_info"].contains("cpu"));
-  EXPECT_TRUE(validate_paths({options_.to}).sound()) << "a snapshot reads like a run";
+  EXPECT_TRUE(analysis::validate_paths({options_.to}).sound()) << "a snapshot reads like a run";
   const auto file = read_text_file(options_.to / done->files[0]);
   EXPECT_THAT(*file, Not(HasSubstr(folder_.path().string())));
   for (const auto& entry : fs::directory_iterator(folder_.path()))

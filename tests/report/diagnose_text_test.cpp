@@ -15,18 +15,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-results::ResultFile file_with(Json summary) {
+results::ResultFile file_of(const analysis::StepTimes& times) {
   results::ResultFile file;
-  file.extra = Json{{"summary", std::move(summary)}};
+  results::Diagnosis& found = file.diagnosis.emplace();
+  found.batch_size = 8;
+  found.step = "vit5-tiny, fp32 on cpu";
+  found.attribution.value = analysis::attribute(times);
+  found.findings = {analysis::finding_of(*found.attribution.value)};
   return file;
-}
-
-Json summary_of(const analysis::StepTimes& times) {
-  const analysis::Attribution found = analysis::attribute(times);
-  return Json{{"batch_size", 8},
-              {"step", "vit5-tiny, fp32 on cpu"},
-              {"attribution", analysis::to_json(found)},
-              {"diagnosis", Json::array({analysis::to_json(analysis::finding_of(found))})}};
 }
 
 TEST(DiagnoseTextTest, SaysWhatWasMeasuredAndWhatItMeans) {
@@ -35,7 +31,7 @@ TEST(DiagnoseTextTest, SaysWhatWasMeasuredAndWhatItMeans) {
   times.model = analysis::exactly(32);
   times.together = analysis::exactly(70.4);
   times.wait_share = analysis::exactly(2 / 70.4);
-  const std::string text = diagnose_text(file_with(summary_of(times)));
+  const std::string text = diagnose_text(file_of(times));
   EXPECT_THAT(text, HasSubstr("Per batch of 8 (vit5-tiny, fp32 on cpu)"));
   EXPECT_THAT(text, HasSubstr("20.000 ms  (19.000 to 21.000)"));
   EXPECT_THAT(text, HasSubstr("fewer --num-workers"));
@@ -45,22 +41,22 @@ TEST(DiagnoseTextTest, SaysWhatWasMeasuredAndWhatItMeans) {
 }
 
 TEST(DiagnoseTextTest, AFileWithoutOneHasNoText) {
-  EXPECT_EQ(diagnose_text(results::ResultFile{}), "");
-  EXPECT_EQ(diagnose_text(file_with(Json::object())), "");
-  EXPECT_EQ(diagnose_text(file_with(Json{{"attribution", nullptr}})), "");
-  EXPECT_EQ(diagnose_text(file_with(Json::array({1}))), "");
+  results::ResultFile file;
+  EXPECT_EQ(diagnose_text(file), "");
+  file.diagnosis.emplace().attribution.reason = "the worker died";
+  EXPECT_EQ(diagnose_text(file), "");
 }
 
-TEST(DiagnoseTextTest, NonsenseIsLeftOut) {
-  const std::string text = diagnose_text(
-      file_with(Json{{"attribution",
-                      {{"loader_ms_per_batch", "fast"},
-                       {"loader_ms_per_batch_reason", "\x1b[31mred"},
-                       {"overlap", Json::array()},
-                       {"statement", 7}}},
-                     {"stages", 3},
-                     {"diagnosis", Json::array({1, Json{{"diagnosis", Json::object()}}})}}));
+TEST(DiagnoseTextTest, TextOfAFileCannotPaintTheTerminal) {
+  results::ResultFile file = file_of({});
+  file.diagnosis->step = "\x1b[31mred";
+  file.diagnosis->attribution.value->times.no_transfer = "\x1b[31mred";
+  file.diagnosis->attribution.value->overlap = NAN;
+  file.diagnosis->stages.push_back({"\x1b[31mred", 1, 2, {}, {}});
+  file.diagnosis->findings.push_back({"\x1b", "\x1b", {"\x1b"}});
+  const std::string text = diagnose_text(file);
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("nan")));
   EXPECT_THAT(text, HasSubstr("Verdict:"));
 }
 

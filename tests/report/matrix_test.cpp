@@ -203,11 +203,11 @@ TEST(MatrixTest, PublishedWinnersAreComparedAmongLibrariesThatHaveFigures) {
   auto a = file_with(shape, "kornia", {{"Resize", 100}, {"Pad", 50}});
   auto b = file_with(shape, "pillow", {{"Resize", 90}, {"Pad", 60}});
   const auto ours = file_with(shape, "sluice", {{"Resize", 900}, {"Pad", 900}});
-  a.extra = Json{{"summary", {{"published", {{"Resize", 10}, {"Pad", 11}}}}}};
-  b.extra = Json{{"summary", {{"published", {{"Resize", 9}, {"Pad", "odd"}}}}}};
+  a.matrix.emplace().published = {{"Resize", 10}, {"Pad", 11}};
+  b.matrix.emplace().published = {{"Resize", 9}, {"Pad", -1}};
   EXPECT_THAT(matrix_tables({&a, &b, &ours})[0].remarks,
               Contains(HasSubstr("the same library wins in all 1 rows")));
-  b.extra["summary"]["published"]["Pad"] = 5.0;
+  b.matrix->published[1].second = 5.0;
   EXPECT_THAT(matrix_tables({&a, &b, &ours})[0].remarks,
               Contains(HasSubstr("Pad (published kornia, here pillow)")));
 }

@@ -47,9 +47,8 @@ results::ResultFile tour_file() {
   times.model = analysis::exactly(18);
   times.together = analysis::exactly(41);
   times.wait_share = analysis::exactly(0.55);
-  file.extra =
-      Json{{"summary", Json{{"step", "an emulated accelerator that trains 1786 images/s"},
-                            {"attribution", analysis::to_json(analysis::attribute(times))}}}};
+  file.diagnosis.emplace().step = "an emulated accelerator that trains 1786 images/s";
+  file.diagnosis->attribution.value = analysis::attribute(times);
   return file;
 }
 
@@ -91,7 +90,7 @@ TEST(TourText, TheNextCommandFollowsFromWhatWasFound) {
   times.model = analysis::exactly(18);
   times.together = analysis::exactly(18.1);
   times.wait_share = analysis::exactly(0.001);
-  file.extra["summary"]["attribution"] = analysis::to_json(analysis::attribute(times));
+  file.diagnosis->attribution.value = analysis::attribute(times);
   EXPECT_THAT(tour_sentences(file)[1], HasSubstr("would be kept busy by our loader"));
   EXPECT_THAT(tour_sentences(file)[2], Not(HasSubstr("sluice tune")));
   file.rows[0].status = measure::RowStatus::failed;
@@ -104,7 +103,7 @@ TEST(TourText, WhatWasNotMeasuredIsSaidWithItsReason) {
                tour_row("training/vit5-tiny", "sluice", 20, 7)};
   file.rows[1].status = measure::RowStatus::unsupported;
   file.rows[1].reason = "libsluice_dnn.so is not installed";
-  file.extra["summary"]["peers_reason"] = "environment 'light' is not installed";
+  file.tour.emplace().peers_reason = "environment 'light' is not installed";
   const std::vector<std::string> said = tour_sentences(file);
   EXPECT_EQ(said[0], "Nothing was measured beside us: environment 'light' is not installed.");
   EXPECT_THAT(
@@ -124,7 +123,7 @@ TEST(TourText, AnEmptyFileStillGivesThree) {
 TEST(TourText, ReportsShowTheSentencesOfAFileAsText) {
   results::ResultFile file = tour_file();
   EXPECT_TRUE(found_sentences(file).empty());
-  file.extra["summary"][kFoundKey] = Json::array({"first <b>", 7, "second"});
+  file.tour.emplace().found = {"first <b>", "second"};
   EXPECT_THAT(found_sentences(file), ElementsAre("first <b>", "second"));
   EXPECT_THAT(markdown({file}), AllOf(HasSubstr("first &lt;b&gt;"), HasSubstr("\nsecond\n")));
   EXPECT_THAT(html({file}), AllOf(HasSubstr("<p>first &lt;b&gt;</p>"), HasSubstr("<p>second</p>")));

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/results/fixtures.h"
+#include <fstream>
 #include <optional>
 
 namespace sluice::results::run_folder_test {
@@ -73,7 +74,11 @@ TEST_F(RunFolderTest, WritesTheFilesOfARun) {
 
 TEST_F(RunFolderTest, AnEmptyFolderIsTakenAFullOneIsNot) {
   ASSERT_TRUE(create_folders(out_));
-  EXPECT_EQ(refusal(out_, false), "accepted");
+  {
+    const auto folder = open();
+    ASSERT_TRUE(folder);
+    ASSERT_TRUE(folder->write_result("quick.json", fixtures::quick()));
+  }
   EXPECT_THAT(refusal(out_, false), HasSubstr("is not empty; name a new folder, or add --resume"));
   const fs::path other = temporary_.path() / "other";
   ASSERT_TRUE(create_folders(other));
@@ -107,9 +112,61 @@ TEST_F(RunFolderTest, ASecondRunOnTheSameFolderIsRefused) {
     ASSERT_TRUE(folder);
     held.emplace(std::move(*folder));
   }
-  EXPECT_THAT(refusal(out_, true), HasSubstr("another run is writing this folder"));
+  EXPECT_THAT(refusal(out_, true), MatchesRegex(".*R: process [0-9]+ \\(.*\\) is writing it; wait "
+                                                "for it or name another folder with --out"));
+  EXPECT_THAT(refusal(out_, false), HasSubstr("is writing it")) << "nothing finished is in it yet";
   held.reset();
   EXPECT_EQ(refusal(out_, true), "accepted");
+}
+
+/// What a run leaves that is killed before its first result.
+TEST_F(RunFolderTest, AFolderWithNothingFinishedIsOursToUse) {
+  for (const bool resume : {false, true}) {
+    {
+      const auto killed = open();
+      ASSERT_TRUE(killed) << killed.error().message;
+      ASSERT_TRUE(killed->write_environment(Json{{"cpu", "x"}}));
+      ASSERT_TRUE(create_folders(out_ / "data"));
+      ASSERT_TRUE(create_folders(out_ / "results/rgb/micro"));
+      ASSERT_TRUE(create_folders(out_ / "checkpoints"));
+      for (const char* name :
+           {"data/dataset.json", "data/rgb-000000.jpg", "results/.sluice-0123456789abcdef.tmp",
+            ".sluice-0123456789abcdef.tmp", ".data.lock"})
+        std::ofstream(out_ / name) << "text";
+      std::ofstream(out_ / "steps.jsonl");
+    }
+    RunFolder::Options options;
+    options.out = out_;
+    options.resume = resume;
+    const auto again = RunFolder::open(options);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_FALSE(again->resumed());
+    EXPECT_FALSE(fs::exists(out_ / "data")) << "what was left is gone";
+    EXPECT_FALSE(fs::exists(out_ / "env.json"));
+    EXPECT_TRUE(fs::is_empty(again->results()));
+  }
+}
+
+TEST_F(RunFolderTest, WhatMayBeSomebodysIsKept) {
+  const auto refused_with = [&](const char* name, const char* text) {
+    { ASSERT_TRUE(open()); }
+    ASSERT_TRUE(create_folders((out_ / name).parent_path()));
+    ASSERT_TRUE(write_file_atomic(out_ / name, text));
+    EXPECT_THAT(refusal(out_, false), HasSubstr("is not empty")) << name;
+    EXPECT_EQ(read_text_file(out_ / name).value(), text);
+    fs::remove_all(out_);
+  };
+  refused_with("notes.txt", "mine");
+  refused_with("data/photo.jpg", "mine");
+  refused_with("metrics.json", "{}");
+  refused_with("results/quick.json", "{}");
+  refused_with("checkpoints/last.safetensors", "weights");
+  // No run of ours was begun in it.
+  ASSERT_TRUE(create_folders(out_ / "logs"));
+  ASSERT_TRUE(write_file_atomic(out_ / "logs/log.txt", "mine"));
+  ASSERT_TRUE(write_file_atomic(out_ / "env.json", "{}"));
+  EXPECT_THAT(refusal(out_, false), HasSubstr("is not empty"));
+  EXPECT_TRUE(fs::exists(out_ / "logs/log.txt"));
 }
 
 TEST(FileNamePartTest, OnlyPlainCharactersStay) {

@@ -3,7 +3,7 @@
 #include "sluice/scenario/micro/micro.h"
 
 #include "sluice/image/npy.h"
-#include "sluice/image/resize.h"
+#include "sluice/image/resize/resize.h"
 #include "sluice/scenario/scenario.h"
 
 #include <gmock/gmock.h>

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// A millisecond at every reading.
-class TickClock final : public measure::Clock {
+class TickClock final : public Clock {
  public:
   std::int64_t now_ns() override { return now_ns_ += 1'000'000; }
 

@@ -4,7 +4,7 @@
 
 #include "sluice/core/rng.h"
 #include "sluice/image/codec.h"
-#include "sluice/loader/dataset.h"
+#include "sluice/loader/data/dataset.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // tests/scenario/video_decode_test.cpp - our row of video-decode-16f: which files, digest, faults.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
-#include "sluice/image/photo_dataset.h"
+#include "sluice/image/inputs/photo_dataset.h"
 #include "sluice/image/video.h"
 #include "sluice/scenario/scenario.h"
 

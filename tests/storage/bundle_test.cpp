@@ -1,6 +1,7 @@
 // tests/storage/bundle_test.cpp - bundles: packed, read back, verified, and refused when damaged.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
+#include "sluice/core/file_lock.h"
 #include "sluice/storage/format/bundle_index.h"
 #include "sluice/storage/format/bundle_writer.h"
 #include "sluice/storage/format/checksum.h"
@@ -11,9 +12,6 @@
 
 #include "tests/core/temporary_folder.h"
 #include "tests/storage/memory_store.h"
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 namespace sluice::storage::bundle_test {
 namespace {
@@ -122,14 +120,15 @@ TEST_F(BundleTest, WhatIsThereIsNotOverwrittenAndWhatAKilledRunLeftIsRemoved) {
 
 TEST_F(BundleTest, TwoWritersOfOneFolderAreRefused) {
   from_.objects = {{"a", "abc"}};
-  fs::create_directories(folder_ / ".out.partial");
-  const int other = ::open((folder_ / ".out.partial").c_str(), O_RDONLY | O_CLOEXEC);
-  ASSERT_EQ(::flock(other, LOCK_EX | LOCK_NB), 0);
-  const auto report = write();
-  ASSERT_FALSE(report);
-  EXPECT_THAT(report.error().message, HasSubstr("another process is writing bundles"));
-  ::close(other);
+  {
+    const auto other = FileLock::take(lock_beside(folder_ / "out"), "bundles");
+    ASSERT_TRUE(other);
+    const auto report = write();
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.error().message, HasSubstr("is writing it"));
+  }
   EXPECT_TRUE(write());
+  EXPECT_THAT(folder_.names(), ElementsAre("out"));
 }
 
 TEST_F(BundleTest, ADamagedIndexOrAnotherVersionIsNamed) {

@@ -172,6 +172,7 @@ std::optional<HttpReply> FaultServer::refuse(Fault fault, const HttpRequest& req
 }
 
 HttpReply FaultServer::handle(const HttpRequest& request) {
+  if (options_.seen) options_.seen(request);
   SignatureRules rules;
   {
     const std::scoped_lock lock(mutex_);

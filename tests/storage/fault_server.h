@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -56,9 +57,10 @@ struct FaultServerOptions {
   SignatureRules signature{};
   GeneratedObjects generated{};
   FaultPlan faults{};
-  std::int64_t clock_offset_s = 0;  // of the server's clock to ours
-  std::size_t page_size = 1000;     // most keys in one answer to a listing
-  bool honours_if_match = true;     // rclone serve s3 does not
+  std::int64_t clock_offset_s = 0;                 // of the server's clock to ours
+  std::size_t page_size = 1000;                    // most keys in one answer to a listing
+  bool honours_if_match = true;                    // rclone serve s3 does not
+  std::function<void(const HttpRequest&)> seen{};  // called with each request before its answer
 };
 
 std::string xml_escaped(std::string_view text);

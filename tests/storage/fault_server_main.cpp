@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <unistd.h>
 
 namespace {
@@ -18,13 +19,21 @@ using storage::testing::FaultServerOptions;
 constexpr const char* kUsage =
     "usage: fault_server [--bucket NAME] [--key ID SECRET] [--token T] [--region R] [--anonymous]\n"
     "         [--folder DIR PREFIX] [--generate PREFIX SUFFIX COUNT SIZE] [--seed N]\n"
-    "         [--fault-rate TOTAL] [--fault KIND RATE] [--burst N] [--slow-s S] [--page-size N]\n";
+    "         [--fault-rate TOTAL] [--fault KIND RATE] [--burst N] [--slow-s S] [--page-size N]\n"
+    "         [--tell]  a line with method and path of every request when it comes\n";
 
 /// Options, and folders whose files become objects.
 struct Arguments {
   FaultServerOptions options;
   std::vector<std::pair<std::string, std::string>> folders;  // path, prefix
 };
+
+void tell(const storage::testing::HttpRequest& request) {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  std::printf("%s %s\n", request.method.c_str(), request.path.c_str());
+  std::fflush(stdout);
+}
 
 bool parse(Arguments& out, std::vector<std::string> words) {
   FaultServerOptions& options = out.options;
@@ -33,7 +42,9 @@ bool parse(Arguments& out, std::vector<std::string> words) {
     const std::string& flag = words[i];
     const auto has = [&](std::size_t values) { return i + values < words.size(); };
     const auto next = [&] { return words[++i]; };
-    if (flag == "--anonymous") {
+    if (flag == "--tell") {
+      options.seen = tell;
+    } else if (flag == "--anonymous") {
       options.signature.anonymous = true;
     } else if (flag == "--bucket" && has(1)) {
       options.bucket = next();

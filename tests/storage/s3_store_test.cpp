@@ -1,5 +1,7 @@
 // tests/storage/s3_store_test.cpp - the S3 client against a server that verifies and misbehaves.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/stop.h"
+
 #include <gtest/gtest.h>
 
 #include "tests/storage/s3_client.h"
@@ -279,6 +281,29 @@ TEST(S3Store, CancelEndsWhatIsUnderWay) {
   ReadBuffer buffer;
   EXPECT_EQ(store->read(*object, 0, 1000, buffer).error().code, Errc::interrupted);
   EXPECT_EQ(store->stat("00000001.bin").error().code, Errc::interrupted);
+}
+
+TEST(S3Store, WhoAsksTheProgramToStopEndsEveryWait) {
+  for (const Fault fault : {Fault::slow_first_byte, Fault::slow_down}) {
+    FaultServerOptions server_setup = server_options();
+    server_setup.faults.slow_s = 60;
+    FaultServer server(server_setup);
+    server.inject(fault, 1000);
+    S3Options options = client_options(server);
+    options.remote.http.limits = {.connect_s = 60, .first_byte_s = 60, .stall_s = 60};
+    options.remote.retry = {.max_attempts = 100, .base_s = 60, .throttle_base_s = 60, .cap_s = 60};
+    const auto store = open(options);
+    Status status = ok;
+    std::thread lister(
+        [&] { status = store->list("", [](std::span<const Object>) -> Status { return ok; }); });
+    while (server.http().requests() == 0)
+      std::this_thread::yield();
+    set_stop_requested(true);
+    lister.join();
+    set_stop_requested(false);
+    ASSERT_FALSE(status) << to_string(fault);
+    EXPECT_EQ(status.error().code, Errc::interrupted) << status.error().message;
+  }
 }
 
 TEST(S3Store, ManyThreadsShareOneStore) {

@@ -5,6 +5,7 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
+#include "sluice/core/rng.h"
 #include "sluice/core/sha256.h"
 
 #include <gmock/gmock.h>
@@ -21,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::packed;
 using testing::Tar;
 
 class StageTest : public ::testing::Test {
@@ -278,6 +280,71 @@ TEST_F(StageTest, DamagedArchivesAreErrors) {
     const auto report = stage(options());
     ASSERT_FALSE(report) << text;
     EXPECT_THAT(report.error().message, HasSubstr("data.tar"));
+  }
+}
+
+/// Three files that no codec makes smaller, so that any byte of the archive may be one of theirs.
+std::string noise_tar() {
+  Tar tar("", "ustar");
+  Rng rng({.seed = 7});
+  for (const char* name : {"a.jpg", "b.jpg", "c.jpg"}) {
+    std::string content(3000, ' ');
+    for (char& c : content)
+      c = static_cast<char>(rng.below(256));
+    tar.file(name, content);
+  }
+  return tar.bytes();
+}
+constexpr std::size_t kNoiseMembers = 3 * (512 + 3072);  // bytes before the end mark
+
+TEST_F(StageTest, DamagedStreamsAreRefusedWithWhateverCodec) {
+  const std::string tar = noise_tar();
+  for (const std::string filter : {"gzip", "bzip2", "xz"}) {  // zstd need not have a checksum
+    const std::string whole = packed(filter, tar);
+    for (const std::size_t at : {whole.size() / 2, whole.size() - 8, whole.size() - 3}) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ 1);
+      put("data.tar", damaged);
+      const auto report = stage(options());
+      ASSERT_FALSE(report) << filter << " " << at;
+      EXPECT_EQ(report.error().code, Errc::invalid_input);
+      EXPECT_TRUE(staged().empty()) << "nothing is written before all of it was read";
+    }
+  }
+  for (const std::string filter : {"gzip", "bzip2", "xz", "zstd"}) {
+    const std::string whole = packed(filter, tar);
+    for (const std::string& broken : {whole + "garbage", whole.substr(0, whole.size() - 5)}) {
+      put("data.tar", broken);
+      EXPECT_FALSE(stage(options())) << filter << " " << broken.size() - whole.size();
+      EXPECT_TRUE(staged().empty());
+    }
+  }
+}
+
+TEST_F(StageTest, StreamsOfSeveralPartsAndPaddingAreWhole) {
+  const std::string tar = noise_tar();
+  for (const std::string filter : {"gzip", "bzip2", "xz", "zstd"}) {
+    std::string parts = packed(filter, tar.substr(0, 4000)) + packed(filter, tar.substr(4000));
+    if (filter != "zstd") parts += std::string(512, '\0');  // what zstd's own tool refuses
+    put("data.tar", parts);
+    const auto report = stage(options());
+    ASSERT_TRUE(report) << filter << ": " << report.error().message;
+    EXPECT_EQ(get("staged/c.jpg"), tar.substr(kNoiseMembers - 3072, 3000)) << filter;
+    fs::remove_all(folder_ / "staged");
+  }
+}
+
+TEST_F(StageTest, AnArchiveCutAtAMemberIsNotWhole) {
+  const std::string tar = noise_tar();
+  for (const std::string filter : {"", "gzip", "bzip2", "xz", "zstd"}) {
+    put("data.tar", packed(filter, tar.substr(0, kNoiseMembers)));
+    const auto report = stage(options());
+    ASSERT_FALSE(report) << filter;
+    EXPECT_THAT(report.error().message, HasSubstr("without an end mark"));
+    EXPECT_TRUE(staged().empty());
+    put("data.tar", packed(filter, tar.substr(0, kNoiseMembers + 512)));
+    EXPECT_TRUE(stage(options())) << filter << ": a lone block of zeros is an end, as for GNU tar";
+    fs::remove_all(folder_ / "staged");
   }
 }
 

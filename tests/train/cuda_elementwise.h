@@ -1,11 +1,9 @@
 // tests/train/cuda_elementwise.h - what the tests of the elementwise CUDA kernels share: buffers at
-// odd addresses, timings against the copy rate.
+// odd addresses, sums that may cancel.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "tests/train/cuda_support.h"
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -68,50 +66,6 @@ void each_pair(Body body) {
   body(float{}, float{});
   body(Bf16{}, float{});
   body(Bf16{}, Bf16{});
-}
-
-inline bool timing_wanted() {
-  return std::getenv("SLUICE_TIME_KERNELS") != nullptr;  // NOLINT: one thread
-}
-
-/// Random, of any length, quickly: a stretch of draws again and again.
-template <class T>
-std::vector<T> many(std::int64_t count, std::uint64_t seed) {
-  const std::vector<T> some = Draws(seed).normals<T>(std::min<std::int64_t>(count, 99'991));
-  std::vector<T> made(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < made.size(); ++i)
-    made[i] = some[i % some.size()];
-  return made;
-}
-
-/// Prints microseconds of one call and its share of the copy rate, 3.84 TB/s. 20 launches in a
-/// graph, taking the calls in turn; the fastest of 5 runs after 3.
-inline void print_time(const std::string& what, const std::vector<KernelCall>& calls,
-                       double bytes) {
-  const Table& table = OnDevice::table();
-  Device* device = OnDevice::device();
-  constexpr int kLaunches = 20;
-  const auto done = [&](int code) { ASSERT_EQ(code, kDone) << table.message(device); };
-  for (const KernelCall& call : calls)
-    done(table.launch(device, &call));
-  done(table.begin_capture(device));
-  done(table.record(device, 0));
-  for (std::size_t i = 0; i < kLaunches; ++i)
-    done(table.launch(device, &calls[i % calls.size()]));
-  done(table.record(device, 1));
-  Graph* graph = nullptr;
-  done(table.end_capture(device, &graph));
-  double best = 1e30;
-  for (int run = 0; run < 8; ++run) {
-    done(table.run_graph(device, graph));
-    done(table.synchronize(device, 30));
-    double nanoseconds = 0;
-    done(table.elapsed(device, 0, 1, &nanoseconds));
-    if (run >= 3) best = std::min(best, nanoseconds / kLaunches);
-  }
-  table.drop_graph(device, graph);
-  std::printf("%-44s %9.1f us %9.1f MB %6.1f %% of 3.84 TB/s\n", what.c_str(), best / 1e3,
-              bytes / 1e6, 100 * bytes / best / 3840);
 }
 
 }  // namespace sluice::train::cuda::testing

@@ -88,29 +88,5 @@ TEST_F(CudaGelu, NotANumberStaysOne) {
     EXPECT_TRUE(std::isnan(value));
 }
 
-TEST_F(CudaGelu, Timing) {
-  if (!timing_wanted()) GTEST_SKIP() << "SLUICE_TIME_KERNELS is not set";
-  const std::int64_t per = 201 * 1536, n = 256 * per;
-  const auto time = [&]<class Act>(Act, const std::string& type) {
-    std::vector<Buffer<Act>> x, y, dx;
-    for (std::uint64_t i = 0; i < 2; ++i) {
-      x.emplace_back(many<Act>(n, i));
-      y.emplace_back(many<Act>(n, i + 2));
-      dx.emplace_back(many<Act>(n, i + 4));
-    }
-    const Buffer<float> scale(many<float>(256, 7));
-    std::vector<KernelCall> forward, backward;
-    for (std::size_t i = 0; i < 2; ++i) {
-      forward.emplace_back(GeluCall{y[i], x[i], scale.data(), per, n});
-      backward.emplace_back(GeluBackwardCall{dx[i], y[i], x[i], scale.data(), per, n});
-    }
-    const double bytes = sizeof(Act) * static_cast<double>(n);
-    print_time("gelu forward " + type, forward, 2 * bytes);
-    print_time("gelu backward " + type, backward, 3 * bytes);
-  };
-  time(Bf16{}, "bf16");
-  time(float{}, "f32");
-}
-
 }  // namespace
 }  // namespace sluice::train::cuda::cuda_gelu_test

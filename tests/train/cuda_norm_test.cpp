@@ -142,44 +142,5 @@ TEST_F(CudaBranch, IsTheReference) {
     each_pair([&]<class Act, class Res>(Act, Res) { check_branch<Act, Res>(s, ++seed); });
 }
 
-TEST_F(CudaNorm, Timing) {
-  if (!timing_wanted()) GTEST_SKIP() << "SLUICE_TIME_KERNELS is not set";
-  const std::int64_t rows = 51'456, dim = 384, n = rows * dim;
-  each_pair([&]<class Act, class Res>(Act, Res) {
-    constexpr std::size_t kSets = 4;
-    const std::string types =
-        std::string(sizeof(Act) == 2 ? " bf16" : " f32") + (sizeof(Res) == 2 ? " bf16" : " f32");
-    std::vector<Buffer<Act>> act, copy;
-    std::vector<Buffer<Res>> x, dx;
-    for (std::size_t i = 0; i < kSets; ++i) {
-      act.emplace_back(many<Act>(n, i));
-      copy.emplace_back(many<Act>(n, i + 10));
-      x.emplace_back(many<Res>(n, i + 20));
-      dx.emplace_back(many<Res>(n, i + 30));
-    }
-    const Buffer<float> gamma(many<float>(dim, 1)), rstd(many<float>(rows, 2)),
-        d_gamma(many<float>(dim, 3)), scale(many<float>(256, 4));
-    std::vector<KernelCall> forward, backward, copied, branch, branch_back;
-    for (std::size_t i = 0; i < kSets; ++i) {
-      forward.emplace_back(RmsNormCall{act[i], rstd.data(), x[i], gamma.data(), rows, dim, 1e-6F});
-      RmsNormBackwardCall call{dx[i],       {},           d_gamma.data(), act[i], x[i],
-                               rstd.data(), gamma.data(), rows,           dim};
-      backward.emplace_back(call);
-      call.copy = copy[i];
-      copied.emplace_back(call);
-      branch.emplace_back(
-          AddBranchCall{dx[i], x[i], act[i], gamma.data(), scale.data(), 201, rows, dim});
-      branch_back.emplace_back(AddBranchBackwardCall{copy[i], d_gamma.data(), dx[i], act[i],
-                                                     gamma.data(), scale.data(), 201, rows, dim});
-    }
-    const double a = sizeof(Act) * static_cast<double>(n), r = sizeof(Res) * static_cast<double>(n);
-    print_time("rms_norm forward" + types, forward, a + r);
-    print_time("add_branch forward" + types, branch, a + 2 * r);
-    print_time("add_branch backward" + types, branch_back, 2 * a + r);
-    print_time("rms_norm backward with copy" + types, copied, 2 * a + 3 * r);
-    print_time("rms_norm backward" + types, backward, a + 3 * r);
-  });
-}
-
 }  // namespace
 }  // namespace sluice::train::cuda::cuda_norm_test

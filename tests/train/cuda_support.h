@@ -104,22 +104,39 @@ class Buffer {
   std::size_t count_;
 };
 
-/// int32 without guards.
-class Integers {
+/// Plain structs in device memory, without guards.
+template <class T>
+class Records {
  public:
-  explicit Integers(const std::vector<std::int32_t>& values) {
+  explicit Records(const std::vector<T>& records) : count_(records.size()) {
     void* memory = nullptr;
-    EXPECT_EQ(OnDevice::table().allocate(OnDevice::device(), values.size() * 4, &memory), kDone);
-    start_ = static_cast<std::int32_t*>(memory);
-    OnDevice::table().upload(OnDevice::device(), start_, values.data(), values.size() * 4);
+    EXPECT_EQ(OnDevice::table().allocate(OnDevice::device(),
+                                         std::max<std::size_t>(1, count_) * sizeof(T), &memory),
+              kDone);
+    start_ = static_cast<T*>(memory);
+    write(records);
   }
-  Integers(const Integers&) = delete;
-  Integers& operator=(const Integers&) = delete;
-  ~Integers() { OnDevice::table().release(OnDevice::device(), start_); }
-  [[nodiscard]] std::int32_t* data() const { return start_; }
+  Records(const Records&) = delete;
+  Records& operator=(const Records&) = delete;
+  ~Records() { OnDevice::table().release(OnDevice::device(), start_); }
+  void write(const std::vector<T>& records) const {
+    EXPECT_EQ(
+        OnDevice::table().upload(OnDevice::device(), start_, records.data(), count_ * sizeof(T)),
+        kDone);
+  }
+  [[nodiscard]] std::vector<T> read() const {
+    std::vector<T> got(count_);
+    EXPECT_EQ(
+        OnDevice::table().download(OnDevice::device(), got.data(), start_, count_ * sizeof(T)),
+        kDone);
+    return got;
+  }
+  [[nodiscard]] T* data() const { return start_; }
 
  private:
-  std::int32_t* start_ = nullptr;
+  T* start_ = nullptr;
+  std::size_t count_;
 };
+using Integers = Records<std::int32_t>;
 
 }  // namespace sluice::train::cuda::testing

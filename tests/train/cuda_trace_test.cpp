@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cuda/ceilings.h"
 #include "sluice/train/cuda/tracer.h"
-#include "sluice/train/device_profile.h"
 #include "sluice/train/phase.h"
+#include "sluice/train/profile/device_profile.h"
 
 #include "tests/train/cuda_support.h"
 #include <algorithm>

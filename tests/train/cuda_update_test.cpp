@@ -14,40 +14,6 @@ using namespace testing;
 class CudaUpdate : public OnDevice {};
 class CudaWeights : public OnDevice {};
 
-/// Plain structs in device memory.
-template <class T>
-class Records {
- public:
-  explicit Records(const std::vector<T>& records) : count_(records.size()) {
-    void* memory = nullptr;
-    EXPECT_EQ(OnDevice::table().allocate(OnDevice::device(),
-                                         std::max<std::size_t>(1, count_) * sizeof(T), &memory),
-              kDone);
-    start_ = static_cast<T*>(memory);
-    write(records);
-  }
-  Records(const Records&) = delete;
-  Records& operator=(const Records&) = delete;
-  ~Records() { OnDevice::table().release(OnDevice::device(), start_); }
-  void write(const std::vector<T>& records) const {
-    EXPECT_EQ(
-        OnDevice::table().upload(OnDevice::device(), start_, records.data(), count_ * sizeof(T)),
-        kDone);
-  }
-  [[nodiscard]] std::vector<T> read() const {
-    std::vector<T> got(count_);
-    EXPECT_EQ(
-        OnDevice::table().download(OnDevice::device(), got.data(), start_, count_ * sizeof(T)),
-        kDone);
-    return got;
-  }
-  [[nodiscard]] T* data() const { return start_; }
-
- private:
-  T* start_ = nullptr;
-  std::size_t count_;
-};
-
 /// One tensor on both sides: [value, gradient, first moment, second moment, average].
 struct Tensor {
   std::vector<std::vector<float>> host;
@@ -298,69 +264,6 @@ TEST_F(CudaWeights, Cleared) {
   const Buffer<float> what(1001);
   run(ClearCall{what.data(), 1001 * sizeof(float)});
   EXPECT_EQ(what.values(), std::vector<float>(1001, 0.0F));
-}
-
-/// The tensors of ViT-5-Small: twelve blocks, embedding, head; 22 M parameters.
-std::vector<std::int64_t> model_sizes() {
-  std::vector<std::int64_t> sizes = {384 * 768, 196 * 384, 1000 * 384, 1000, 384};
-  for (int block = 0; block < 12; ++block)
-    for (const std::int64_t n : {1152 * 384, 384 * 384, 1536 * 384, 384 * 1536, 384, 384, 384, 384,
-                                 64, 64, 1152, 384, 1536, 384})
-      sizes.push_back(n);
-  return sizes;
-}
-
-TEST_F(CudaUpdate, Timing) {
-  if (!timing_wanted()) GTEST_SKIP() << "SLUICE_TIME_KERNELS is not set";
-  for (const std::int64_t longest : {32'768, 16'384})  // drawing the values takes the longest
-  {
-    const bool averaged = longest == 16'384;
-    Draws draws(1);
-    Model m;
-    double all = 0;
-    for (const std::int64_t n : model_sizes()) {
-      m.add(n, n > 2000, averaged, 0.02, 0, longest, draws);
-      all += static_cast<double>(n);
-    }
-    const Records<UpdateTensor> tensors(m.records);
-    const Records<Stretch> stretches(m.stretches);
-    for (const bool lamb : {true, false}) {
-      const OptimizerConfig config = config_of(lamb, 1, 0.05);
-      const Records<UpdateState> state({update_state(config, 9)});
-      const double of_one = (lamb ? 44 : 32) + (averaged ? 8 : 0);
-      print_time(std::string(to_string(config.kind)) + (averaged ? " EMA" : "") + " stretch " +
-                     std::to_string(longest),
-                 {call_of(config, tensors, static_cast<int>(m.records.size()), stretches,
-                          static_cast<int>(m.stretches.size()), state)},
-                 of_one * all);
-    }
-  }
-}
-
-TEST_F(CudaWeights, Timing) {
-  if (!timing_wanted()) GTEST_SKIP() << "SLUICE_TIME_KERNELS is not set";
-  std::vector<Buffer<float>> values;
-  std::vector<Buffer<Bf16>> copies;
-  std::vector<WeightCopy> list;
-  std::int64_t most = 0;
-  double all = 0;
-  for (const std::int64_t n : model_sizes()) {
-    values.emplace_back(many<float>(n, 1));
-    copies.emplace_back(n);
-    list.push_back({values.back().data(), copies.back(), nullptr, n, 1});
-    most = std::max(most, n);
-    all += static_cast<double>(n);
-  }
-  const Records<WeightCopy> list_at(list);
-  print_time("copy weights", {CopyWeightsCall{list_at.data(), static_cast<int>(list.size()), most}},
-             6 * all);
-  const std::int64_t rows = 384, columns = 1536;
-  const Buffer<float> a(many<float>(rows * columns, 1)), b(many<float>(rows * columns, 2)),
-      c(many<float>(rows * columns, 3)), gamma(many<float>(rows, 4)), d_gamma(many<float>(rows, 5));
-  print_time("fold layer scale 384 x 1536 (in L2)",
-             {FoldLayerScaleCall{a.data(), d_gamma.data(), b.data(), c.data(), gamma.data(), rows,
-                                 columns, false}},
-             12.0 * 384 * 1536);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // tests/train/device_summary_test.cpp - device records as plain data: steps, ops of a graph's
 // kernels, gaps, shares, and the place under the roof.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/device_summary.h"
+#include "sluice/train/profile/device_summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // tests/train/flop_scaling_test.cpp - the scaling table against the published one, CSV and SVG.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/flop_scaling.h"
+#include "sluice/train/model/flop_scaling.h"
 
 #include "sluice/core/text.h"
 

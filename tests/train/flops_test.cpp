@@ -1,8 +1,8 @@
 // tests/train/flops_test.cpp - counts against numbers worked out by hand, MFU, and the registry.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/flops.h"
+#include "sluice/train/model/flops.h"
 
-#include "sluice/train/peaks.h"
+#include "sluice/train/profile/peaks.h"
 namespace sluice::train {
 std::int64_t parameter_count(const ModelSpec& m);
 }  // namespace sluice::train

@@ -1,7 +1,7 @@
 // tests/train/kernel_name_test.cpp - names of kernels as CUPTI gives them: ours, cuBLAS's,
 // CUTLASS's, PyTorch's and Triton's.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/kernel_name.h"
+#include "sluice/train/profile/kernel_name.h"
 
 #include <gtest/gtest.h>
 

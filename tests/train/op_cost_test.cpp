@@ -1,8 +1,8 @@
 // tests/train/op_cost_test.cpp - what operations must move and compute, counted by hand.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/op_cost.h"
+#include "sluice/train/model/op_cost.h"
 
-#include "sluice/train/flops.h"
+#include "sluice/train/model/flops.h"
 
 #include <gtest/gtest.h>
 

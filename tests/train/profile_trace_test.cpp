@@ -1,9 +1,8 @@
 // tests/train/profile_trace_test.cpp - profiles as plain data: sums, coverage, and both files.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/profile_trace.h"
-
 #include "sluice/core/json.h"
-#include "sluice/train/profile_schedule.h"
+#include "sluice/train/profile/schedule.h"
+#include "sluice/train/profile/trace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // tests/train/program_test.cpp - sizes of the models, the plan's places, and what the op lists must
 // hold.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/program.h"
+#include "sluice/train/program/program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

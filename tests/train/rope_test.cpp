@@ -4,7 +4,7 @@
 #include "sluice/train/cpu/rope.h"
 
 #include "sluice/train/cpu/rope_reference.h"
-#include "sluice/train/rope_tables.h"
+#include "sluice/train/model/rope_tables.h"
 
 #include "tests/train/support.h"
 

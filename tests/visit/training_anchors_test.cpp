@@ -1,16 +1,28 @@
 // tests/visit/training_anchors_test.cpp - rows of other libraries beside what they are known to
 // reach.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/file.h"
 #include "sluice/peers/library.h"
 #include "sluice/visit/training/anchors.h"
 #include "sluice/visit/training/result.h"
 
 #include <gmock/gmock.h>
 
+#include "tests/core/temporary_folder.h"
+#include "tests/places.h"
+
 namespace sluice::visit::training_anchors_test {
 namespace {
 
 using ::testing::HasSubstr;
+
+/// Those of the checkout.
+TrainingAnchors shipped() {
+  const auto read = read_training_anchors(testing_support::source_dir() / "adapters");
+  EXPECT_TRUE(read) << (read ? "" : read.error().message);
+  EXPECT_EQ(read.value().size(), 3U);
+  return read.value();
+}
 
 TrainingPlan plan_of_anchors() {
   TrainingPlan plan;
@@ -46,26 +58,40 @@ measure::Row row_of(const std::string& library, double step_ms) {
 }
 
 TEST(TrainingAnchors, EveryAnchorNamesALibraryAndAPreset) {
-  for (const TrainingAnchor& anchor : training_anchors()) {
+  for (const TrainingAnchor& anchor : shipped()) {
     const peers::Library* library = peers::find_library(anchor.library);
     ASSERT_NE(library, nullptr) << anchor.library;
     EXPECT_NE(library->way("training"), nullptr) << anchor.library;
-    EXPECT_TRUE(train::find_model(std::string(anchor.model))) << anchor.model;
+    EXPECT_TRUE(train::find_model(anchor.model)) << anchor.model;
     EXPECT_GT(anchor.step_ms, 0);
     const auto check =
-        check_anchor(row_of(std::string(anchor.library), anchor.step_ms * 1.02), plan_of_anchors());
+        check_anchor(row_of(anchor.library, anchor.step_ms * 1.02), plan_of_anchors(), shipped());
     ASSERT_TRUE(check) << anchor.library;
     EXPECT_NEAR(check->off(), 0.02, 1e-6);
     EXPECT_TRUE(check->valid());
   }
 }
 
+TEST(TrainingAnchors, AFileWithoutAnchorsIsNoneAndABrokenOneSaysWhatIsExpected) {
+  const testing_support::TemporaryFolder folder;
+  EXPECT_TRUE(read_training_anchors({}).value().empty());
+  EXPECT_TRUE(read_training_anchors(folder.path()).value().empty());
+  const auto problem = [&](const std::string& text) {
+    EXPECT_TRUE(write_file_atomic(folder.path() / "anchors.json", text));
+    const auto read = read_training_anchors(folder.path());
+    return read ? std::string() : read.error().message;
+  };
+  EXPECT_THAT(problem(R"({"training": [{"device": "d"}]})"), HasSubstr("expected a list"));
+  EXPECT_THAT(problem(R"({"training": [{"dtype": "fp7"}]})"), HasSubstr("fp7"));
+  EXPECT_THAT(problem("{"), HasSubstr("anchors.json"));
+}
+
 TEST(TrainingAnchors, SlowerThanFivePercentIsInvalidAndFasterIsNot) {
   const TrainingPlan plan = plan_of_anchors();
-  EXPECT_TRUE(check_anchor(row_of("torch-compile", 28.5 * 1.049), plan)->valid());
-  EXPECT_FALSE(check_anchor(row_of("torch-compile", 28.5 * 1.051), plan)->valid());
-  EXPECT_TRUE(check_anchor(row_of("torch-compile", 14), plan)->valid());
-  EXPECT_EQ(check_anchor(row_of("torch-compile", 31.35), plan)->text(),
+  EXPECT_TRUE(check_anchor(row_of("torch-compile", 28.5 * 1.049), plan, shipped())->valid());
+  EXPECT_FALSE(check_anchor(row_of("torch-compile", 28.5 * 1.051), plan, shipped())->valid());
+  EXPECT_TRUE(check_anchor(row_of("torch-compile", 14), plan, shipped())->valid());
+  EXPECT_EQ(check_anchor(row_of("torch-compile", 31.35), plan, shipped())->text(),
             "anchor: 28.5 ms, measured 31.4 ms, off by +10.0 %");
 }
 
@@ -74,7 +100,7 @@ TEST(TrainingAnchors, AnotherSettingHasNone) {
   const auto without = [&](const std::function<void(TrainingPlan&)>& change) {
     TrainingPlan plan = plan_of_anchors();
     change(plan);
-    return !check_anchor(row, plan);
+    return !check_anchor(row, plan, shipped());
   };
   EXPECT_TRUE(without([](TrainingPlan& plan) { plan.synthetic = false; }));
   EXPECT_TRUE(without([](TrainingPlan& plan) { plan.engine.grad_accum = 2; }));
@@ -82,20 +108,20 @@ TEST(TrainingAnchors, AnotherSettingHasNone) {
   EXPECT_TRUE(without(
       [](TrainingPlan& plan) { plan.engine.model = train::find_model("vit5-base").value(); }));
   const TrainingPlan plan = plan_of_anchors();
-  EXPECT_FALSE(check_anchor(row_of("sluice", 40), plan));
+  EXPECT_FALSE(check_anchor(row_of("sluice", 40), plan, shipped()));
   for (const auto& [name, value] :
        std::map<std::string, std::string>{{"batch_size", "128"}, {"dtype", "bf16"}}) {
     measure::Row other = row;
     other.params[name] = value;
-    EXPECT_FALSE(check_anchor(other, plan)) << name;
+    EXPECT_FALSE(check_anchor(other, plan, shipped())) << name;
   }
   measure::Row other = row;
   other.runs[0].details[0]["engine"]["device"] = "cuda:0 NVIDIA H100 80GB HBM3";
-  EXPECT_FALSE(check_anchor(other, plan));
+  EXPECT_FALSE(check_anchor(other, plan, shipped()));
   other.runs[0].details = nullptr;
-  EXPECT_FALSE(check_anchor(other, plan));
+  EXPECT_FALSE(check_anchor(other, plan, shipped()));
   other.runs.clear();
-  EXPECT_FALSE(check_anchor(other, plan)) << "not measured";
+  EXPECT_FALSE(check_anchor(other, plan, shipped())) << "not measured";
 }
 
 TEST(TrainingAnchors, ASlowPeerFailsItsRowAndTheRun) {
@@ -103,20 +129,21 @@ TEST(TrainingAnchors, ASlowPeerFailsItsRowAndTheRun) {
   plan.libraries = {"torch-compile", "torch-eager"};
   results::ResultFile file;
   file.rows = {row_of("torch-compile", 40), row_of("torch-eager", 40)};
-  conclude_training(file, plan, {});
+  conclude_training(file, plan, {nullptr, {}, shipped()});
   EXPECT_EQ(file.rows[0].status, measure::RowStatus::failed);
   EXPECT_THAT(file.rows[0].reason, HasSubstr("anchor: 28.5 ms, measured 40.0 ms, off by +40.4 %"));
   EXPECT_FALSE(file.rows[0].summary);
   EXPECT_EQ(file.rows[0].runs.size(), 1U) << "what was measured stays";
   EXPECT_EQ(file.rows[1].status, measure::RowStatus::ok) << "faster than its anchor";
   EXPECT_TRUE(results::has_failed_row(file));
-  const Json& lines = file.extra["summary"]["libraries"];
+  const Json written = results::to_json(file);
+  const Json& lines = written["summary"]["libraries"];
   EXPECT_EQ(lines[0]["anchor"]["valid"], Json(false));
   EXPECT_EQ(lines[1]["anchor"]["valid"], Json(true));
   EXPECT_EQ(lines[1]["peak_bytes"], Json(1000.0));
   EXPECT_EQ(lines[1]["queued_step_ms"], Json(28.0));
   EXPECT_EQ(lines[1]["engine"]["device"], Json("cuda:0 NVIDIA H200"));
-  EXPECT_FALSE(file.extra.contains("metrics")) << "they are of our engine";
+  EXPECT_FALSE(file.training) << "they are of our engine";
 }
 
 TEST(TrainingAnchors, RungsAreRowsOfTheLadder) {
@@ -126,13 +153,14 @@ TEST(TrainingAnchors, RungsAreRowsOfTheLadder) {
   results::ResultFile file;
   file.rows = {row_of("sluice", 60), row_of("sluice", 20), row_of("torch-compile", 28)};
   file.rows[0].case_name += "/compile=off";
-  conclude_training(file, plan, {});
-  const Json& summary = file.extra["summary"];
+  conclude_training(file, plan, {nullptr, {}, shipped()});
+  const Json written = results::to_json(file);
+  const Json& summary = written["summary"];
   ASSERT_EQ(summary["sweep"].size(), 2U);
   EXPECT_EQ(summary["sweep"][0]["compile"], Json("off"));
   EXPECT_NEAR(summary["sweep"][0]["step_ms"].get<double>(), 60, 1e-6);
   EXPECT_EQ(summary["sweep"][1]["compile"], Json("graph"));
-  EXPECT_EQ(file.extra["metrics"]["run_config"]["compile"], Json("graph")) << "the fastest";
+  EXPECT_EQ(written["metrics"]["run_config"]["compile"], Json("graph")) << "the fastest";
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(ConcludeWatch, MetricsAreSoundAndWhatIsNotKnownIsNull) {
   plan.tokens_per_step = 512;
   plan.samples_per_step = 4;
   conclude_watch(file, plan, {std::nullopt, "no GPU was asked for"});
-  const Json& metrics = file.extra["metrics"];
+  const Json metrics = results::to_json(*file.training);
   EXPECT_EQ(analysis::training_metrics_problems(metrics), std::vector<std::string>{});
   EXPECT_EQ(metrics["throughput"]["tokens_per_step"], 512);
   EXPECT_EQ(metrics["run_config"]["seq_len"], 128);
@@ -90,7 +90,7 @@ TEST(ConcludeWatch, MetricsAreSoundAndWhatIsNotKnownIsNull) {
 TEST(ConcludeWatch, NoMetricsOfAProgramThatFailed) {
   results::ResultFile file = file_of(measure::RowStatus::failed);
   conclude_watch(file, {}, {});
-  EXPECT_TRUE(file.extra.is_null());
+  EXPECT_FALSE(file.training);
   file.rows.front().runs.clear();
   EXPECT_EQ(watch_text(file), "");
 }

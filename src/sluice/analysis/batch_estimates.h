@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/results/training_metrics.h"
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,12 +21,7 @@ struct BatchPoint {
 
 /// The largest batch that should fit: least squares of peak = fixed + per_sample · batch (fixed not
 /// below 0), then 85 % of the memory, at most four times the largest batch tried.
-struct MaxBatch {
-  std::int64_t batch = 1;
-  double fixed_bytes = 0;
-  double bytes_per_sample = 0;
-  bool capped = false;  // more might fit; nothing near it was tried
-};
+using results::MaxBatch;
 /// Nothing with fewer than two different batches, or where memory does not grow with the batch.
 std::optional<MaxBatch> max_batch(std::span<const BatchPoint> points, double total_bytes);
 

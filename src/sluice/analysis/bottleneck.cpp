@@ -16,6 +16,7 @@ constexpr double kHidden = 0.9;          // of the shorter of both
 constexpr double kExplained = 0.05;      // residual below this: nothing is missing
 constexpr double kUnexplained = 0.10;    // from here on something is
 constexpr double kSynchronising = 0.10;  // share of a step
+constexpr double kTransferring = 0.5;    // of the residual: the copy explains it
 
 double overlap_of(double loader, double model, double together) {
   const double shorter = std::min(loader, model);
@@ -26,7 +27,7 @@ double share_of(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
-Bottleneck verdict_of(double loader, double model, double together, double wait,
+Bottleneck verdict_of(double loader, double model, double together, double wait, double transfer,
                       const std::optional<RankTimes>& ranks) {
   const double residual = share_of(together - std::max(loader, model), together);
   if (loader > model * (1 + kSlack) && wait > kWaiting) return Bottleneck::input;
@@ -37,8 +38,14 @@ Bottleneck verdict_of(double loader, double model, double together, double wait,
     if (synchronising >= kSynchronising || ranks->skew >= 1 + kSynchronising)
       return Bottleneck::sync;
   }
-  if (residual >= kUnexplained && wait <= kWaiting) return Bottleneck::interference;
+  if (residual >= kUnexplained && wait <= kWaiting)
+    return share_of(transfer, together) >= kTransferring * residual ? Bottleneck::transfer
+                                                                    : Bottleneck::interference;
   return Bottleneck::mixed;
+}
+
+double transfer_ms(const StepTimes& times) {
+  return times.transfer ? times.transfer->point : 0;
 }
 
 std::array<double, 3> values_in(const stats::Estimate& estimate) {
@@ -53,7 +60,8 @@ std::vector<Bottleneck> others_within(const StepTimes& times, Bottleneck verdict
     for (const double model : values_in(times.model))
       for (const double together : values_in(times.together))
         for (const double wait : values_in(times.wait_share)) {
-          const Bottleneck one = verdict_of(loader, model, together, wait, times.ranks);
+          const Bottleneck one =
+              verdict_of(loader, model, together, wait, transfer_ms(times), times.ranks);
           if (one != verdict && std::find(others.begin(), others.end(), one) == others.end())
             others.push_back(one);
         }
@@ -70,6 +78,10 @@ std::string diagnosis_of(const Attribution& found) {
     case Bottleneck::compute:
       return fmt::format("COMPUTE: it is not the loader; the step is {:.0f} % of the time together",
                          share_of(times.model.point, times.together.point) * 100);
+    case Bottleneck::transfer:
+      return fmt::format("TRANSFER: it is the copy to the device, {:.2f} ms a batch ({}, {})",
+                         transfer_ms(times), times.sending.upload,
+                         times.sending.pinned ? "pinned memory" : "pageable memory");
     case Bottleneck::interference:
       return fmt::format(
           "INTERFERENCE: loader and step get in each other's way; neither explains {:.0f} % of a "
@@ -85,6 +97,7 @@ std::string diagnosis_of(const Attribution& found) {
 }
 
 std::vector<std::string> solutions_of(const Attribution& found) {
+  const StepTimes& times = found.times;
   std::vector<std::string> list;
   switch (found.verdict) {
     case Bottleneck::input:
@@ -96,6 +109,13 @@ std::vector<std::string> solutions_of(const Attribution& found) {
       list = {"nothing to gain at the loader: look at the step itself (`sluice profile`)",
               "mixed precision, where the device has it (--dtype bf16)",
               "a larger batch, as far as memory goes"};
+      break;
+    case Bottleneck::transfer:
+      if (!times.sending.pinned) list.emplace_back("load into pinned memory: --pin-memory");
+      if (times.sending.upload != "uint8")
+        list.emplace_back("send a byte a sample and normalise on the device: --upload uint8");
+      if (list.empty())
+        list.emplace_back("the link to the device is the limit: smaller images, fewer per step");
       break;
     case Bottleneck::interference:
       list = {"leave cores to the step: fewer --num-workers",
@@ -112,27 +132,13 @@ std::vector<std::string> solutions_of(const Attribution& found) {
               "even batch times: --persistent-workers, bundling, data on a local disk"};
       break;
   }
-  const auto& transfer = found.times.transfer;
-  if (transfer && share_of(transfer->point, found.times.together.point) > kMuchTransfer)
-    list.emplace_back("the copy to the device is more than a tenth of a step: --pin-memory");
   return list;
-}
-
-void put_estimate(Json& json, const std::string& key, const stats::Estimate& estimate) {
-  json[key] = estimate.point;
-  if (estimate.confidence > 0)
-    json[key + "_ci95"] = Json{{"low", estimate.low}, {"high", estimate.high}};
 }
 
 }  // namespace
 
 stats::Estimate exactly(double value) {
   return {value, value, value, 0};
-}
-
-const char* to_string(Bottleneck bottleneck) {
-  constexpr std::array<const char*, 5> kNames{"INPUT", "COMPUTE", "INTERFERENCE", "SYNC", "MIXED"};
-  return kNames[static_cast<std::size_t>(bottleneck)];
 }
 
 Attribution attribute(const StepTimes& times) {
@@ -147,8 +153,10 @@ Attribution attribute(const StepTimes& times) {
   found.residual_share = share_of(found.residual_ms, together);
   found.headspace = together > 0 ? 1 - model / together : 0;
   found.busy_share = 1 - times.wait_share.point;
-  found.verdict = verdict_of(loader, model, together, times.wait_share.point, times.ranks);
+  found.verdict =
+      verdict_of(loader, model, together, times.wait_share.point, transfer_ms(times), times.ranks);
   found.could_also_be = others_within(times, found.verdict);
+  found.statement = diagnosis_of(found);
   return found;
 }
 
@@ -162,40 +170,7 @@ Finding finding_of(const Attribution& found) {
   for (std::size_t i = 0; i < found.could_also_be.size(); ++i)
     evidence += fmt::format("{}{}", i == 0 ? "; within the intervals it could also be " : " or ",
                             to_string(found.could_also_be[i]));
-  return {diagnosis_of(found), std::move(evidence), solutions_of(found)};
-}
-
-Json to_json(const Attribution& found) {
-  const StepTimes& times = found.times;
-  Json json{{"verdict", to_string(found.verdict)}, {"statement", diagnosis_of(found)}};
-  json["could_also_be"] = Json::array();
-  for (const Bottleneck other : found.could_also_be)
-    json["could_also_be"].push_back(to_string(other));
-  put_estimate(json, "loader_ms_per_batch", times.loader);
-  put_estimate(json, "step_ms_per_batch", times.model);
-  if (times.transfer) put_estimate(json, "transfer_ms_per_batch", *times.transfer);
-  put_estimate(json, "together_ms_per_batch", times.together);
-  put_estimate(json, "wait_share", times.wait_share);
-  json["ideal_ms_per_batch"] = found.ideal_ms;
-  json["serial_ms_per_batch"] = found.serial_ms;
-  json["overlap"] = found.overlap;
-  json["residual_ms_per_batch"] = found.residual_ms;
-  json["residual_share"] = found.residual_share;
-  json["headspace"] = found.headspace;
-  json["accelerator_use"] = found.busy_share;
-  if (times.loader_slowdown) json["loader_slowdown"] = *times.loader_slowdown;
-  if (times.model_slowdown) json["step_slowdown"] = *times.model_slowdown;
-  if (times.ranks)
-    json["ranks"] = Json{{"count", times.ranks->ranks},
-                         {"single_ms_per_batch", times.ranks->single_ms},
-                         {"skew", times.ranks->skew}};
-  return json;
-}
-
-Json to_json(const Finding& finding) {
-  return Json{{"diagnosis", finding.diagnosis},
-              {"evidence", finding.evidence},
-              {"solutions", finding.solutions}};
+  return {found.statement, std::move(evidence), solutions_of(found)};
 }
 
 }  // namespace sluice::analysis

@@ -24,8 +24,7 @@ std::string config_text(const results::ResultFile& file, const char* section, co
 }
 
 std::string device_of(const results::ResultFile& file) {
-  const Json* own = member(member(&file.extra, "summary"), "device");
-  if (own != nullptr && own->is_string()) return own->get<std::string>();
+  if (file.matrix && file.matrix->device) return *file.matrix->device;
   return config_text(file, "execution", "device", "none");
 }
 

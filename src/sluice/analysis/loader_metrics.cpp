@@ -116,57 +116,62 @@ Value first_epoch_rate(const LoaderFacts& facts) {
 }
 
 constexpr std::array<LoaderMetric, 22> kLoaderMetrics = {{
-    {"throughput_samples_per_sec", "throughput", "samples/s",
+    {&results::LoaderMetrics::throughput, "throughput", "samples/s",
      "samples delivered over wall time, mean over fresh processes; the consumer takes every batch "
      "and does nothing else",
      throughput},
-    {"load_time_per_batch_ms", "load time per batch", "ms",
+    {&results::LoaderMetrics::load_time_ms, "load time per batch", "ms",
      "wall time of the timed samples over the batches delivered in them", load_time},
-    {"first_epoch_samples_per_sec", "first epoch", "samples/s",
+    {&results::LoaderMetrics::first_epoch_rate, "first epoch", "samples/s",
      "samples over wall time from the start of the loader on, caches as the run found them (page "
      "cache dropped and verified where it can be)",
      first_epoch_rate},
-    {"batch_time_cv", "spread of batch times", "",
+    {&results::LoaderMetrics::batch_time_cv, "spread of batch times", "",
      "standard deviation over mean of the times between batches, median over timed samples",
      batch_time_cv},
-    {"gpu_utilization_percent", "GPU utilisation", "%",
+    {&results::LoaderMetrics::gpu_utilisation_percent, "GPU utilisation", "%",
      "NVML's share of time in which a kernel ran, mean over the timed samples", gpu_utilisation},
-    {"idle_vram", "idle VRAM", "", "1 - peak memory in use / memory of the device (NVML)",
-     idle_vram},
-    {"sync_overhead", "CPU/GPU synchronisation", "",
-     "time blocked in copies to the device and in waiting for it / wall time", sync_overhead},
-    {"cpu_usage_percent", "CPU usage", "%",
+    {&results::LoaderMetrics::idle_vram, "idle VRAM", "",
+     "1 - peak memory in use / memory of the device (NVML)", idle_vram},
+    {&results::LoaderMetrics::sync_overhead, "copies to the device", "",
+     "time in which a batch was copied to the device, beside the loading / wall time",
+     sync_overhead},
+    {&results::LoaderMetrics::cpu_usage_percent, "CPU usage", "%",
      "CPU time of the loading process, all threads / (wall time x usable cores)", cpu_usage},
-    {"memory_used_gb", "memory", "GB", "largest resident set of the loading process", memory_used},
-    {"memory_total_gb", "memory of the machine", "GB", "what this process may use", memory_total},
-    {"memory_slope_mb_per_epoch", "growth of memory", "MB/epoch",
+    {&results::LoaderMetrics::memory_used_gb, "memory", "GB",
+     "largest resident set of the loading process", memory_used},
+    {&results::LoaderMetrics::memory_total_gb, "memory of the machine", "GB",
+     "what this process may use", memory_total},
+    {&results::LoaderMetrics::memory_slope_mb_per_epoch, "growth of memory", "MB/epoch",
      "Theil-Sen slope of anonymous memory over epochs, from the third on", memory_slope},
-    {"worker_efficiency", "worker efficiency", "",
+    {&results::LoaderMetrics::worker_efficiency, "worker efficiency", "",
      "busy time of all workers / (workers x wall time); busy is list, read, decode, augment, "
      "collate, not waiting and not handing over",
      worker_efficiency},
-    {"worker_overhead", "worker overhead", "", "1 - worker efficiency", worker_overhead},
-    {"prefetch_efficiency", "prefetch efficiency", "",
+    {&results::LoaderMetrics::worker_overhead, "worker overhead", "", "1 - worker efficiency",
+     worker_overhead},
+    {&results::LoaderMetrics::prefetch_efficiency, "prefetch efficiency", "",
      "share of batch requests that found their batch ready; with a consumer that does nothing it "
      "is low whenever loading is the limit (try --step-ms)",
      prefetch_efficiency},
-    {"cache_hit_rate", "cache hit rate", "",
+    {&results::LoaderMetrics::cache_hit_rate, "cache hit rate", "",
      "hits / (hits + misses) of the object cache in the first epoch: the state in which the run "
      "found it",
      cache_hit_rate},
-    {"warm_cache_hit_rate", "cache hit rate, later epochs", "",
+    {&results::LoaderMetrics::warm_cache_hit_rate, "cache hit rate, later epochs", "",
      "the same in the timed samples after the first epoch", warm_cache_hit_rate},
-    {"download_mb_per_s", "download", "MB/s",
+    {&results::LoaderMetrics::download_mb_per_s, "download", "MB/s",
      "bytes that came over the network / wall time of the samples they came in", download_mb_per_s},
-    {"network_overhead", "network overhead", "",
+    {&results::LoaderMetrics::network_overhead, "network overhead", "",
      "time in which workers waited for the store / (workers x wall time)", network_overhead},
-    {"parallel_download_efficiency", "parallel download efficiency", "",
+    {&results::LoaderMetrics::parallel_download_efficiency, "parallel download efficiency", "",
      "MB/s of N workers / (N x MB/s of one worker)", parallel_download_efficiency},
-    {"mmap_effectiveness", "mmap effectiveness", "",
+    {&results::LoaderMetrics::mmap_effectiveness, "mmap effectiveness", "",
      "1 - major faults x page size / bytes read through the map", mmap_effectiveness},
-    {"first_batch_ms", "first batch", "ms", "from the start of the loader to its first batch",
-     first_batch},
-    {"shutdown_ms", "shutdown", "ms", "to end all workers while batches are in flight", stop_time},
+    {&results::LoaderMetrics::first_batch_ms, "first batch", "ms",
+     "from the start of the loader to its first batch", first_batch},
+    {&results::LoaderMetrics::shutdown_ms, "shutdown", "ms",
+     "to end all workers while batches are in flight", stop_time},
 }};
 
 }  // namespace
@@ -240,18 +245,11 @@ std::span<const LoaderMetric> loader_metrics() {
   return kLoaderMetrics;
 }
 
-Json loader_metrics_json(const LoaderFacts& facts) {
-  Json json = Json::object();
-  for (const LoaderMetric& metric : loader_metrics()) {
-    const Value result = metric.compute(facts);
-    if (result.value) {
-      json[metric.key] = *result.value;
-    } else {
-      json[metric.key] = nullptr;
-      json[std::string(metric.key) + "_reason"] = result.reason;
-    }
-  }
-  return json;
+results::LoaderMetrics loader_figures(const LoaderFacts& facts) {
+  results::LoaderMetrics figures;
+  for (const LoaderMetric& metric : loader_metrics())
+    figures.*metric.figure = metric.compute(facts);
+  return figures;
 }
 
 }  // namespace sluice::analysis

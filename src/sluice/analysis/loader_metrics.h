@@ -4,8 +4,7 @@
 #pragma once
 
 #include "sluice/analysis/loader_use.h"
-#include "sluice/core/json.h"
-#include "sluice/measure/record.h"
+#include "sluice/results/loader_metrics.h"
 
 #include <span>
 
@@ -31,17 +30,19 @@ struct LoaderFacts {
 };
 
 struct LoaderMetric {
-  const char* key;    // in the result file: "worker_efficiency"
+  results::LoaderMetrics::Figure results::LoaderMetrics::*figure;
   const char* title;  // for people: "worker efficiency"
   const char* unit;   // "", "%", "MB/s"; a share is shown in per cent
   const char* definition;
   measure::Measured<double> (*compute)(const LoaderFacts& facts);
+
+  [[nodiscard]] const char* key() const { return results::key_of(figure); }
 };
 
 std::span<const LoaderMetric> loader_metrics();
 
-/// By key: the number, or null with `<key>_reason` beside it.
-Json loader_metrics_json(const LoaderFacts& facts);
+/// The figures alone.
+results::LoaderMetrics loader_figures(const LoaderFacts& facts);
 
 // Those that others are computed from.
 measure::Measured<double> worker_efficiency(const LoaderFacts& facts);

@@ -128,29 +128,25 @@ std::optional<LoaderUse> loader_use(const measure::Row& row) {
   return use;
 }
 
-Json stages_json(const LoaderUse& use) {
-  Json json = Json::array();
+std::vector<results::StageShare> stage_shares(const LoaderUse& use) {
+  std::vector<results::StageShare> list;
   const double capacity_s = use.workers * use.wall_s;
-  if (capacity_s <= 0 || use.samples == 0) return json;
+  if (capacity_s <= 0 || use.samples == 0) return list;
   const auto samples = static_cast<double>(use.samples);
+  const auto add = [&](const std::string& name, double seconds) -> results::StageShare& {
+    return list.emplace_back(
+        results::StageShare{name, seconds / capacity_s, seconds * 1e6 / samples, {}, {}});
+  };
   for (const StageUse& stage : use.stages) {
-    Json line{{"stage", stage.name},
-              {"share_of_worker_time", stage.busy_s / capacity_s},
-              {"us_per_sample", stage.busy_s * 1e6 / samples}};
-    if (stage.busy_s > 0) {
-      line["ceiling_samples_per_sec"] = use.workers * samples / stage.busy_s;
-      if (stage.bytes > 0) line["mb_per_s"] = stage.bytes / 1e6 / use.wall_s;
-    }
-    json.push_back(std::move(line));
+    results::StageShare& line = add(stage.name, stage.busy_s);
+    if (stage.busy_s <= 0) continue;
+    line.ceiling = use.workers * samples / stage.busy_s;
+    if (stage.bytes > 0) line.mb_per_s = stage.bytes / 1e6 / use.wall_s;
   }
-  const double rest_s = capacity_s - use.worker_busy_s - use.worker_wait_s - use.worker_other_s;
-  for (const auto& [name, seconds] :
-       {std::pair{"wait for room", use.worker_wait_s}, std::pair{"hand over", use.worker_other_s},
-        std::pair{"unaccounted", rest_s}})
-    json.push_back(Json{{"stage", name},
-                        {"share_of_worker_time", seconds / capacity_s},
-                        {"us_per_sample", seconds * 1e6 / samples}});
-  return json;
+  add("wait for room", use.worker_wait_s);
+  add("hand over", use.worker_other_s);
+  add("unaccounted", capacity_s - use.worker_busy_s - use.worker_wait_s - use.worker_other_s);
+  return list;
 }
 
 }  // namespace sluice::analysis

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/core/json.h"
 #include "sluice/measure/record.h"
+#include "sluice/results/conclusions.h"
 
 #include <cstdint>
 #include <optional>
@@ -51,6 +51,6 @@ struct LoaderUse {
 std::optional<LoaderUse> loader_use(const measure::Row& row);
 
 /// One line per stage, and what the workers did besides; the shares add up to 1.
-Json stages_json(const LoaderUse& use);
+std::vector<results::StageShare> stage_shares(const LoaderUse& use);
 
 }  // namespace sluice::analysis

@@ -12,8 +12,8 @@ namespace {
 
 using Value = measure::Measured<double>;
 
-constexpr double kTargetLoaderRate = 1000;                                         // samples/s
-constexpr double kTargetLoaderGpu = 90, kGoodLoaderGpu = 85, kPoorLoaderGpu = 70;  // per cent
+constexpr double kTargetLoaderRate = 1000;                    // samples/s
+constexpr double kTargetLoaderGpu = 90, kGoodLoaderGpu = 85;  // per cent
 constexpr double kTargetOverhead = 0.10;
 constexpr double kTargetIdleVram = 0.30;
 constexpr double kEvenBatches = 0.3;   // cv
@@ -21,17 +21,6 @@ constexpr double kSteadyRuns = 0.05;   // cv
 constexpr double kSteadyMemory = 0.5;  // MB per epoch
 constexpr double kBusyCores = 0.9;     // of all: nothing is left to give
 constexpr double kFullMemory = 0.9;
-
-const LoaderMetric* metric_of(std::string_view key) {
-  for (const LoaderMetric& metric : loader_metrics())
-    if (key == metric.key) return &metric;
-  return nullptr;
-}
-
-Value metric(const LoaderFacts& facts, std::string_view key) {
-  const LoaderMetric* found = metric_of(key);
-  return found != nullptr ? found->compute(facts) : Value{std::nullopt, "no such metric"};
-}
 
 std::vector<std::string> solutions_of_stage(const std::string& stage, const LoaderSetting& setting,
                                             bool cores_left) {
@@ -55,7 +44,9 @@ std::vector<std::string> solutions_of_stage(const std::string& stage, const Load
   } else if (stage == "augment") {
     list.push_back("cheaper preprocessing: do once, ahead of training, what is not random");
   } else if (stage == "transfer") {
-    list.push_back("--pin-memory");
+    if (!setting.sending.pinned) list.push_back("load into pinned memory: --pin-memory");
+    if (setting.sending.upload != "uint8")
+      list.push_back("send a byte a sample and normalise on the device: --upload uint8");
   } else if (stage == "collate") {
     list.push_back("a smaller sample type (u8 or bf16): half the bytes or a quarter are written");
   }
@@ -67,7 +58,7 @@ Finding limit_finding(const LoaderFacts& facts, const LoaderSetting& setting) {
   double share = 0;
   const std::string stage = limiting_stage(use, &share);
   const double busy = worker_efficiency(facts).value.value_or(0);
-  const double cpu = metric(facts, "cpu_usage_percent").value.value_or(0) / 100;
+  const double cpu = loader_figures(facts).cpu_usage_percent.value.value_or(0) / 100;
   const bool cores_left = cpu < kBusyCores;
   Finding finding;
   finding.diagnosis = fmt::format("{} limits the loader", stage);
@@ -81,9 +72,9 @@ Finding limit_finding(const LoaderFacts& facts, const LoaderSetting& setting) {
 
 }  // namespace
 
-LoaderCheck check(const char* name, const Value& value, Direction direction, double limit,
-                  double scale, const char* unit) {
-  LoaderCheck check;
+Check check(const char* name, const Value& value, Direction direction, double limit, double scale,
+            const char* unit) {
+  Check check;
   check.name = name;
   check.target =
       fmt::format("{} {:g}{}", direction == Direction::above ? ">" : "<", limit * scale, unit);
@@ -97,39 +88,34 @@ LoaderCheck check(const char* name, const Value& value, Direction direction, dou
   return check;
 }
 
-const char* to_string(Mark mark) {
-  switch (mark) {
-    case Mark::good:
-      return "pass";
-    case Mark::bad:
-      return "fail";
-    case Mark::unknown:
-      break;
-  }
-  return "unknown";
+/// A loader alone keeps no GPU busy and fills no memory: that says nothing about the loader.
+Value of_a_model(const LoaderFacts& facts) {
+  if (!facts.gpu) return {std::nullopt, facts.no_gpu};
+  return {std::nullopt,
+          "no model runs here; `sluice diagnose` and `sluice bench training` run one"};
 }
 
-std::vector<LoaderCheck> loader_targets(const LoaderFacts& facts) {
-  return {check("throughput", metric(facts, "throughput_samples_per_sec"), Direction::above,
-                kTargetLoaderRate, 1, " samples/s"),
-          check("GPU utilisation", metric(facts, "gpu_utilization_percent"), Direction::above,
-                kTargetLoaderGpu, 1, " %"),
-          check("worker overhead", metric(facts, "worker_overhead"), Direction::below,
-                kTargetOverhead, 100, " %"),
-          check("idle VRAM", idle_vram(facts), Direction::below, kTargetIdleVram, 100, " %")};
+std::vector<Check> loader_targets(const LoaderFacts& facts) {
+  const results::LoaderMetrics found = loader_figures(facts);
+  return {
+      check("throughput", found.throughput, Direction::above, kTargetLoaderRate, 1, " samples/s"),
+      check("GPU utilisation", of_a_model(facts), Direction::above, kTargetLoaderGpu, 1, " %"),
+      check("worker overhead", found.worker_overhead, Direction::below, kTargetOverhead, 100, " %"),
+      check("idle VRAM", of_a_model(facts), Direction::below, kTargetIdleVram, 100, " %")};
 }
 
-std::vector<LoaderCheck> loader_indicators(const LoaderFacts& facts, double cv_over_runs) {
+std::vector<Check> loader_indicators(const LoaderFacts& facts, double cv_over_runs) {
+  const results::LoaderMetrics found = loader_figures(facts);
   const Value runs =
       cv_over_runs > 0 ? Value{cv_over_runs, ""} : Value{std::nullopt, "needs two runs or more"};
-  return {check("sustained throughput (spread over runs)", runs, Direction::below, kSteadyRuns, 100,
-                " %"),
-          check("consistent batch times (spread)", batch_time_cv(facts), Direction::below,
-                kEvenBatches, 100, " %"),
-          check("stable memory (growth)", metric(facts, "memory_slope_mb_per_epoch"),
-                Direction::below, kSteadyMemory, 1, " MB/epoch"),
-          check("high GPU utilisation", metric(facts, "gpu_utilization_percent"), Direction::above,
-                kGoodLoaderGpu, 1, " %")};
+  return {
+      check("sustained throughput (spread over runs)", runs, Direction::below, kSteadyRuns, 100,
+            " %"),
+      check("consistent batch times (spread)", found.batch_time_cv, Direction::below, kEvenBatches,
+            100, " %"),
+      check("stable memory (growth)", found.memory_slope_mb_per_epoch, Direction::below,
+            kSteadyMemory, 1, " MB/epoch"),
+      check("high GPU utilisation", of_a_model(facts), Direction::above, kGoodLoaderGpu, 1, " %")};
 }
 
 std::string limiting_stage(const LoaderUse& use, double* share) {
@@ -151,13 +137,6 @@ std::vector<Finding> loader_findings(const LoaderFacts& facts, const LoaderSetti
   if (step) list.push_back(finding_of(*step));
   if (facts.steady && !limiting_stage(*facts.steady).empty())
     list.push_back(limit_finding(facts, setting));
-  const Value gpu = metric(facts, "gpu_utilization_percent");
-  if (gpu.value && *gpu.value < kPoorLoaderGpu)
-    list.push_back(
-        {"low GPU utilisation: loading is the bottleneck",
-         fmt::format("{:.0f} % over the timed samples", *gpu.value),
-         {"increase --num-workers", "enable bundling (--enable-bundling)",
-          "use a local cache for data in a bucket (--cache-dir)", "cheaper preprocessing"}});
   if (const Value cv = batch_time_cv(facts); cv.value && *cv.value > kEvenBatches) {
     Finding finding{
         "variable batch times: loading is uneven",
@@ -190,13 +169,6 @@ std::optional<stats::Estimate> epoch_estimate(const measure::Row& row, double it
     seconds.confidence = 0;
   }
   return seconds;
-}
-
-Json to_json(const LoaderCheck& check) {
-  return Json{{"name", check.name},
-              {"target", check.target},
-              {"found", check.found},
-              {"status", to_string(check.mark)}};
 }
 
 }  // namespace sluice::analysis

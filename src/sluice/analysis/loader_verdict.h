@@ -5,7 +5,6 @@
 
 #include "sluice/analysis/bottleneck.h"
 #include "sluice/analysis/loader_metrics.h"
-#include "sluice/core/json.h"
 #include "sluice/measure/record.h"
 #include "sluice/stats/sample.h"
 
@@ -15,25 +14,18 @@
 
 namespace sluice::analysis {
 
-enum class Mark { good, bad, unknown };
-const char* to_string(Mark mark);
+using results::Check;
+using results::Mark;
 
-/// A target or an indicator: what was wanted, what is there.
-struct LoaderCheck {
-  std::string name;
-  std::string target;  // "> 1000 samples/s"
-  std::string found;   // "1250 samples/s", or why it is not known
-  Mark mark = Mark::unknown;
-};
 enum class Direction { above, below };
 /// `limit` and the value are shown times `scale`, followed by `unit`.
-LoaderCheck check(const char* name, const measure::Measured<double>& value, Direction direction,
-                  double limit, double scale, const char* unit);
+Check check(const char* name, const measure::Measured<double>& value, Direction direction,
+            double limit, double scale, const char* unit);
 
 /// Throughput above 1000, GPU use above 90 %, worker overhead below 10 %, idle VRAM below 30 %.
-std::vector<LoaderCheck> loader_targets(const LoaderFacts& facts);
+std::vector<Check> loader_targets(const LoaderFacts& facts);
 /// Steady throughput over runs, even batch times, memory that does not grow, GPU use above 85 %.
-std::vector<LoaderCheck> loader_indicators(const LoaderFacts& facts, double cv_over_runs);
+std::vector<Check> loader_indicators(const LoaderFacts& facts, double cv_over_runs);
 
 /// What the run was asked for, as far as advice depends on it.
 struct LoaderSetting {
@@ -41,6 +33,7 @@ struct LoaderSetting {
   unsigned cores = 1;
   bool remote = false, cached = false, bundled = false, persistent = true;
   double mean_sample_bytes = 0;  // encoded
+  Sending sending{};             // to a GPU
 };
 
 /// The stage with the largest share of the workers' busy time; empty when nothing is known.
@@ -52,7 +45,5 @@ std::vector<Finding> loader_findings(const LoaderFacts& facts, const LoaderSetti
 
 /// Seconds of one epoch over `items` at the rate of the row, with the interval of that rate.
 std::optional<stats::Estimate> epoch_estimate(const measure::Row& row, double items);
-
-Json to_json(const LoaderCheck& check);
 
 }  // namespace sluice::analysis

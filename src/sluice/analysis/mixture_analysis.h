@@ -4,6 +4,7 @@
 
 #include "sluice/core/json.h"
 #include "sluice/results/batch_times.h"
+#include "sluice/results/mixture_metrics.h"
 #include "sluice/stats/sample.h"
 #include "sluice/stats/shares.h"
 
@@ -39,35 +40,10 @@ struct MixtureFacts {
 /// Of the JSON of a loader::mixture::MixtureStats: sources, stages, start-up.
 MixtureFacts mixture_facts(const Json& stats);
 
-struct TimeSummary {  // seconds; all 0 for none
-  std::size_t n = 0;
-  double mean = 0;
-  double p50 = 0;
-  double p90 = 0;
-  double p99 = 0;
-  double max = 0;
-};
-
-struct DominantRow {
-  std::string name;
-  TimeSummary time;              // of the measured batches it dominated
-  std::uint64_t first_seen = 0;  // idx of the first batch that holds it, warm-up counted
-};
-
-struct GapBucket {
-  std::uint64_t least = 0;
-  std::uint64_t most = 0;  // 0: no end
-  TimeSummary time;
-};
-
-struct ShareRow {
-  std::string name;
-  double requested = 0;
-  double realised = 0;
-  std::uint64_t samples = 0;
-  std::uint64_t starved = 0;
-  std::uint64_t bad = 0;
-};
+using results::DominantRow;
+using results::GapBucket;
+using results::ShareRow;
+using results::TimeSummary;
 
 /// All times of measured batches, those of the warm-up are in `slowest` and `first_seen` only.
 struct MixtureAnalysis {
@@ -106,7 +82,7 @@ Result<MixtureAnalysis> analyse_mixture(std::span<const results::BatchTime> batc
 /// #(neighbours that differ) / max(1, n - 1) over known dominants of measured batches.
 double dominant_switch_rate(std::span<const results::BatchTime> batches);
 
-/// The numbers for a result file's metrics.
-Json to_json(const MixtureAnalysis& analysis);
+/// The numbers for a result file.
+results::MixtureMetrics mixture_metrics(const MixtureAnalysis& analysis);
 
 }  // namespace sluice::analysis

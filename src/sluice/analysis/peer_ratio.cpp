@@ -69,13 +69,4 @@ std::optional<stats::Estimate> row_ratio(const measure::Row& fast, const measure
   return std::isfinite(ratio.high) ? std::optional(ratio) : std::nullopt;
 }
 
-Json to_json(const PeerRatio& ratio) {
-  return Json{{"case", ratio.case_name},
-              {"library", ratio.library},
-              {"peer", ratio.peer},
-              {"ratio", ratio.ratio.point},
-              {"ci95", Json{{"low", ratio.ratio.low}, {"high", ratio.ratio.high}}},
-              {"pairs", ratio.pairs}};
-}
-
 }  // namespace sluice::analysis

@@ -11,13 +11,7 @@
 
 namespace sluice::analysis {
 
-struct PeerRatio {
-  std::string case_name;
-  std::string library;
-  std::string peer;
-  stats::Estimate ratio;  // above 1: `library` is faster
-  int pairs = 0;
-};
+using results::PeerRatio;
 
 /// One per case and peer that both have at least two runs in common blocks. Runs of one block are a
 /// pair: the geometric mean of their ratios, with the t interval of the logarithms.
@@ -28,7 +22,5 @@ std::vector<PeerRatio> peer_ratios(const results::ResultFile& file,
 /// come from one session, otherwise as two samples. Nothing with fewer than two runs a side.
 std::optional<stats::Estimate> row_ratio(const measure::Row& fast, const measure::Row& slow,
                                          bool same_session);
-
-Json to_json(const PeerRatio& ratio);
 
 }  // namespace sluice::analysis

@@ -3,6 +3,7 @@
 #include "sluice/analysis/result_set.h"
 
 #include "sluice/analysis/config_value.h"
+#include "sluice/analysis/validate.h"
 #include "sluice/core/text.h"
 
 #include <fmt/format.h>
@@ -94,10 +95,7 @@ Result<ResultSet> read_set(const std::filesystem::path& path) {
   }
   ResultSet set;
   set.name = path.string();
-  for (const auto& file_path : paths) {
-    SLUICE_TRY(auto file, results::read(file_path));
-    set.files.push_back(std::move(file));
-  }
+  SLUICE_TRY(set.files, read_sound(paths));
   return set;
 }
 

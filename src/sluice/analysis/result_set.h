@@ -18,8 +18,8 @@ struct ResultSet {
   std::vector<results::ResultFile> files;
 };
 
-/// A result file, or every result file of a run folder. A file that cannot be read, or is of a
-/// newer schema, is an error, and so is a folder without any.
+/// A result file, or every result file of a run folder. A file that cannot be read, is of a newer
+/// schema or is not sound (validate.h) is an error, and so is a folder without any.
 Result<ResultSet> read_set(const std::filesystem::path& path);
 
 /// What makes two rows the same row.

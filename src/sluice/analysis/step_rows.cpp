@@ -112,30 +112,26 @@ Result<StepTimes> step_times(const std::vector<measure::Row>& rows, int batch) {
   return times;
 }
 
-Result<Json> diagnosis_json(const std::vector<measure::Row>& rows, int batch,
-                            const LoaderSetting& setting) {
-  SLUICE_TRY(const StepTimes times, step_times(rows, batch));
-  const Attribution attribution = attribute(times);
-  Json json{{"batch_size", batch}, {"attribution", to_json(attribution)}};
-  if (!times.transfer) {
-    json["attribution"]["transfer_ms_per_batch"] = nullptr;
-    json["attribution"]["transfer_ms_per_batch_reason"] =
-        "an emulated accelerator reads batches where they lie";
-  }
+Result<results::Diagnosis> diagnosis_of(const std::vector<measure::Row>& rows, int batch,
+                                        const LoaderSetting& setting) {
+  SLUICE_TRY(StepTimes times, step_times(rows, batch));
+  times.sending = setting.sending;
+  results::Diagnosis found;
+  found.batch_size = batch;
+  Attribution& attribution = found.attribution.value.emplace(attribute(times));
+  if (!times.transfer)
+    attribution.times.no_transfer = "an emulated accelerator reads batches where they lie";
   LoaderFacts facts;
   SLUICE_TRY(const measure::Row* loader, measured_row(rows, "diagnose/loader"));
   facts.rate = loader->summary->mean;
   facts.steady = loader_use(*loader);
   facts.no_gpu = "not watched";
   facts.cores = setting.cores;
-  json["diagnosis"] = Json::array();
-  for (const Finding& finding : loader_findings(facts, setting, attribution)) {
-    // Where the loader is not the limit, what limits it is nobody's concern.
-    if (attribution.verdict == Bottleneck::compute && !json["diagnosis"].empty()) break;
-    json["diagnosis"].push_back(to_json(finding));
-  }
-  if (facts.steady) json["stages"] = stages_json(*facts.steady);
-  return json;
+  found.findings = loader_findings(facts, setting, attribution);
+  // Where the loader is not the limit, what limits it is nobody's concern.
+  if (attribution.verdict == Bottleneck::compute) found.findings.resize(1);
+  if (facts.steady) found.stages = stage_shares(*facts.steady);
+  return found;
 }
 
 }  // namespace sluice::analysis

@@ -18,8 +18,8 @@ namespace sluice::analysis {
 /// gives its reason.
 Result<StepTimes> step_times(const std::vector<measure::Row>& rows, int batch);
 
-/// `attribution`, `diagnosis` (findings) and `stages` of the loader alone.
-Result<Json> diagnosis_json(const std::vector<measure::Row>& rows, int batch,
-                            const LoaderSetting& setting);
+/// Without `step`.
+Result<results::Diagnosis> diagnosis_of(const std::vector<measure::Row>& rows, int batch,
+                                        const LoaderSetting& setting);
 
 }  // namespace sluice::analysis

@@ -80,10 +80,6 @@ void find_cache(StorageLine& line, const measure::Row& row) {
                                     : std::string("mixed");
 }
 
-Json estimate_json(const stats::Estimate& estimate) {
-  return Json{{"point", estimate.point}, {"low", estimate.low}, {"high", estimate.high}};
-}
-
 }  // namespace
 
 std::vector<StorageLine> storage_lines(const std::vector<measure::Row>& rows) {
@@ -112,26 +108,6 @@ std::vector<StorageLine> storage_lines(const std::vector<measure::Row>& rows) {
     lines.push_back(std::move(line));
   }
   return lines;
-}
-
-Json to_json(const StorageLine& line) {
-  Json json{{"pattern", line.pattern},
-            {"mode", line.mode},
-            {"concurrency", line.concurrency},
-            {"size", line.size == 0 ? Json() : Json(line.size)},
-            {"status", measure::to_string(line.status)}};
-  if (!line.reason.empty()) json["reason"] = line.reason;
-  json["cache"] = line.cache.empty() ? Json() : Json(line.cache);
-  json["resident_share"] = line.resident_share ? Json(*line.resident_share) : Json();
-  json["per_s"] = line.rate ? estimate_json(*line.rate) : Json();
-  json["mb_per_s"] = line.mb_per_s ? estimate_json(*line.mb_per_s) : Json();
-  if (line.latency_us) {
-    json["latency_us"] = Json{{"p50", estimate_json(line.latency_us->p50)},
-                              {"p90", estimate_json(line.latency_us->p90)},
-                              {"p99", estimate_json(line.latency_us->p99)},
-                              {"max", line.latency_us->max}};
-  }
-  return json;
 }
 
 }  // namespace sluice::analysis

@@ -20,10 +20,16 @@ double gb_of(double bytes) {
   return std::round(bytes / kGib * 1000) / 1000;
 }
 
-void put(Json& json, const std::string& key, std::optional<double> value,
-         const std::string& reason) {
-  json[key] = value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-  if (json[key].is_null()) json[key + "_reason"] = reason;
+using results::TrainingMetrics;
+using Figure = TrainingMetrics::Figure;
+
+Figure figure(std::optional<double> value, const std::string& reason) {
+  if (!value || !std::isfinite(*value)) return {std::nullopt, reason};
+  return {value, ""};
+}
+
+Figure figure(double value) {
+  return figure(std::optional(value), "the value is not finite");
 }
 
 std::vector<double> rates_of(const std::vector<double>& step_s, double amount) {
@@ -33,127 +39,114 @@ std::vector<double> rates_of(const std::vector<double>& step_s, double amount) {
   return rates;
 }
 
-Json throughput_json(const TrainingFacts& facts) {
+TrainingMetrics::Throughput throughput_of(const TrainingFacts& facts) {
   const std::vector<double> tokens = rates_of(facts.use.step_s, facts.tokens_per_step);
   const std::vector<double> samples = rates_of(facts.use.step_s, facts.samples_per_step);
-  return Json{{"tokens_per_sec_mean", *stats::mean(tokens)},
-              {"tokens_per_sec_p50", *stats::median(tokens)},
-              {"tokens_per_sec_p10", *stats::percentile(tokens, 10)},
-              {"tokens_per_step", static_cast<std::int64_t>(facts.tokens_per_step)},
-              {"samples_per_sec_mean", *stats::mean(samples)},
-              {"samples_per_sec_p50", *stats::median(samples)},
-              {"samples_per_step", static_cast<std::int64_t>(facts.samples_per_step)}};
+  return {.tokens_mean = figure(*stats::mean(tokens)),
+          .tokens_p50 = figure(*stats::median(tokens)),
+          .tokens_p10 = figure(*stats::percentile(tokens, 10)),
+          .tokens_per_step = static_cast<std::int64_t>(facts.tokens_per_step),
+          .samples_mean = figure(*stats::mean(samples)),
+          .samples_p50 = figure(*stats::median(samples)),
+          .samples_per_step = static_cast<std::int64_t>(facts.samples_per_step)};
 }
 
-Json timing_json(const TrainingUse& use) {
+TrainingMetrics::Timing timing_of(const TrainingUse& use) {
   const std::vector<double>& steps = use.step_s;
   constexpr std::array<double, 4> kPercentiles{50, 90, 95, 99};
   const auto found = *stats::percentiles(steps, kPercentiles);
-  Json json{{"step_time_mean_s", *stats::mean(steps)},
-            {"step_time_p50_s", found[0]},
-            {"step_time_p90_s", found[1]},
-            {"step_time_p95_s", found[2]},
-            {"step_time_p99_s", found[3]},
-            {"step_time_min_s", *std::min_element(steps.begin(), steps.end())},
-            {"step_time_max_s", *std::max_element(steps.begin(), steps.end())},
-            {"steps", steps.size()},
-            {"run_p50_s", use.medians_s},
-            {"kept_run", use.best_run}};
-  put(json, "waited_share", use.waited_share, "not counted for this program");
-  return json;
+  return {.mean = figure(*stats::mean(steps)),
+          .p50 = figure(found[0]),
+          .p90 = figure(found[1]),
+          .p95 = figure(found[2]),
+          .p99 = figure(found[3]),
+          .min = figure(*std::min_element(steps.begin(), steps.end())),
+          .max = figure(*std::max_element(steps.begin(), steps.end())),
+          .steps = steps.size(),
+          .run_p50 = use.medians_s,
+          .kept_run = use.best_run,
+          .waited_share = figure(use.waited_share, "not counted for this program")};
 }
 
-Json memory_json(const TrainingFacts& facts) {
+TrainingMetrics::Memory memory_of(const TrainingFacts& facts) {
   constexpr const char* kUnknown = "the library does not tell its memory";
-  Json json = Json::object();
-  const auto both = [&](const std::string& name, std::optional<double> bytes) {
-    put(json, name + "_bytes", bytes, kUnknown);
-    put(json, name + "_gb", bytes ? std::optional(gb_of(*bytes)) : std::nullopt, kUnknown);
+  const auto gb = [](std::optional<double> bytes) {
+    return figure(bytes ? std::optional(gb_of(*bytes)) : std::nullopt, kUnknown);
   };
-  both("peak_allocated", facts.use.peak_bytes);
-  both("peak_reserved", facts.use.reserved_bytes ? facts.use.reserved_bytes : facts.use.peak_bytes);
-  put(json, "peak_rss_bytes", facts.peak_rss_bytes, "not sampled");
-  json["total_gb"] = gb_of(facts.memory_total_bytes);
-  return json;
+  const auto& peak = facts.use.peak_bytes;
+  const auto& reserved = facts.use.reserved_bytes ? facts.use.reserved_bytes : peak;
+  return {.peak_allocated_bytes = figure(peak, kUnknown),
+          .peak_allocated_gb = gb(peak),
+          .peak_reserved_bytes = figure(reserved, kUnknown),
+          .peak_reserved_gb = gb(reserved),
+          .peak_rss_bytes = figure(facts.peak_rss_bytes, "not sampled"),
+          .total_gb = figure(gb_of(facts.memory_total_bytes))};
 }
 
-Json mfu_json(const TrainingFacts& facts) {
-  Json json = Json::object();
+TrainingMetrics::Mfu mfu_of(const TrainingFacts& facts) {
   const bool known = !facts.mfu.empty();
-  put(json, "mfu_p50", known ? std::optional(*stats::median(facts.mfu)) : std::nullopt,
-      facts.peak_tflops.reason);
-  put(json, "mfu_mean", known ? std::optional(*stats::mean(facts.mfu)) : std::nullopt,
-      facts.peak_tflops.reason);
-  json["n_non_embedding_params"] = facts.non_embedding_parameters;
-  put(json, "peak_tflops_per_gpu", facts.peak_tflops.value, facts.peak_tflops.reason);
-  json["estimator"] = facts.estimator;
-  json["flop_per_step"] = facts.step_flop;
-  json["achieved_tflops_p50"] = facts.step_flop / *stats::median(facts.use.step_s) / 1e12;
-  return json;
+  const auto of_steps = [&](auto statistic) {
+    return figure(known ? std::optional(*statistic(facts.mfu)) : std::nullopt,
+                  facts.peak_tflops.reason);
+  };
+  return {.p50 = of_steps([](const auto& mfu) { return stats::median(mfu); }),
+          .mean = of_steps([](const auto& mfu) { return stats::mean(mfu); }),
+          .non_embedding_parameters = facts.non_embedding_parameters,
+          .peak_tflops = figure(facts.peak_tflops.value, facts.peak_tflops.reason),
+          .estimator = facts.estimator,
+          .flop_per_step = figure(facts.step_flop),
+          .achieved_tflops_p50 = figure(facts.step_flop / *stats::median(facts.use.step_s) / 1e12)};
 }
 
-Json loss_json(const TrainingUse& use) {
-  Json json = Json::object();
-  const char* few = use.losses.empty() ? kNoLoss : "fewer than two steps";
-  put(json, "final_loss", use.losses.empty() ? std::nullopt : std::optional(use.losses.back()),
-      kNoLoss);
-  put(json, "loss_slope", loss_slope(use.losses), few);
-  json["loss_values"] = use.losses;
-  return json;
+TrainingMetrics::Loss loss_of(const TrainingUse& use) {
+  return {
+      .last = figure(use.losses.empty() ? std::nullopt : std::optional(use.losses.back()), kNoLoss),
+      .slope =
+          figure(loss_slope(use.losses), use.losses.empty() ? kNoLoss : "fewer than two steps"),
+      .values = use.losses};
 }
 
-Json phases_json(const TrainingUse& use) {
+measure::Measured<TrainingMetrics::Phases> phases_of(const TrainingUse& use) {
   const auto sum = reconcile(use);
-  if (!sum) return nullptr;
-  Json parts = Json::object();
+  if (!sum) return {std::nullopt, "the library names no phases"};
+  TrainingMetrics::Phases phases;
+  phases.steps = use.phase_steps;
   for (const PhaseUse& phase : use.phases)
-    parts[phase.name + "_s"] = phase.seconds;
-  Json json{{"steps", use.phase_steps},
-            {"per_step", std::move(parts)},
-            {"sum_s", sum->phases_s},
-            {"natural_step_s", sum->natural_s},
-            {"instrumented_step_s", use.instrumented_s},
-            {"residual_s", sum->residual_s()},
-            {"residual_share", sum->share()},
-            {"reconciled", sum->reconciled()}};
+    phases.per_step.emplace_back(phase.name, phase.seconds);
+  phases.sum_s = sum->phases_s;
+  phases.natural_step_s = sum->natural_s;
+  phases.instrumented_step_s = use.instrumented_s;
+  phases.residual_s = sum->residual_s();
+  phases.residual_share = sum->share();
+  phases.reconciled = sum->reconciled();
   if (!use.data_s.empty()) {
-    json["natural_data_wait_s"] = *stats::median(use.data_s);
-    json["natural_data_wait_share"] = *stats::median(use.data_s) / sum->natural_s;
+    phases.natural_data_wait_s = *stats::median(use.data_s);
+    phases.natural_data_wait_share = *stats::median(use.data_s) / sum->natural_s;
   }
-  return json;
+  return {std::move(phases), ""};
 }
 
-Json stability_json(const TrainingUse& use) {
-  Json json = Json::object();
+void put_stability(TrainingMetrics& metrics, const TrainingUse& use) {
   const auto cv = use.step_s.size() > 1 ? stats::cv(use.step_s) : Result<double>(Error{});
-  put(json, "step_time_cv", cv ? std::optional(*cv) : std::nullopt, "fewer than two steps");
-  if (use.losses.empty()) {
-    json["loss_finite"] = nullptr;
-    json["loss_finite_reason"] = kNoLoss;
-  } else {
-    json["loss_finite"] = true;  // a step without one ends the row
-  }
-  return json;
-}
-
-Json gradient_json(const TrainingUse& use) {
-  Json json = Json::object();
+  metrics.step_time_cv = figure(cv ? std::optional(*cv) : std::nullopt, "fewer than two steps");
+  if (use.losses.empty())
+    metrics.loss_finite.reason = kNoLoss;
+  else
+    metrics.loss_finite.value = true;  // a step without one ends the row
   const bool known = !use.gradient_norms.empty();
   constexpr const char* kReason = "no optimizer runs in this regime, or the library does not tell";
-  put(json, "mean", known ? std::optional(*stats::mean(use.gradient_norms)) : std::nullopt,
-      kReason);
-  put(json, "final", known ? std::optional(use.gradient_norms.back()) : std::nullopt, kReason);
-  return json;
+  metrics.gradient_norm_mean =
+      figure(known ? std::optional(*stats::mean(use.gradient_norms)) : std::nullopt, kReason);
+  metrics.gradient_norm_final =
+      figure(known ? std::optional(use.gradient_norms.back()) : std::nullopt, kReason);
 }
 
-Json utilization_json(const TrainingFacts& facts) {
-  Json json = Json::object();
+void put_utilization(TrainingMetrics& metrics, const TrainingFacts& facts) {
   const auto busy = gpu_busy(facts);
-  put(json, "compute", busy ? std::optional(busy->share) : std::nullopt, facts.no_gpu);
-  if (busy) json["compute_label"] = busy->label;
-  put(json, "memory_bandwidth", std::nullopt,
-      facts.gpu ? "DRAM counters (CUPTI) are not read by this build" : facts.no_gpu);
-  return json;
+  metrics.compute_use = figure(busy ? std::optional(busy->share) : std::nullopt, facts.no_gpu);
+  if (busy) metrics.compute_use_label = busy->label;
+  metrics.memory_bandwidth_use.reason =
+      facts.gpu ? "DRAM counters (CUPTI) are not read by this build" : facts.no_gpu;
 }
 
 }  // namespace
@@ -172,29 +165,25 @@ std::optional<GpuBusy> gpu_busy(const TrainingFacts& facts) {
   return GpuBusy{facts.gpu->mean_utilisation, "share of time in which a kernel ran (NVML)"};
 }
 
-Json training_metrics_json(const TrainingFacts& facts) {
-  Json json{{"schema_version", kTrainingSchema},
-            {"machine_profile", facts.machine_profile},
-            {"run_config", facts.run_config},
-            {"throughput", throughput_json(facts)},
-            {"timing", timing_json(facts.use)},
-            {"memory", memory_json(facts)},
-            {"mfu", mfu_json(facts)},
-            {"loss", loss_json(facts.use)},
-            {"env", facts.env},
-            {"timestamp", facts.timestamp}};
-  json["phases"] = phases_json(facts.use);
-  if (json["phases"].is_null()) json["phases_reason"] = "the library names no phases";
-  json["stability"] = stability_json(facts.use);
-  json["gradient_norm"] = gradient_json(facts.use);
-  json["amp"] = Json{{"enabled", facts.mixed_precision}};
-  json["utilization"] = utilization_json(facts);
-  json["engine"] = facts.use.engine;
-  json["data"] = facts.use.data;
-  Json start = Json::object();
-  put(start, "first_step_s", facts.first_step_s.value, facts.first_step_s.reason);
-  json["start"] = std::move(start);
-  return json;
+TrainingMetrics training_metrics(const TrainingFacts& facts) {
+  TrainingMetrics metrics;
+  metrics.machine_profile = facts.machine_profile;
+  metrics.config = results::training_config_of(facts.run_config);
+  metrics.throughput = throughput_of(facts);
+  metrics.timing = timing_of(facts.use);
+  metrics.memory = memory_of(facts);
+  metrics.mfu = mfu_of(facts);
+  metrics.loss = loss_of(facts.use);
+  metrics.env = facts.env;
+  metrics.timestamp = facts.timestamp;
+  metrics.phases = phases_of(facts.use);
+  put_stability(metrics, facts.use);
+  metrics.amp.enabled = facts.mixed_precision;
+  put_utilization(metrics, facts);
+  metrics.engine = facts.use.engine;
+  metrics.data = facts.use.data;
+  metrics.first_step_s = figure(facts.first_step_s.value, facts.first_step_s.reason);
+  return metrics;
 }
 
 std::vector<std::string> training_metrics_problems(const Json& metrics) {
@@ -256,8 +245,8 @@ std::vector<std::string> training_metrics_problems(const Json& metrics) {
         (key.want == Want::list && value.is_array());
     if (!sound) problems.push_back(fmt::format("{}: is {}", key.pointer, value.type_name()));
   }
-  if (problems.empty() && metrics["schema_version"] != kTrainingSchema)
-    problems.push_back(fmt::format("/schema_version: expected {}", kTrainingSchema));
+  if (problems.empty() && metrics["schema_version"] != results::kTrainingSchema)
+    problems.push_back(fmt::format("/schema_version: expected {}", results::kTrainingSchema));
   return problems;
 }
 
@@ -270,12 +259,6 @@ std::optional<AmpComparison> compare_amp(const TrainingUse& fp32, const Training
   result.memory_saving = 1 - *amp.peak_bytes / *fp32.peak_bytes;
   result.loss_difference = amp.losses.back() - fp32.losses.back();
   return result;
-}
-
-Json to_json(const AmpComparison& comparison) {
-  return Json{{"speedup", comparison.speedup},
-              {"memory_saving", comparison.memory_saving},
-              {"loss_difference", comparison.loss_difference}};
 }
 
 }  // namespace sluice::analysis

@@ -7,14 +7,13 @@
 #include "sluice/analysis/training_use.h"
 #include "sluice/core/json.h"
 #include "sluice/measure/record.h"
+#include "sluice/results/training_metrics.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace sluice::analysis {
-
-inline constexpr const char* kTrainingSchema = "1.0";
 
 /// All that the figures of a run are computed from.
 struct TrainingFacts {
@@ -48,9 +47,7 @@ struct GpuBusy {
 };
 std::optional<GpuBusy> gpu_busy(const TrainingFacts& facts);
 
-/// Every key that the schema asks for, and further ones: phases, stability, gradient_norm, amp,
-/// utilization, start. What was not measured is null with `<key>_reason` beside it.
-Json training_metrics_json(const TrainingFacts& facts);
+results::TrainingMetrics training_metrics(const TrainingFacts& facts);
 
 /// One line per key that is missing or of the wrong kind; empty: a sound metrics.json.
 std::vector<std::string> training_metrics_problems(const Json& metrics);
@@ -63,6 +60,5 @@ struct AmpComparison {
 };
 /// Nothing where either has no step, no memory or no loss.
 std::optional<AmpComparison> compare_amp(const TrainingUse& fp32, const TrainingUse& amp);
-Json to_json(const AmpComparison& comparison);
 
 }  // namespace sluice::analysis

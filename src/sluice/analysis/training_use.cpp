@@ -127,6 +127,20 @@ std::optional<TrainingUse> training_use(const measure::Row& row) {
   return use;
 }
 
+std::optional<double> marked_share(const measure::Row& row) {
+  double marked = 0;
+  double ran = 0;
+  for (const measure::Run& run : row.runs) {
+    if (!run.details.is_array() || run.details.empty()) return std::nullopt;
+    const Json& marked_ns = at(run.details.front(), "marked_ns");
+    const Json& run_ns = at(run.details.front(), "run_ns");
+    if (!marked_ns.is_number() || !run_ns.is_number()) return std::nullopt;
+    marked += marked_ns.get<double>();
+    ran += run_ns.get<double>();
+  }
+  return ran > 0 ? std::optional(marked / ran) : std::nullopt;
+}
+
 std::size_t best_of(std::span<const double> medians) {
   return static_cast<std::size_t>(
       std::distance(medians.begin(), std::min_element(medians.begin(), medians.end())));

@@ -39,6 +39,10 @@ struct TrainingUse {
 /// Nothing when the row has no samples.
 std::optional<TrainingUse> training_use(const measure::Row& row);
 
+/// Of a watched program: the part of its runs that lies in marked steps. Nothing: not known.
+std::optional<double> marked_share(const measure::Row& row);
+inline constexpr double kLittleMarked = 0.1;  // below it a reader is told
+
 /// Index of the smallest value; the first of equals. Precondition: not empty.
 std::size_t best_of(std::span<const double> medians);
 

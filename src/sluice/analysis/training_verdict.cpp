@@ -57,8 +57,8 @@ Value spread(const TrainingUse& use) {
 
 }  // namespace
 
-std::vector<LoaderCheck> training_targets(const TrainingFacts& facts,
-                                          const std::optional<AmpComparison>& amp) {
+std::vector<Check> training_targets(const TrainingFacts& facts,
+                                    const std::optional<AmpComparison>& amp) {
   constexpr const char* kNoAmp = "one type was measured; give --dtype fp32,bf16";
   const auto of_amp = [&](double AmpComparison::*field) -> Value {
     if (!amp) return {std::nullopt, kNoAmp};
@@ -73,7 +73,7 @@ std::vector<LoaderCheck> training_targets(const TrainingFacts& facts,
                 Direction::above, kAmpSaving - kAmpSlack, 100, " %")};
 }
 
-std::vector<LoaderCheck> training_indicators(const TrainingFacts& facts) {
+std::vector<Check> training_indicators(const TrainingFacts& facts) {
   Value residual{std::nullopt, "the phases were not measured"};
   if (const auto sum = reconcile(facts.use)) residual = {std::abs(sum->share()), ""};
   return {check("Spread of step times", spread(facts.use), Direction::below, kEvenSteps, 100, " %"),
@@ -94,8 +94,10 @@ std::vector<std::string> training_recommendations(const TrainingFacts& facts,
         "or --cache-dir for a bucket",
         data * 100));
   if (setting.cuda && transfer > kMuchTransfer)
-    list.push_back(fmt::format("{:.0f} % of a step copies batches to the device: --pin-memory",
-                               transfer * 100));
+    list.push_back(
+        fmt::format("{:.0f} % of a step copies batches to the device: --upload uint8 and pinned "
+                    "memory (both are the defaults) make that small",
+                    transfer * 100));
   if (const Value cv = spread(facts.use); cv.value && *cv.value > kEvenSteps)
     list.push_back(
         fmt::format("step times vary by {:.0f} %: input or another program gets in the way; "

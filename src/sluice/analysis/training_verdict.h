@@ -14,10 +14,10 @@ namespace sluice::analysis {
 
 /// Forward and backward above 100 samples/s, GPU use above 85 %, mixed precision 1.5 times as fast
 /// with half the memory.
-std::vector<LoaderCheck> training_targets(const TrainingFacts& facts,
-                                          const std::optional<AmpComparison>& amp);
+std::vector<Check> training_targets(const TrainingFacts& facts,
+                                    const std::optional<AmpComparison>& amp);
 /// Even step times, phases that add up to the step, GPU use above 85 %.
-std::vector<LoaderCheck> training_indicators(const TrainingFacts& facts);
+std::vector<Check> training_indicators(const TrainingFacts& facts);
 
 /// What the run was asked for, as far as advice depends on it.
 struct TrainingSetting {

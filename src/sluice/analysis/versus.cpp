@@ -43,25 +43,7 @@ Versus versus_of(const measure::Row& ours, const std::vector<measure::Row>& rows
   return one;
 }
 
-Json interval(const stats::Estimate& estimate) {
-  return Json{{"low", estimate.low}, {"high", estimate.high}};
-}
-
 }  // namespace
-
-const char* to_string(Standing standing) {
-  switch (standing) {
-    case Standing::win:
-      return "win";
-    case Standing::tie:
-      return "tie";
-    case Standing::loss:
-      return "loss";
-    case Standing::alone:
-      return "alone";
-  }
-  return "?";
-}
 
 std::vector<Versus> versus_fastest(const std::vector<measure::Row>& rows,
                                    const std::string& library) {
@@ -93,35 +75,8 @@ VersusSummary summarise(const std::vector<Versus>& list, const std::vector<measu
     summary.geomean = stats::Estimate{ratios[0], ratios[0], ratios[0], 0.95};
   for (const measure::Row& row : rows)
     if (row.library == library && !counts(row)) summary.failed.push_back(row.case_name);
+  summary.versus = list;
   return summary;
-}
-
-Json to_json(const Versus& one) {
-  Json json{{"case", one.case_name},
-            {"rate", one.rate},
-            {"bytes_per_item", one.bytes_per_item},
-            {"outcome", to_string(one.standing)}};
-  json["fastest_peer"] = one.peer.empty() ? Json(nullptr) : Json(one.peer);
-  json["peer_rate"] = one.peer.empty() ? Json(nullptr) : Json(one.peer_rate);
-  json["ratio"] = one.ratio ? Json(one.ratio->point) : Json(nullptr);
-  json["ci95"] = one.ratio ? interval(*one.ratio) : Json(nullptr);
-  json["of_memcpy"] = one.of_memcpy ? Json(one.of_memcpy->point) : Json(nullptr);
-  if (!one.comparable) json["peer_computes_something_else"] = true;
-  return json;
-}
-
-Json to_json(const VersusSummary& summary) {
-  Json json{{"rows", summary.rows},          {"wins", summary.wins},     {"ties", summary.ties},
-            {"losses", summary.losses},      {"alone", summary.alone},   {"geomean_ratio", nullptr},
-            {"geomean_ci95", nullptr},       {"slowest_ratio", nullptr}, {"slowest_case", nullptr},
-            {"not_measured", summary.failed}};
-  if (summary.geomean) {
-    json["geomean_ratio"] = summary.geomean->point;
-    json["geomean_ci95"] = interval(*summary.geomean);
-    json["slowest_ratio"] = summary.slowest_ratio;
-    json["slowest_case"] = summary.slowest_case;
-  }
-  return json;
 }
 
 }  // namespace sluice::analysis

@@ -4,6 +4,7 @@
 
 #include "sluice/aug/registry.h"
 #include "sluice/core/text.h"
+#include "sluice/image/codec.h"
 
 #include <fmt/format.h>
 
@@ -47,6 +48,16 @@ void spans_of(std::vector<ImageSpan<T>>& out, std::span<Image> frames) {
   out.clear();
   for (Image& one : frames)
     out.push_back(one.span<T>());
+}
+
+/// What no file may hold no step may make: a list of transforms comes from outside, too.
+Status check_pixels_of(const std::string& step, Shape shape) {
+  constexpr std::uint64_t kMost = image::DecodeOptions{}.max_pixels;
+  const std::uint64_t pixels =
+      static_cast<std::uint64_t>(shape.width) * static_cast<std::uint64_t>(shape.height);
+  if (pixels <= kMost) return ok;
+  return bad(fmt::format("step '{}' makes {} x {} pixels; at most {} are accepted", step,
+                         shape.width, shape.height, kMost));
 }
 
 Status same_shapes(std::span<const Image> frames) {
@@ -166,6 +177,7 @@ Status Compose::apply(std::vector<Image>& out, std::span<const Image> frames, co
     if (&dst != &same) {
       const Shape before{src[0].width(), src[0].height(), src[0].channels()};
       const Shape shape = step.transform->output_shape(before, draw);
+      SLUICE_CHECK(check_pixels_of(step.name, shape));
       dst.resize(frames.size());
       for (Image& one : dst)
         SLUICE_CHECK(one.resize_for(shape.width, shape.height, shape.channels, dtype));

@@ -19,10 +19,18 @@ struct NoParams {};
 
 template <class P, class D>
 struct Definition {
-  template <class From, class To = From>
+  template <class From, class To>
   using Fast = void (*)(const Frames<From, To>&, const D&, Scratch&);
-  template <class From, class To = From>
+  template <class From, class To>
   using Reference = void (*)(ImageSpan<To> dst, ImageView<From> src, const D&);
+
+  /// One function per type of sample; a template's name stands for all of its functions.
+  template <template <class, class> class Function>
+  struct OfTypes {
+    Function<std::uint8_t, std::uint8_t> u8 = nullptr;
+    Function<float, float> f32 = nullptr;
+    Function<std::uint8_t, float> u8_f32 = nullptr;
+  };
 
   std::string name;
   std::string doc;
@@ -37,12 +45,8 @@ struct Definition {
   Shape (*output)(const D&, Shape) = nullptr;  // null: the shape of the input
   Status (*check)(const P&) = nullptr;         // beyond the ranges of the fields
   Status (*fits)(const D&, Shape) = nullptr;   // a replayed draw may not suit the image
-  Fast<std::uint8_t> fast_u8 = nullptr;
-  Fast<float> fast_f32 = nullptr;
-  Fast<std::uint8_t, float> fast_u8_f32 = nullptr;
-  Reference<std::uint8_t> reference_u8 = nullptr;
-  Reference<float> reference_f32 = nullptr;
-  Reference<std::uint8_t, float> reference_u8_f32 = nullptr;
+  OfTypes<Fast> fast{};
+  OfTypes<Reference> reference{};
   Tolerance u8{};
   Tolerance f32{};
   ChannelRule channels = ChannelRule::any;
@@ -90,23 +94,23 @@ class TransformOf final : public Transform {
     return definition().fits == nullptr ? Status(ok) : definition().fits(draw.as<D>(), input);
   }
   void run(const Frames<std::uint8_t>& f, const Draw& draw, Scratch& scratch) const override {
-    run_fast(definition().fast_u8, f, draw, scratch);
+    run_fast(definition().fast.u8, f, draw, scratch);
   }
   void run(const Frames<float>& f, const Draw& draw, Scratch& scratch) const override {
-    run_fast(definition().fast_f32, f, draw, scratch);
+    run_fast(definition().fast.f32, f, draw, scratch);
   }
   void run(const Frames<std::uint8_t, float>& f, const Draw& draw,
            Scratch& scratch) const override {
-    run_fast(definition().fast_u8_f32, f, draw, scratch);
+    run_fast(definition().fast.u8_f32, f, draw, scratch);
   }
   void run_reference(const Frames<std::uint8_t>& f, const Draw& draw) const override {
-    run_plain(definition().reference_u8, f, draw);
+    run_plain(definition().reference.u8, f, draw);
   }
   void run_reference(const Frames<float>& f, const Draw& draw) const override {
-    run_plain(definition().reference_f32, f, draw);
+    run_plain(definition().reference.f32, f, draw);
   }
   void run_reference(const Frames<std::uint8_t, float>& f, const Draw& draw) const override {
-    run_plain(definition().reference_u8_f32, f, draw);
+    run_plain(definition().reference.u8_f32, f, draw);
   }
 
  private:
@@ -139,7 +143,7 @@ TransformSpec make_transform(Definition<P, D> definition) {
   spec.f32 = definition.f32;
   spec.channels = definition.channels;
   spec.in_place = definition.in_place;
-  spec.makes_f32 = definition.fast_u8_f32 != nullptr;
+  spec.makes_f32 = definition.fast.u8_f32 != nullptr;
   spec.draws = definition.sample != nullptr;
   for (const Field<P>& field : definition.params)
     spec.parameters.push_back({field.name, field.accepted, field.doc});

@@ -3,6 +3,7 @@
 #include "sluice/aug/page.h"
 
 #include "sluice/aug/registry.h"
+#include "sluice/core/text.h"
 
 #include <fmt/format.h>
 
@@ -10,16 +11,6 @@
 
 namespace sluice::aug {
 namespace {
-
-/// In a table cell a bar ends the cell.
-std::string cell(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '|') result += '\\';
-    result += c == '\n' ? ' ' : c;
-  }
-  return result;
-}
 
 std::string tolerance_text(const Tolerance& tolerance, const char* unit) {
   if (tolerance.max == 0 && tolerance.outliers == 0) return "equal";
@@ -35,9 +26,9 @@ std::string section(const TransformSpec& spec) {
   if (!spec.parameters.empty()) {
     text += "| parameter | default | accepted | |\n|---|---|---|---|\n";
     for (const TransformSpec::Parameter& one : spec.parameters)
-      text +=
-          fmt::format("| `{}` | {} | {} | {} |\n", one.name,
-                      cell(spec.defaults.at(one.name).dump()), cell(one.accepted), cell(one.doc));
+      text += fmt::format("| `{}` | {} | {} | {} |\n", one.name,
+                          table_cell(spec.defaults.at(one.name).dump()), table_cell(one.accepted),
+                          table_cell(one.doc));
     text += "\n";
   }
   text += fmt::format(

@@ -1,4 +1,4 @@
-// sluice/aug/specs.h - one function per transform file; registry.cpp calls them. Transform files do
+// sluice/aug/specs.h - one function per transform; registry.cpp calls them. Transform files do
 // not include this: a new line here would compile all of them again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -79,9 +79,9 @@ void FileSet::set_canary(const std::vector<measure::Row>& canary) {
     file.canary = canary;
 }
 
-void FileSet::set_remarks(const std::function<Json(const plan::Job&)>& remarks) {
+void FileSet::set_remarks(const std::function<results::MatrixRemarks(const plan::Job&)>& remarks) {
   for (std::size_t j = 0; j < files_.size(); ++j)
-    files_[j].extra = remarks(plan_->jobs[j]);
+    files_[j].matrix = remarks(plan_->jobs[j]);
 }
 
 /// The order of the plan: by case, and by library within opencv's file.

@@ -33,8 +33,8 @@ class FileSet {
   [[nodiscard]] const std::vector<results::ResultFile>& files() const { return files_; }
 
   void set_canary(const std::vector<measure::Row>& canary);
-  /// What stands beside the rows of a job's file (ResultFile::extra).
-  void set_remarks(const std::function<Json(const plan::Job&)>& remarks);
+  /// What stands beside the rows of a job's file (ResultFile::matrix).
+  void set_remarks(const std::function<results::MatrixRemarks(const plan::Job&)>& remarks);
   /// Rows of one case, in any libraries of the plan; writes the files they belong to.
   Status add(const std::vector<measure::Row>& rows);
   /// Every file, whether or not it has rows: what the plan promised exists.

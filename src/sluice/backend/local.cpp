@@ -43,20 +43,19 @@ results::Timing timing_of(const plan::RunConfig& config) {
 }
 
 /// What is said once per file beside its rows.
-Json remarks_of(const plan::Job& job, const Media& media) {
-  Json summary = Json{{"device", job.device}};  // "none" where a library stays on the host
+results::MatrixRemarks remarks_of(const plan::Job& job, const Media& media) {
+  results::MatrixRemarks remarks;
+  remarks.device = job.device;
   if (job.scenario == "image-rgb" && job.mode == plan::Mode::micro && job.device == "none") {
-    Json published = Json::object();
     for (const plan::Case& one : job.cases) {
       const auto rate = plan::published_rate(one.transform, job.library);
-      if (rate && !rate->early_stopped) published[one.transform] = rate->rate;
+      if (rate && !rate->early_stopped) remarks.published.emplace_back(one.transform, rate->rate);
     }
-    if (!published.empty()) summary["published"] = std::move(published);
   }
-  if (!job.labels.empty()) summary["labels"] = job.labels;
-  if (!media.skipped.empty()) summary["skipped_files"] = media.skipped;
-  if (!media.not_colour.empty()) summary["not_colour_files"] = media.not_colour.size();
-  return Json{{"summary", std::move(summary)}};
+  remarks.labels = job.labels;
+  remarks.skipped_files = media.skipped;
+  if (!media.not_colour.empty()) remarks.grey_files = media.not_colour.size();
+  return remarks;
 }
 
 class LocalRun {
@@ -177,8 +176,7 @@ class LocalRun {
     policy.seed = files.seed();
     policy.cpus = options_.cpus;
     SLUICE_TRY(const peers::Places places, peers::find_places());
-    const auto subjects = scenario::plan({scenario::Kind::canary},
-                                         {places.program.string(), "worker"}, fs::path(), 1);
+    const auto subjects = scenario::plan({scenario::Kind::canary}, places.worker(), fs::path(), 1);
     SLUICE_TRY(const measure::WaveResult wave, measure::run_wave(subjects, policy, context));
     if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
     files.set_canary(wave.rows);

@@ -5,7 +5,7 @@
 #include "sluice/core/progress.h"
 #include "sluice/core/result.h"
 #include "sluice/measure/cpu_list.h"
-#include "sluice/measure/worker.h"
+#include "sluice/measure/worker/worker.h"
 #include "sluice/plan/jobs.h"
 #include "sluice/results/result_file.h"
 #include "sluice/results/run_folder.h"

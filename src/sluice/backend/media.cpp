@@ -6,8 +6,8 @@
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/image/dataset.h"
-#include "sluice/image/photo_dataset.h"
-#include "sluice/image/shared_inputs.h"
+#include "sluice/image/inputs/photo_dataset.h"
+#include "sluice/image/inputs/shared_inputs.h"
 #include "sluice/image/video.h"
 
 #include <fmt/format.h>

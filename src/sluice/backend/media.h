@@ -4,7 +4,7 @@
 
 #include "sluice/core/progress.h"
 #include "sluice/core/result.h"
-#include "sluice/measure/messages.h"
+#include "sluice/measure/worker/messages.h"
 #include "sluice/plan/run_config.h"
 #include "sluice/results/result_file.h"
 

@@ -15,7 +15,7 @@ namespace sluice::backend {
 struct VisitOptions {
   std::filesystem::path storage = ".";  // whose file system is described
   env::ProfileDevice device = env::ProfileDevice::cpu;
-  std::vector<std::string> argv;
+  std::vector<std::string> argv{};
   bool check_noise = true;  // false: the caller does it later
 };
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/aug/compose.h"
 #include "sluice/cli/commands.h"
+#include "sluice/cli/output_files.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
@@ -55,7 +57,7 @@ fs::path output_name(const fs::path& input, const Image& result) {
   return input.stem().string() + (fits_png(result) ? ".png" : ".npy");
 }
 
-Status write(const fs::path& path, const Image& one) {
+Status write(OutputFiles& files, const fs::path& path, const Image& one) {
   std::vector<std::uint8_t> bytes;
   if (fits_png(one))
     SLUICE_CHECK(image::encode_png(bytes, one.view<std::uint8_t>()));
@@ -63,8 +65,8 @@ Status write(const fs::path& path, const Image& one) {
     SLUICE_CHECK(image::encode_npy(bytes, one.view<std::uint8_t>()));
   else
     SLUICE_CHECK(image::encode_npy(bytes, one.view<float>()));
-  return write_file_atomic(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                           Flush::later);
+  return files.write(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                     Flush::later);
 }
 
 /// The items of a file that an earlier call wrote with --draws.
@@ -97,11 +99,35 @@ Status refuse_equal_stems(const std::vector<fs::path>& images) {
   return ok;
 }
 
+/// Under either ending: which of them an output gets is known only when it is made.
+Status claim_outputs(OutputFiles& files, const AugmentArgs& args, const Globals& globals) {
+  std::vector<fs::path> outputs;
+  for (const fs::path& path : args.images)
+    for (const char* ending : {".png", ".npy"})
+      outputs.push_back(globals.out / (path.stem().string() + ending));
+  std::error_code missing;
+  for (const fs::path& output : outputs) {
+    if (!fs::exists(output, missing)) continue;
+    const auto is_output = [&](const fs::path& input) {
+      std::error_code unknown;
+      return fs::equivalent(input, output, unknown);
+    };
+    const auto input = std::ranges::find_if(args.images, is_output);
+    if (input != args.images.end() && !globals.force)
+      return Error{Errc::usage, fmt::format("{}: would be written over by its own output; name "
+                                            "another --out, or add --force",
+                                            printable(input->string()))};
+  }
+  SLUICE_CHECK(files.claim(outputs));
+  if (!args.draws.empty()) SLUICE_CHECK(files.claim({args.draws}, NamedBy::user));
+  return ok;
+}
+
 Json list_of(aug::Shape shape) {
   return Json::array({shape.width, shape.height, shape.channels});
 }
 
-Result<Json> augment_all(const AugmentArgs& args, const Context& context) {
+Result<Json> augment_all(const AugmentArgs& args, const Context& context, OutputFiles& files) {
   SLUICE_TRY(const aug::Compose compose, aug::Compose::load(args.pipeline));
   Json replay;
   if (!args.replay.empty()) {
@@ -127,7 +153,7 @@ Result<Json> augment_all(const AugmentArgs& args, const Context& context) {
     const Status done = compose.apply(out, {&input, 1}, drawn, workspace);
     if (!done) return at_file(path, done.error());
     const fs::path to = context.globals.out / output_name(path, out[0]);
-    SLUICE_CHECK(write(to, out[0]));
+    SLUICE_CHECK(write(files, to, out[0]));
     Json item = {{"input", path.string()}, {"output", to.string()}};
     if (!replay.is_array()) item["index"] = key.index;
     item["from"] = list_of(shape);
@@ -144,24 +170,25 @@ Result<Json> augment_all(const AugmentArgs& args, const Context& context) {
   return document;
 }
 
-Result<ExitCode> augment(const AugmentArgs& args, const Context& context) {
+Result<ExitCode> augment(Context& context, const AugmentArgs& args) {
   if (context.globals.out.empty())
     return Error{Errc::usage, "--out DIR is missing: the folder to write the images to"};
   SLUICE_CHECK(refuse_equal_stems(args.images));
-  SLUICE_CHECK(create_folders(context.globals.out));
-  SLUICE_TRY(const Json document, augment_all(args, context));
-  if (!args.draws.empty()) SLUICE_CHECK(write_file_atomic(args.draws, dump_json(document) + "\n"));
+  OutputFiles files(context.globals);
+  SLUICE_CHECK(claim_outputs(files, args, context.globals));
+  SLUICE_TRY(const Json document, augment_all(args, context, files));
+  if (!args.draws.empty()) SLUICE_CHECK(files.write(args.draws, dump_json(document) + "\n"));
   if (context.globals.json) {
-    fmt::print("{}\n", dump_json(document));
+    print("{}\n", dump_json(document));
     return ExitCode::done;
   }
   for (const Json& item : document["items"]) {
     std::vector<std::string> applied;
     for (const Json& step : item["steps"])
       if (step["applied"].get<bool>()) applied.push_back(step["name"].get<std::string>());
-    fmt::print("{} -> {}: {}\n", printable(item["input"].get<std::string>()),
-               printable(item["output"].get<std::string>()),
-               applied.empty() ? "as it was" : join(applied));
+    print("{} -> {}: {}\n", printable(item["input"].get<std::string>()),
+          printable(item["output"].get<std::string>()),
+          applied.empty() ? "as it was" : join(applied));
   }
   return ExitCode::done;
 }
@@ -169,30 +196,29 @@ Result<ExitCode> augment(const AugmentArgs& args, const Context& context) {
 }  // namespace
 
 void add_augment(CLI::App& root, Context& context) {
-  auto args = std::make_shared<AugmentArgs>();
-  CLI::App* sub =
-      add_command(root, context, "augment",
-                  "Apply a list of transforms to images, and say which parameters were drawn",
-                  [args, &context] { return augment(*args, context); });
-  sub->add_option("image", args->images, "JPEG, PNG or npy files")->required()->type_name("FILE");
-  sub->add_option("--pipeline", args->pipeline, "YAML file with the list of transforms")
+  auto [sub, args] = add_command<AugmentArgs>(
+      root, context, "augment",
+      "Apply a list of transforms to images, and say which parameters were drawn", augment);
+  sub.add_option("image", args.images, "JPEG, PNG or npy files")->required()->type_name("FILE");
+  sub.add_option("--pipeline", args.pipeline, "YAML file with the list of transforms")
       ->required()
       ->type_name("FILE");
   CLI::Option* index =
-      sub->add_option("--index", args->index, "index of the first image; the others follow")
+      sub.add_option("--index", args.index, "index of the first image; the others follow")
           ->capture_default_str();
   CLI::Option* epoch =
-      sub->add_option("--epoch", args->epoch, "epoch for which random parameters are drawn")
+      sub.add_option("--epoch", args.epoch, "epoch for which random parameters are drawn")
           ->capture_default_str();
-  add_value(*sub, "--draws", args->draws, "FILE", "file to write the drawn parameters to");
-  add_value(*sub, "--replay", args->replay, "FILE",
+  add_value(sub, "--draws", args.draws, "FILE", "file to write the drawn parameters to");
+  add_value(sub, "--replay", args.replay, "FILE",
             "use the drawn parameters of this file instead of drawing new ones")
       ->excludes(index)
       ->excludes(epoch);
+  add_force_flag(sub, context.globals);
   add_examples(
-      *sub, {"sluice augment photo.jpg --pipeline configs/pipelines/augment.yaml --out augmented",
-             "sluice augment photo.jpg --pipeline configs/pipelines/augment.yaml --replay "
-             "draws.json --out again"});
+      sub, {"sluice augment photo.jpg --pipeline configs/pipelines/augment.yaml --out augmented",
+            "sluice augment photo.jpg --pipeline configs/pipelines/augment.yaml --replay "
+            "draws.json --out again"});
 }
 
 }  // namespace sluice::cli

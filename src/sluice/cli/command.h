@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,8 @@ ExitCode exit_code_of(gate::GateStatus status, bool strict);
 
 /// The flags that every command takes.
 struct Globals : visit::Caller {
-  bool json = false;  // one JSON document on stdout, nothing else there
+  bool json = false;   // one JSON document on stdout, nothing else there
+  bool force = false;  // of commands with add_force_flag(): overwrite what is not ours
   std::string log_level = "warn";
 };
 
@@ -64,6 +66,32 @@ struct Context {
 /// were accepted.
 CLI::App* add_command(CLI::App& parent, Context& context, const std::string& name,
                       const std::string& description, CommandFunction run);
+
+/// The same for a command with flags of its own, which live as long as it does: `run` gets them
+/// when it was chosen.
+template <class Flags>
+struct AddedCommand {
+  CLI::App& app;
+  Flags& flags;
+};
+template <class Flags>
+AddedCommand<Flags> add_command(CLI::App& parent, Context& context, const std::string& name,
+                                const std::string& description,
+                                Result<ExitCode> (*run)(Context&, const Flags&)) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* app = add_command(parent, context, name, description,
+                              [flags, &context, run] { return run(context, *flags); });
+  return {*app, *flags};
+}
+template <class Flags>
+AddedCommand<Flags> add_command(CLI::App& parent, Context& context, const std::string& name,
+                                const std::string& description,
+                                Result<ExitCode> (*run)(const Flags&, const Globals&)) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* app = add_command(parent, context, name, description,
+                              [flags, &context, run] { return run(*flags, context.globals); });
+  return {*app, *flags};
+}
 
 /// Adds a command that only holds others.
 CLI::App* add_family(CLI::App& root, const std::string& name, const std::string& description);

@@ -4,6 +4,8 @@
 
 #include "sluice/cli/commands.h"
 #include "sluice/cli/help.h"
+#include "sluice/cli/output_files.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
@@ -98,6 +100,9 @@ std::string described(const Word& word) {
   return shell_quoted(name + ":" + word.description);
 }
 
+/// In the first lines of both scripts.
+constexpr const char* kCompletionMark = "written by `sluice completion";
+
 struct CompletionArgs {
   std::string shell;
 };
@@ -114,17 +119,18 @@ Result<ExitCode> run_completion(const CLI::App& root, const Context& context,
   if (!context.globals.out.empty()) {
     file =
         context.globals.out / (bash ? "sluice" : "_sluice");  // the names that each shell looks for
-    SLUICE_CHECK(create_folders(context.globals.out));
-    SLUICE_CHECK(write_file_atomic(file, script));
+    OutputFiles files(context.globals);
+    SLUICE_CHECK(files.claim({file}, NamedBy::us, kCompletionMark));
+    SLUICE_CHECK(files.write(file, script));
   }
   if (context.globals.json) {
     Json document{{"shell", args.shell}, {"script", script}};
     if (!file.empty()) document["file"] = file.string();
-    fmt::print("{}\n", document.dump(2));
+    print("{}\n", document.dump(2));
   } else if (file.empty()) {
-    fmt::print("{}", script);
+    print("{}", script);
   } else {
-    fmt::print("{}\n", file.string());
+    print("{}\n", file.string());
   }
   return ExitCode::done;
 }
@@ -220,6 +226,7 @@ void add_completion(CLI::App& root, Context& context) {
                   [args, &root, &context]() { return run_completion(root, context, *args); });
   add_value(*command, "shell", args->shell, "{bash,zsh}", "shell that will read the script")
       ->required();
+  add_force_flag(*command, context.globals);
   add_examples(*command, {"source <(sluice completion bash)",
                           "sluice completion zsh --out ~/.zsh/completions"});
 }

@@ -1,9 +1,10 @@
 // sluice/cli/diagnose.cpp - `sluice diagnose`: is it the loader, the model, or both at once?
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/cli/loader_flags.h"
-#include "sluice/cli/sampling_flags.h"
-#include "sluice/cli/training_flags.h"
+#include "sluice/cli/flags/loader.h"
+#include "sluice/cli/flags/sampling.h"
+#include "sluice/cli/flags/training.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/report/diagnose_text.h"
@@ -70,12 +71,12 @@ Result<visit::DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& g
 
 Result<ExitCode> run_command(Context& context, const DiagnoseFlags& flags) {
   SLUICE_TRY(const visit::DiagnosePlan plan, plan_of(flags, context.globals));
-  SLUICE_TRY(const visit::DiagnoseResult result, visit::run_diagnose(context.globals, plan));
+  SLUICE_TRY(const visit::Visited result, visit::run_diagnose(context.globals, plan));
   if (context.globals.json)
-    fmt::print("{}", results::to_text(results::to_json(result.file)));
+    print("{}", results::to_text(results::to_json(result.file)));
   else
-    fmt::print("{}report: {}\n", report::diagnose_text(result.file),
-               (result.folder / "report.html").string());
+    print("{}report: {}\n", report::diagnose_text(result.file),
+          (result.folder / "report.html").string());
   if (result.interrupted)
     return Error{Errc::interrupted,
                  fmt::format("interrupted; what was measured is in {}", result.folder.string())};
@@ -85,34 +86,32 @@ Result<ExitCode> run_command(Context& context, const DiagnoseFlags& flags) {
 }  // namespace
 
 void add_diagnose(CLI::App& root, Context& context) {
-  auto flags = std::make_shared<DiagnoseFlags>();
-  flags->loader.batch_size = kDiagnoseBatch;
-  CLI::App* command = add_command(root, context, "diagnose",
-                                  "Find out whether the loader, the model or both limit training",
-                                  [flags, &context] { return run_command(context, *flags); });
-  begin_group(*command, "Measurement");
+  auto [command, flags] = add_command<DiagnoseFlags>(
+      root, context, "diagnose", "Find out whether the loader, the model or both limit training",
+      run_command);
+  flags.loader.batch_size = kDiagnoseBatch;
+  begin_group(command, "Measurement");
   command
-      ->add_option(
-          "--model-time-ms", flags->model_time_ms,
-          "emulate an accelerator whose step takes this many milliseconds; no model is run")
+      .add_option("--model-time-ms", flags.model_time_ms,
+                  "emulate an accelerator whose step takes this many milliseconds; no model is run")
       ->check(CLI::Range(0.001, 3'600'000.0));
-  add_number(*command, "--images", flags->images, 1, 100'000,
+  add_number(command, "--images", flags.images, 1, 100'000,
              "number of photographs to generate without --input");
-  command->add_flag("--skip-errors", flags->skip_errors, "leave out damaged samples");
-  add_runs_flag(*command, flags->runs);
-  add_samples_flag(*command, flags->samples);
-  add_number(*command, "--sample-ms", flags->sample_ms, 0.001, 600'000.0,
+  command.add_flag("--skip-errors", flags.skip_errors, "leave out damaged samples");
+  add_runs_flag(command, flags.runs);
+  add_samples_flag(command, flags.samples);
+  add_number(command, "--sample-ms", flags.sample_ms, 0.001, 600'000.0,
              "shortest duration of a timed sample, in milliseconds");
-  add_warmup_flag(*command, flags->warmup_ms);
-  add_timeout_flag(*command, flags->timeout_s);
-  add_training_flags(*command, flags->training);
-  add_loader_flags(*command, flags->loader);
-  show_first(*command,
+  add_warmup_flag(command, flags.warmup_ms);
+  add_timeout_flag(command, flags.timeout_s);
+  add_training_flags(command, flags.training);
+  add_loader_flags(command, flags.loader);
+  show_first(command,
              {"--model-time-ms", "--images", "--skip-errors", "--runs", "--model", "--image-size",
               "--dtype", "--input", "--cache-dir", "--gpu", "--batch-size", "--num-workers"});
-  add_examples(*command, {"sluice diagnose --input photos --model vit5-tiny --batch-size 8",
-                          "sluice diagnose --input photos --batch-size 256 --model-time-ms 32",
-                          "sluice diagnose --model-time-ms 20 --json"});
+  add_examples(command, {"sluice diagnose --input photos --model vit5-tiny --batch-size 8",
+                         "sluice diagnose --input photos --batch-size 256 --model-time-ms 32",
+                         "sluice diagnose --model-time-ms 20 --json"});
 }
 
 }  // namespace sluice::cli

@@ -2,6 +2,7 @@
 // missing and how to get it.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
 #include "sluice/env/collect.h"
@@ -173,15 +174,15 @@ Result<ExitCode> run_doctor(bool fail_on_warning, const Context& context) {
                         {"status", to_string(one.mark)},
                         {"value", one.value},
                         {"fix", one.fix.empty() ? Json() : Json(one.fix)}});
-    fmt::print("{}\n", dump_json({{"warnings", warnings},
-                                  {"missing", count(Mark::missing)},
-                                  {"checks", std::move(checks)}}));
+    print("{}\n", dump_json({{"warnings", warnings},
+                             {"missing", count(Mark::missing)},
+                             {"checks", std::move(checks)}}));
   } else {
     for (const Diagnosis& one : found) {
-      fmt::print("{:<8} {:<22} {}\n", to_string(one.mark), one.check, one.value);
-      if (!one.fix.empty()) fmt::print("{:<8} {:<22} -> {}\n", "", "", one.fix);
+      print("{:<8} {:<22} {}\n", to_string(one.mark), one.check, one.value);
+      if (!one.fix.empty()) print("{:<8} {:<22} -> {}\n", "", "", one.fix);
     }
-    fmt::print("{} warnings, {} optional parts missing\n", warnings, count(Mark::missing));
+    print("{} warnings, {} optional parts missing\n", warnings, count(Mark::missing));
   }
   return fail_on_warning && warnings > 0 ? ExitCode::regression : ExitCode::done;
 }

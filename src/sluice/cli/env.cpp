@@ -2,6 +2,8 @@
 // measure on.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
+#include "sluice/cli/output_files.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
@@ -84,7 +86,7 @@ std::string gpu_text(const env::Gpu& gpu) {
 }
 
 void line(const char* name, const std::string& text) {
-  fmt::print("{:<16} {}\n", name, text);
+  print("{:<16} {}\n", name, text);
 }
 
 void print_environment(const env::Environment& e) {
@@ -121,9 +123,8 @@ void print_environment(const env::Environment& e) {
 void print_noise(const env::NoiseReport& noise) {
   line("noise", fmt::format("{} of 100: {}", noise.score, env::to_string(noise.verdict)));
   for (const env::Finding& finding : noise.findings) {
-    fmt::print("  {:<14} {} (-{})\n", env::to_string(finding.severity), finding.value,
-               finding.points);
-    fmt::print("  {:<14} {}\n", "", finding.advice);
+    print("  {:<14} {} (-{})\n", env::to_string(finding.severity), finding.value, finding.points);
+    print("  {:<14} {}\n", "", finding.advice);
   }
 }
 
@@ -135,8 +136,10 @@ Result<ExitCode> run_env(const EnvArgs& args, const Globals& globals) {
   options.framework = env::framework_sluice(results::kSchemaVersion);
   const std::string profile = env::machine_profile(environment, options);
   if (!globals.out.empty()) {
-    SLUICE_CHECK(create_folders(globals.out));
+    OutputFiles files(globals);
+    SLUICE_CHECK(files.claim({globals.out / "env.json"}));
     SLUICE_CHECK(env::save(globals.out / "env.json", environment, profile));
+    files.written(globals.out / "env.json");
   }
   const env::NoiseReport noise = env::noise_check();
   if (globals.json) {
@@ -145,7 +148,7 @@ Result<ExitCode> run_env(const EnvArgs& args, const Globals& globals) {
                         {"environment", env::to_json(environment)},
                         {"kernel_forms", train::cuda::to_json(train::cuda::forms_on(0))},
                         {"noise", env::to_json(noise)}};
-    fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+    print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
     return ExitCode::done;
   }
   line("machine profile", profile);
@@ -159,14 +162,14 @@ Result<ExitCode> run_env(const EnvArgs& args, const Globals& globals) {
 }  // namespace
 
 void add_env(CLI::App& root, Context& context) {
-  auto args = std::make_shared<EnvArgs>();
-  CLI::App* sub = add_command(root, context, "env",
-                              "Describe this machine, name its profile and check how quiet it is",
-                              [args, &context] { return run_env(*args, context.globals); });
-  add_value(*sub, "--data-dir", args->data_dir, "DIR", "folder whose storage is described")
+  auto [sub, args] = add_command<EnvArgs>(
+      root, context, "env", "Describe this machine, name its profile and check how quiet it is",
+      run_env);
+  add_value(sub, "--data-dir", args.data_dir, "DIR", "folder whose storage is described")
       ->capture_default_str();
-  add_examples(*sub, {"sluice env", "sluice env --json --data-dir /data",
-                      "sluice env --out runs/here   # also writes runs/here/env.json"});
+  add_force_flag(sub, context.globals);
+  add_examples(sub, {"sluice env", "sluice env --json --data-dir /data",
+                     "sluice env --out runs/here   # also writes runs/here/env.json"});
 }
 
 }  // namespace sluice::cli

@@ -3,6 +3,8 @@
 #include "sluice/eval/eval.h"
 
 #include "sluice/cli/commands.h"
+#include "sluice/cli/output_files.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/env/collect.h"
@@ -51,7 +53,7 @@ std::string text_of(const eval::EvalResult& result) {
   return out;
 }
 
-Result<ExitCode> run(const EvalArgs& args, Context& context) {
+Result<ExitCode> run(Context& context, const EvalArgs& args) {
   const Globals& globals = context.globals;
   eval::EvalConfig config = args.config;
   if (globals.seed_given) config.seed = globals.seed;
@@ -59,8 +61,10 @@ Result<ExitCode> run(const EvalArgs& args, Context& context) {
   if (!args.worker.empty()) config.worker = {"/bin/sh", "-c", "exec " + args.worker};
   if (!args.probes.empty()) config.probes = split(args.probes, ',');
   SLUICE_CHECK(eval::check_config(config));
+  OutputFiles files(globals);
+  if (!config.save_model.empty()) SLUICE_CHECK(files.claim({config.save_model}, NamedBy::user));
   if (!globals.out.empty()) {
-    SLUICE_CHECK(create_folders(globals.out));
+    SLUICE_CHECK(files.claim({globals.out / "eval.json"}));
     if (!config.worker.empty()) config.worker_log = globals.out / "worker.log";
   }
   const measure::Interrupt interrupt;
@@ -68,55 +72,55 @@ Result<ExitCode> run(const EvalArgs& args, Context& context) {
   SLUICE_TRY(const eval::EvalResult result, eval::run_eval(config, *context.globals.progress));
   SLUICE_TRY(const eval::EvalFacts facts, facts_now());
   const std::string json = dump_json(eval::eval_json(result, facts)) + "\n";
-  if (!globals.out.empty()) SLUICE_CHECK(write_file_atomic(globals.out / "eval.json", json));
+  if (!config.save_model.empty()) files.written(config.save_model);
+  if (!globals.out.empty()) SLUICE_CHECK(files.write(globals.out / "eval.json", json));
   std::string text = text_of(result);
   if (!globals.out.empty())
     text += fmt::format("written: {}\n", printable((globals.out / "eval.json").string()));
   const std::string& shown = globals.json ? json : text;
-  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  print_text(shown);
   return ExitCode::done;
 }
 
 }  // namespace
 
 void add_eval(CLI::App& root, Context& context) {
-  auto args = std::make_shared<EvalArgs>();
-  CLI::App* sub =
-      add_command(root, context, "eval",
-                  "Evaluate a model on a fixed text and three probe sets, the same bits every time",
-                  [args, &context] { return run(*args, context); });
-  eval::EvalConfig& config = args->config;
-  add_value(*sub, "--model", config.checkpoint, "FILE",
+  auto [sub, args] = add_command<EvalArgs>(
+      root, context, "eval",
+      "Evaluate a model on a fixed text and three probe sets, the same bits every time", run);
+  eval::EvalConfig& config = args.config;
+  add_value(sub, "--model", config.checkpoint, "FILE",
             "checkpoint of our GPT (default: a small one, trained here, always the same)");
-  add_value(*sub, "--worker", args->worker, "CMD",
+  add_value(sub, "--worker", args.worker, "CMD",
             "program that answers logprobs and generate for any model (docs/peer-protocol.md)");
-  add_value(*sub, "--endpoint", config.endpoint, "URL",
+  add_value(sub, "--endpoint", config.endpoint, "URL",
             "OpenAI-compatible address, such as http://127.0.0.1:8000/v1; probes only");
-  add_value(*sub, "--endpoint-model", config.endpoint_model, "NAME",
+  add_value(sub, "--endpoint-model", config.endpoint_model, "NAME",
             "model to ask at --endpoint (default: the first that it lists)");
-  sub->add_flag("--allow-network", config.allow_network,
-                "allow network access, which --endpoint needs");
-  add_value(*sub, "--shard", config.fixed_shard_path, "FILE",
+  sub.add_flag("--allow-network", config.allow_network,
+               "allow network access, which --endpoint needs");
+  add_value(sub, "--shard", config.fixed_shard_path, "FILE",
             "text to score (default: the built-in bench/data/fixed_shard.txt)");
-  add_value(*sub, "--shard-sha256", config.fixed_shard_sha256, "HEX",
+  add_value(sub, "--shard-sha256", config.fixed_shard_sha256, "HEX",
             "refuse a shard with another SHA-256");
-  add_value(*sub, "--probes", args->probes, "LIST",
+  add_value(sub, "--probes", args.probes, "LIST",
             "probe sets, separated by commas (default: " + join(eval::probe_names()) + ")");
-  sub->add_option("--max-length", config.max_length,
-                  "tokens per window (default: the model's context, at most 2048)");
-  sub->add_option("--stride", config.stride,
-                  "tokens from one window to the next (default: a quarter of the window)");
-  sub->add_option("--max-new-tokens", config.max_new_tokens, "longest answer, in tokens")
+  sub.add_option("--max-length", config.max_length,
+                 "tokens per window (default: the model's context, at most 2048)");
+  sub.add_option("--stride", config.stride,
+                 "tokens from one window to the next (default: a quarter of the window)");
+  sub.add_option("--max-new-tokens", config.max_new_tokens, "longest answer, in tokens")
       ->capture_default_str();
-  sub->add_option("--temperature", config.temperature,
-                  "sampling temperature; only 0, greedy, is accepted")
+  sub.add_option("--temperature", config.temperature,
+                 "sampling temperature; only 0, greedy, is accepted")
       ->capture_default_str();
-  add_value(*sub, "--save-model", config.save_model, "FILE",
+  add_value(sub, "--save-model", config.save_model, "FILE",
             "file to save the built-in model to, as a checkpoint for --model");
-  add_examples(*sub, {"sluice eval --json --out here   # also writes here/eval.json",
-                      "sluice eval --model gpt.safetensors --probes code_sanity_20",
-                      "sluice eval --worker 'python3 adapters/python/hf_eval_worker.py MODEL_DIR'",
-                      "sluice eval --endpoint http://127.0.0.1:8000/v1 --allow-network"});
+  add_force_flag(sub, context.globals);
+  add_examples(sub, {"sluice eval --json --out here   # also writes here/eval.json",
+                     "sluice eval --model gpt.safetensors --probes code_sanity_20",
+                     "sluice eval --worker 'python3 adapters/python/hf_eval_worker.py MODEL_DIR'",
+                     "sluice eval --endpoint http://127.0.0.1:8000/v1 --allow-network"});
 }
 
 }  // namespace sluice::cli

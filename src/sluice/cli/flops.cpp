@@ -1,14 +1,16 @@
 // sluice/cli/flops.cpp - `sluice flops`: what a model costs, from its shapes, and what that allows.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/flops.h"
+#include "sluice/train/model/flops.h"
 
 #include "sluice/cli/commands.h"
+#include "sluice/cli/output_files.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
-#include "sluice/train/flop_scaling.h"
-#include "sluice/train/peaks.h"
+#include "sluice/train/model/flop_scaling.h"
+#include "sluice/train/profile/peaks.h"
 
 #include <fmt/format.h>
 
@@ -236,9 +238,10 @@ Result<ExitCode> run_scaling(const FlopsArgs& args, const Globals& globals) {
   }
   const auto rows = train::flop_scaling(model, train::scaling_grids());
   const std::filesystem::path folder = globals.out.empty() ? "." : globals.out;
-  SLUICE_CHECK(create_folders(folder));
-  SLUICE_CHECK(write_file_atomic(folder / "flop_scaling.csv", train::scaling_csv(rows)));
-  SLUICE_CHECK(write_file_atomic(folder / "flop_scaling.svg", train::scaling_svg(rows)));
+  OutputFiles written(globals);
+  SLUICE_CHECK(written.claim({folder / "flop_scaling.csv", folder / "flop_scaling.svg"}));
+  SLUICE_CHECK(written.write(folder / "flop_scaling.csv", train::scaling_csv(rows)));
+  SLUICE_CHECK(written.write(folder / "flop_scaling.svg", train::scaling_svg(rows)));
   const Json files{(folder / "flop_scaling.csv").string(), (folder / "flop_scaling.svg").string()};
   const std::string text =
       globals.json
@@ -246,7 +249,7 @@ Result<ExitCode> run_scaling(const FlopsArgs& args, const Globals& globals) {
                 "\n"
           : fmt::format("{}\n{}{}\n{}\n", model.name, scaling_text(rows),
                         files[0].get<std::string>(), files[1].get<std::string>());
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_text(text);
   return ExitCode::done;
 }
 
@@ -262,45 +265,40 @@ Result<ExitCode> run_flops(const FlopsArgs& args, const Globals& globals) {
   }
   const bool one = models.size() == 1;
   const std::string json = dump_json(one ? documents[0] : Json{{"models", documents}}) + "\n";
-  if (!globals.out.empty()) {
-    SLUICE_CHECK(create_folders(globals.out));
-    SLUICE_CHECK(write_file_atomic(globals.out / "flops.json", json));
-  }
+  if (!globals.out.empty()) SLUICE_CHECK(write_output(globals, globals.out / "flops.json", json));
   const std::string& shown = globals.json ? json : text;
-  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  print_text(shown);
   return ExitCode::done;
 }
 
 }  // namespace
 
 void add_flops(CLI::App& root, Context& context) {
-  auto args = std::make_shared<FlopsArgs>();
-  CLI::App* sub =
-      add_command(root, context, "flops",
-                  "Count the FLOPs of a model from its shapes, and what the hardware allows",
-                  [args, &context] { return run_flops(*args, context.globals); });
-  sub->add_option("--model", args->model,
-                  "model: vit5-tiny, vit5-small, vit5-base, gpt-tiny, gpt-small; vit5 or gpt: all "
-                  "of that family (default: all)");
-  sub->add_option("--batch-size", args->batch_size, "samples per step (default 256, GPT 8)")
+  auto [sub, args] = add_command<FlopsArgs>(
+      root, context, "flops",
+      "Count the FLOPs of a model from its shapes, and what the hardware allows", run_flops);
+  sub.add_option("--model", args.model,
+                 "model: vit5-tiny, vit5-small, vit5-base, gpt-tiny, gpt-small, or a whole family: "
+                 "vit5, gpt (default: all)");
+  sub.add_option("--batch-size", args.batch_size, "samples per step (default 256, GPT 8)")
       ->check(CLI::Range(1, 1 << 24));
-  sub->add_option("--seq-len", args->seq_len, "tokens per sample of a GPT (default: the preset's)")
+  sub.add_option("--seq-len", args.seq_len, "tokens per sample of a GPT (default: the preset's)")
       ->check(CLI::Range(1, 65'536));
-  add_choice(*sub, "--dtype", args->dtype, {"bf16", "fp16", "fp32"},
+  add_choice(sub, "--dtype", args.dtype, {"bf16", "fp16", "fp32"},
              "number format whose peak is used");
-  sub->add_option("--peak-tflops", args->peak_tflops, "dense peak TFLOP/s of the device")
+  sub.add_option("--peak-tflops", args.peak_tflops, "dense peak TFLOP/s of the device")
       ->check(CLI::Range(1e-3, 1e6));
-  sub->add_option("--device-name", args->device_name,
-                  "device whose peak is used, as its driver names it (default: H100 SXM)");
-  sub->add_option("--step-ms", args->step_ms,
-                  "measured step time in milliseconds, to print its MFU")
+  sub.add_option("--device-name", args.device_name,
+                 "device whose peak is used, as its driver names it (default: H100 SXM)");
+  sub.add_option("--step-ms", args.step_ms, "measured step time in milliseconds, to print its MFU")
       ->check(CLI::Range(1e-6, 1e9));
-  sub->add_flag("--scaling", args->scaling,
-                "write the FLOPs of attention, Hyena and Hyena+FiLM over image sizes to "
-                "flop_scaling.csv and flop_scaling.svg in --out");
-  add_examples(*sub, {"sluice flops --model vit5-small --json",
-                      "sluice flops --model gpt --device-name 'NVIDIA A100-SXM4-80GB'",
-                      "sluice flops --scaling --out scaling"});
+  sub.add_flag("--scaling", args.scaling,
+               "write the FLOPs of attention, Hyena and Hyena+FiLM over image sizes to "
+               "flop_scaling.csv and flop_scaling.svg in --out");
+  add_force_flag(sub, context.globals);
+  add_examples(sub, {"sluice flops --model vit5-small --json",
+                     "sluice flops --model gpt --device-name 'NVIDIA A100-SXM4-80GB'",
+                     "sluice flops --scaling --out scaling"});
 }
 
 }  // namespace sluice::cli

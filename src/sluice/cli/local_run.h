@@ -4,7 +4,7 @@
 
 #include "sluice/backend/local.h"
 #include "sluice/cli/command.h"
-#include "sluice/cli/sampling_flags.h"
+#include "sluice/cli/flags/sampling.h"
 
 #include <string>
 

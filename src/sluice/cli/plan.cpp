@@ -1,7 +1,8 @@
 // sluice/cli/plan.cpp - `sluice plan`: the jobs and files of a run configuration; runs nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/cli/run_flags.h"
+#include "sluice/cli/flags/run.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/plan/jobs.h"
@@ -40,7 +41,7 @@ void print_jobs(const std::vector<plan::Job>& jobs) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i)
       line += fmt::format("{:<{}}", row[i], i + 1 == row.size() ? 0 : widths[i] + 2);
-    fmt::print("{}\n", line);
+    print("{}\n", line);
   }
 }
 
@@ -48,11 +49,11 @@ void print_excluded(const plan::Plan& plan) {
   for (const plan::Job& job : plan.jobs) {
     for (const plan::Case& item : job.cases) {
       if (!item.excluded) continue;
-      fmt::print("{} {}: {}: {}\n", job.library, item.transform,
-                 measure::to_string(item.excluded->status), item.excluded->reason);
+      print("{} {}: {}: {}\n", job.library, item.transform,
+            measure::to_string(item.excluded->status), item.excluded->reason);
     }
     for (const std::string& label : job.labels)
-      fmt::print("{}: {}\n", job.library, label);
+      print("{}: {}\n", job.library, label);
   }
 }
 
@@ -60,29 +61,28 @@ void print_plan(const plan::Plan& plan) {
   const plan::RunConfig& run = plan.config;
   const std::string items =
       run.data.num_items ? std::to_string(*run.data.num_items) : std::string("all");
-  fmt::print("{} {}: {} items, {} runs", run.scenario().name, plan::to_string(run.mode()), items,
-             run.execution.num_runs);
+  print("{} {}: {} items, {} runs", run.scenario().name, plan::to_string(run.mode()), items,
+        run.execution.num_runs);
   if (run.mode() == plan::Mode::pipeline) {
-    fmt::print(", batch {}, {} workers, {}", run.execution.batch_size, run.execution.workers,
-               plan::to_string(run.execution.pipeline_scope));
+    print(", batch {}, {} workers, {}", run.execution.batch_size, run.execution.workers,
+          plan::to_string(run.execution.pipeline_scope));
   }
-  fmt::print("\n");
+  print("\n");
   if (run.on_cloud()) {
-    fmt::print("on {}: {} in {}, {} GB disk\n", *run.cloud.provider,
-               printable(run.cloud.machine_type), printable(run.cloud.zone),
-               run.cloud.disk_size_gb);
+    print("on {}: {} in {}, {} GB disk\n", *run.cloud.provider, printable(run.cloud.machine_type),
+          printable(run.cloud.zone), run.cloud.disk_size_gb);
   }
-  fmt::print("\n");
+  print("\n");
   print_jobs(plan.jobs);
-  fmt::print("\n");
+  print("\n");
   print_excluded(plan);
-  fmt::print("expected in {}:\n",
-             run.output.output_dir ? printable(*run.output.output_dir) : "a new folder of runs/");
+  print("expected in {}:\n",
+        run.output.output_dir ? printable(*run.output.output_dir) : "a new folder of runs/");
   for (const auto& path : plan.expected_outputs)
-    fmt::print("  results/{}\n", path.generic_string());
+    print("  results/{}\n", path.generic_string());
 }
 
-Result<ExitCode> run_plan(const RunFlags& flags, const Context& context) {
+Result<ExitCode> run_plan(Context& context, const RunFlags& flags) {
   SLUICE_TRY(const plan::RunConfig config, load_config(flags, context.globals));
   for (const std::string& note : config.notes)
     log::warn("{}", note);
@@ -90,7 +90,7 @@ Result<ExitCode> run_plan(const RunFlags& flags, const Context& context) {
   if (context.globals.json) {
     const Json json = {{"resolved_config", plan::to_json(plan.config)},
                        {"plan", plan::to_json(plan)}};
-    fmt::print("{}\n", dump_json(json));
+    print("{}\n", dump_json(json));
   } else {
     print_plan(plan);
   }
@@ -100,13 +100,12 @@ Result<ExitCode> run_plan(const RunFlags& flags, const Context& context) {
 }  // namespace
 
 void add_plan(CLI::App& root, Context& context) {
-  auto flags = std::make_shared<RunFlags>();
-  CLI::App* command = add_command(root, context, "plan",
-                                  "Show the jobs and result files of a configuration; runs nothing",
-                                  [flags, &context]() { return run_plan(*flags, context); });
-  add_run_flags(*command, *flags);
+  auto [command, flags] = add_command<RunFlags>(
+      root, context, "plan", "Show the jobs and result files of a configuration; runs nothing",
+      run_plan);
+  add_run_flags(command, flags);
   add_examples(
-      *command,
+      command,
       {"sluice plan --config configs/examples/local_rgb_micro_cpu.yaml",
        "sluice plan --config configs/paper/prod_c4_rgb_micro_cpu.yaml --num-items 100 --json"});
 }

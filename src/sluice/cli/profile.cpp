@@ -1,16 +1,18 @@
 // sluice/cli/profile.cpp - `sluice profile`: where the time of a training step goes, op by op.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/train/profile.h"
+#include "sluice/train/profile/profile.h"
 
 #include "sluice/cli/commands.h"
-#include "sluice/cli/loader_flags.h"
-#include "sluice/cli/training_flags.h"
+#include "sluice/cli/flags/loader.h"
+#include "sluice/cli/flags/training.h"
+#include "sluice/cli/output_files.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/scenario/training/feed.h"
 #include "sluice/scenario/training/spec.h"
-#include "sluice/train/device_profile.h"
+#include "sluice/train/profile/device_profile.h"
 #include "sluice/visit/device_profile_text.h"
 #include "sluice/visit/loader/run.h"
 
@@ -83,40 +85,39 @@ Json document_of(const train::Engine& engine, const ProfileFlags& flags,
 
 void show(const Json& document, const train::ProfileSummary& summary, const std::string& device,
           std::size_t top) {
-  fmt::print("{}, {}, batch {}, {} ({} threads, {}): {} steps, {:.2f} ms each while observed\n\n",
-             document["model"].get<std::string>(), document["dtype"].get<std::string>(),
-             document["batch_size"].get<int>(), document["device"].get<std::string>(),
-             document["threads"].get<int>(), document["library"].get<std::string>(), summary.steps,
-             summary.step_ms);
+  print("{}, {}, batch {}, {} ({} threads, {}): {} steps, {:.2f} ms each while observed\n\n",
+        document["model"].get<std::string>(), document["dtype"].get<std::string>(),
+        document["batch_size"].get<int>(), document["device"].get<std::string>(),
+        document["threads"].get<int>(), document["library"].get<std::string>(), summary.steps,
+        summary.step_ms);
   const auto per_step = [&](double total_ms) {
     return total_ms / static_cast<double>(summary.steps);
   };
-  fmt::print("{:<34} {:>12} {:>8}\n", "region", "ms per step", "share");
+  print("{:<34} {:>12} {:>8}\n", "region", "ms per step", "share");
   for (const train::CategoryTotal& phase : summary.phases)
-    fmt::print("{:<34} {:>12.3f} {:>6.1f} %\n", phase.category, per_step(phase.total_ms),
-               phase.share * 100);
-  fmt::print("\n{:<34} {:>12} {:>8} {:>9}\n", "category", "ms per step", "share", "calls");
+    print("{:<34} {:>12.3f} {:>6.1f} %\n", phase.category, per_step(phase.total_ms),
+          phase.share * 100);
+  print("\n{:<34} {:>12} {:>8} {:>9}\n", "category", "ms per step", "share", "calls");
   for (const train::CategoryTotal& one : summary.categories)
-    fmt::print("{:<34} {:>12.3f} {:>6.1f} % {:>9}\n", one.category, per_step(one.total_ms),
-               one.share * 100, one.calls);
-  fmt::print("\n{:<34} {:>12} {:>8} {:>9} {:>8} {:>8}  {}\n", "op", "ms per step", "share", "calls",
-             "GB/s", "TFLOP/s", "category");
+    print("{:<34} {:>12.3f} {:>6.1f} % {:>9}\n", one.category, per_step(one.total_ms),
+          one.share * 100, one.calls);
+  print("\n{:<34} {:>12} {:>8} {:>9} {:>8} {:>8}  {}\n", "op", "ms per step", "share", "calls",
+        "GB/s", "TFLOP/s", "category");
   for (std::size_t i = 0; i < std::min(top, summary.ops.size()); ++i) {
     const train::OpTotal& op = summary.ops[i];
-    fmt::print("{:<34} {:>12.3f} {:>6.1f} % {:>9} {:>8} {:>8}  {}\n", op.name,
-               per_step(op.total_ms), op.share * 100, op.calls,
-               op.cost.bytes > 0 ? fmt::format("{:.0f}", op.gigabytes_per_s()) : "",
-               op.cost.flop > 0 ? fmt::format("{:.3g}", op.teraflops()) : "", op.category);
+    print("{:<34} {:>12.3f} {:>6.1f} % {:>9} {:>8} {:>8}  {}\n", op.name, per_step(op.total_ms),
+          op.share * 100, op.calls,
+          op.cost.bytes > 0 ? fmt::format("{:.0f}", op.gigabytes_per_s()) : "",
+          op.cost.flop > 0 ? fmt::format("{:.3g}", op.teraflops()) : "", op.category);
   }
-  fmt::print(
+  print(
       "\nregions cover {:.1f} % of the steps, ops {:.1f} %; observing costs time, so none of this "
       "is a measurement: `sluice bench training` measures\n",
       summary.region_coverage * 100, summary.op_coverage * 100);
-  if (!device.empty()) fmt::print("\n{}\n", device);
-  fmt::print(
-      "trace: {} (ui.perfetto.dev opens it)\ntensorboard: {}\n",
-      document["files"]["chrome"].get<std::string>(),
-      fs::path(document["files"]["tensorboard"][0].get<std::string>()).parent_path().string());
+  if (!device.empty()) print("\n{}\n", device);
+  print("trace: {} (ui.perfetto.dev opens it)\ntensorboard: {}\n",
+        document["files"]["chrome"].get<std::string>(),
+        fs::path(document["files"]["tensorboard"][0].get<std::string>()).parent_path().string());
 }
 
 Result<ExitCode> run_profile(const Context& context, const ProfileFlags& flags) {
@@ -140,6 +141,9 @@ Result<ExitCode> run_profile(const Context& context, const ProfileFlags& flags) 
     return batch.view;
   };
   const fs::path folder = context.globals.out.empty() ? fs::path(".") : context.globals.out;
+  OutputFiles written(context.globals);
+  SLUICE_CHECK(written.claim(
+      {folder / "profile" / "profile.json", folder / "profile" / "chrome" / "trace.json"}));
   const auto top = static_cast<std::size_t>(flags.top);
   train::ProfileOutput output;
   std::optional<train::DeviceProfile> device;
@@ -152,9 +156,10 @@ Result<ExitCode> run_profile(const Context& context, const ProfileFlags& flags) 
              train::profile_steps(*engine, next, flags.schedule, folder, output));
   Json document = document_of(*engine, flags, files);
   if (device) document["gpu"] = train::to_json(*device, top);
-  SLUICE_CHECK(write_file_atomic(folder / "profile" / "profile.json", dump_json(document) + "\n"));
+  written.written(folder / "profile" / "chrome" / "trace.json");
+  SLUICE_CHECK(written.write(folder / "profile" / "profile.json", dump_json(document) + "\n"));
   if (context.globals.json)
-    fmt::print("{}\n", dump_json(document));
+    print("{}\n", dump_json(document));
   else
     show(document, files.summary, device ? visit::device_text(*device, top) : "", top);
   return ExitCode::done;
@@ -183,6 +188,7 @@ void add_profile(CLI::App& root, Context& context) {
   show_first(*command,
              {"--wait", "--warmup", "--active", "--repeat", "--top", "--model", "--image-size",
               "--dtype", "--threads", "--input", "--gpu", "--batch-size"});
+  add_force_flag(*command, context.globals);
   add_examples(*command, {"sluice profile --model vit5-tiny --gpu cpu --out D",
                           "sluice profile --model gpt-tiny --batch-size 8 --dtype bf16 --json",
                           "sluice profile --model vit5-tiny --input photos --active 10 --repeat 1",

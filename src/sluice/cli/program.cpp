@@ -5,7 +5,9 @@
 
 #include "sluice/cli/commands.h"
 #include "sluice/cli/help.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/log.h"
+#include "sluice/core/secrets.h"
 #include "sluice/core/text.h"
 #include "sluice/core/version.h"
 
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 namespace sluice::cli {
 namespace {
@@ -96,7 +99,7 @@ std::string usage_message(const CLI::App& root, const CLI::ParseError& problem) 
 }
 
 int fail(const Error& error) {
-  fmt::print(stderr, "sluice: {}\n", error.message);
+  fmt::print(stderr, "sluice: {}\n", without_passwords(error.message));
   return static_cast<int>(exit_code_of(error.code));
 }
 
@@ -112,8 +115,7 @@ int run_chosen(const CLI::App& root, Context& context) {
     if (command.app != &app) continue;
     auto code = command.run();
     if (!code) return fail(code.error());
-    if (std::fflush(stdout) != 0)
-      return fail({Errc::io, "stdout: the output could not be written"});
+    if (const Status arrived = finish_stdout(); !arrived) return fail(arrived.error());
     return static_cast<int>(*code);
   }
   return fail({Errc::internal, fmt::format("command '{}' has no function", app.get_name())});
@@ -144,6 +146,7 @@ std::unique_ptr<CLI::App> make_app(Context& context) {
 }
 
 int run_program(int argc, char** argv) {
+  hold_stdout();
   try {
     Context context;
     context.globals.argv.assign(argv, argv + argc);
@@ -151,7 +154,11 @@ int run_program(int argc, char** argv) {
     try {
       app->parse(argc, argv);
     } catch (const CLI::Success& success) {  // --help, --version
-      return app->exit(success);
+      std::ostringstream text;
+      app->exit(success, text, text);
+      print_text(text.str());
+      const Status arrived = finish_stdout();
+      return arrived ? 0 : fail(arrived.error());
     } catch (const CLI::ParseError& problem) {
       return fail({Errc::usage, usage_message(*app, problem)});
     }

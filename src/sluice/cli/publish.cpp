@@ -3,6 +3,7 @@
 #include "sluice/publish/publish.h"
 
 #include "sluice/cli/commands.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/text.h"
 
 #include <fmt/format.h>
@@ -38,34 +39,31 @@ Result<ExitCode> run_publish(const PublishArgs& args, const Globals& globals) {
     text = fmt::format("{}: {} result file{} and {}\n", printable(args.to), published.files.size(),
                        published.files.size() == 1 ? "" : "s", publish::kManifestName);
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_text(text);
   return ExitCode::done;
 }
 
 }  // namespace
 
 void add_publish(CLI::App& root, Context& context) {
-  auto args = std::make_shared<PublishArgs>();
-  CLI::App* sub =
-      add_command(root, context, "publish",
-                  "Write a snapshot of sound result files without private paths, names and secrets",
-                  [args, &context] { return run_publish(*args, context.globals); });
-  sub->add_option("--from", args->from, "run folder or result file to publish")
+  auto [sub, args] = add_command<PublishArgs>(
+      root, context, "publish",
+      "Write a snapshot of sound result files without private paths, names and secrets",
+      run_publish);
+  sub.add_option("--from", args.from, "run folder or result file to publish")
       ->required()
       ->type_name("DIR");
-  sub->add_option("--to", args->to, "folder that becomes the snapshot")
-      ->required()
-      ->type_name("DIR");
-  sub->add_option("--purpose", args->purpose, "purpose of the snapshot, such as paper or release")
+  sub.add_option("--to", args.to, "folder that becomes the snapshot")->required()->type_name("DIR");
+  sub.add_option("--purpose", args.purpose, "purpose of the snapshot, such as paper or release")
       ->required()
       ->type_name("TEXT");
-  sub->add_option("--machine", args->machine, "common name of the machine, such as c4-standard-16")
+  sub.add_option("--machine", args.machine, "common name of the machine, such as c4-standard-16")
       ->required()
       ->type_name("TEXT");
-  add_value(*sub, "--notes", args->notes, "TEXT", "notes for a reader");
-  sub->add_flag("--force", args->force, "replace the snapshot that is there");
-  add_examples(*sub, {"sluice publish --from runs/rgb --to published/paper-c4-20260131 --purpose "
-                      "paper --machine c4-standard-16"});
+  add_value(sub, "--notes", args.notes, "TEXT", "notes for a reader");
+  sub.add_flag("--force", args.force, "replace the snapshot that is there");
+  add_examples(sub, {"sluice publish --from runs/rgb --to published/paper-c4-20260131 --purpose "
+                     "paper --machine c4-standard-16"});
 }
 
 }  // namespace sluice::cli

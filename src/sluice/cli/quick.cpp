@@ -1,7 +1,7 @@
 // sluice/cli/quick.cpp - `sluice quick`: the tour, on generated data, no flags needed.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/cli/session_flags.h"
+#include "sluice/cli/flags/session.h"
 #include "sluice/report/tour_text.h"
 #include "sluice/visit/tour/tour.h"
 
@@ -13,13 +13,11 @@ namespace {
 /// The parts that follow our own rows, and what all of it comes to.
 Status go_on(const visit::LaterPart& part, const measure::Policy& session,
              const visit::TourPeers& peers) {
-  if (!part.file.extra.is_object()) part.file.extra = Json::object();
-  part.file.extra["summary"] = Json::object();
-  if (!peers.reason.empty()) part.file.extra["summary"]["peers_reason"] = peers.reason;
+  part.file.tour = results::TourSummary{peers.reason, {}};
   SLUICE_CHECK(visit::tour_transforms(part, session, peers));
   SLUICE_CHECK(visit::tour_training(part, session));
   SLUICE_CHECK(visit::tour_accelerator(part, session));
-  part.file.extra["summary"][report::kFoundKey] = report::tour_sentences(part.file);
+  part.file.tour->found = report::tour_sentences(part.file);
   return ok;
 }
 
@@ -48,7 +46,7 @@ void add_quick(CLI::App& root, Context& context) {
       "Take the tour: decode and transforms beside Pillow and OpenCV, loader, training",
       [flags, &context]() -> Result<ExitCode> {
         SLUICE_TRY(const visit::SessionPlan plan, quick_plan(*flags, context.globals));
-        SLUICE_TRY(const visit::SessionResult session, visit::run_session(context.globals, plan));
+        SLUICE_TRY(const visit::Visited session, visit::run_session(context.globals, plan));
         return show_session(context, session, true);
       });
   add_session_flags(*command, *flags);

@@ -6,6 +6,7 @@
 #include "sluice/cli/commands.h"
 #include "sluice/cli/completion.h"
 #include "sluice/cli/help.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
@@ -28,21 +29,12 @@ namespace {
 
 constexpr const char* kTableHead = "| argument | meaning |\n|---|---|\n";
 
-/// In a table cell a bar ends the cell and a newline the table.
-std::string cell(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '|') result += '\\';
-    result += c == '\n' ? ' ' : c;
-  }
-  return result;
-}
-
 std::string option_rows(const CLI::App& app, const std::string& heading) {
   std::string rows;
   for (const CLI::Option* option : visible_options(app))
     if (option->get_group() == heading)
-      rows += fmt::format("| `{}` | {} |\n", cell(signature(*option)), cell(meaning(*option)));
+      rows += fmt::format("| `{}` | {} |\n", table_cell(signature(*option)),
+                          table_cell(meaning(*option)));
   return rows;
 }
 
@@ -149,9 +141,9 @@ Result<ExitCode> run_docs(const CLI::App& root, const Context& context, const st
     SLUICE_CHECK(write_file_atomic(context.globals.out / (name + ".md"), text));
   } else if (context.globals.json) {
     const Json data = page->data != nullptr ? page->data() : Json{{"page", name}, {"text", text}};
-    fmt::print("{}\n", data.dump(2));
+    print("{}\n", data.dump(2));
   } else {
-    fmt::print("{}", text);
+    print("{}", text);
   }
   return ExitCode::done;
 }

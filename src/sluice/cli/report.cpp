@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/report.h"
 
+#include "sluice/analysis/validate.h"
 #include "sluice/cli/commands.h"
-#include "sluice/cli/drawing_flags.h"
+#include "sluice/cli/flags/drawing.h"
+#include "sluice/cli/output_files.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/report/benchmark_json.h"
@@ -69,11 +72,10 @@ Result<Loaded> load(const std::vector<std::string>& inputs, From from) {
     if (!paths) return paths.error();
     for (const auto& path : *paths) {
       if (verdict && path == input) continue;  // the verdict itself
-      SLUICE_TRY(auto file, results::read(path));
       loaded.paths.push_back(path);
-      loaded.files.push_back(std::move(file));
     }
   }
+  SLUICE_TRY(loaded.files, analysis::read_sound(loaded.paths));
   return loaded;
 }
 
@@ -172,17 +174,13 @@ Status check_source(const Rendered& format, const Loaded& loaded, const std::str
                            printable(input), format.format)};
 }
 
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
-
 Result<ExitCode> print_json(const Loaded& loaded) {
   Json document = {{"schema_version", results::kSchemaVersion}, {"files", Json::array()}};
   for (std::size_t i = 0; i < loaded.files.size(); ++i) {
     document["files"].push_back(
         Json{{"path", loaded.paths[i].string()}, {"result", results::to_json(loaded.files[i])}});
   }
-  print(results::to_text(document));
+  print_text(results::to_text(document));
   return ExitCode::done;
 }
 
@@ -204,16 +202,22 @@ Result<ExitCode> run_report(const ReportArgs& args, const Globals& globals) {
   if (globals.json) return print_json(loaded);
   if (only != nullptr) SLUICE_CHECK(check_source(*only, loaded, args.inputs.front()));
   if (only != nullptr && globals.out.empty()) {
-    print(only->render == plain_text ? text_on_stdout(loaded) : only->render(loaded));
+    print_text(only->render == plain_text ? text_on_stdout(loaded) : only->render(loaded));
     return ExitCode::done;
   }
   SLUICE_TRY(const fs::path folder, output_folder(args, globals.out));
-  SLUICE_CHECK(create_folders(folder));
+  std::vector<const Rendered*> wanted;
+  std::vector<fs::path> paths;
   for (const auto& format : kFormats) {
     if (only != nullptr ? only != &format : !format.unasked) continue;
-    const fs::path path = folder / format.file_name;
-    SLUICE_CHECK(write_file_atomic(path, format.render(loaded)));
-    print(printable(path.string()) + "\n");
+    wanted.push_back(&format);
+    paths.push_back(folder / format.file_name);
+  }
+  OutputFiles files(globals);
+  SLUICE_CHECK(files.claim(paths));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    SLUICE_CHECK(files.write(paths[i], wanted[i]->render(loaded)));
+    print("{}\n", printable(paths[i].string()));
   }
   return ExitCode::done;
 }
@@ -221,19 +225,18 @@ Result<ExitCode> run_report(const ReportArgs& args, const Globals& globals) {
 }  // namespace
 
 void add_report(CLI::App& root, Context& context) {
-  auto args = std::make_shared<ReportArgs>();
-  CLI::App* sub =
-      add_command(root, context, "report",
-                  "Render result files and verdicts: Markdown, HTML, CSV, and what CI reads",
-                  [args, &context] { return run_report(*args, context.globals); });
-  sub->add_option("inputs", args->inputs, "result files or run folders, or one batch_times.jsonl")
+  auto [sub, args] = add_command<ReportArgs>(
+      root, context, "report",
+      "Render result files and verdicts: Markdown, HTML, CSV, and what CI reads", run_report);
+  sub.add_option("inputs", args.inputs, "result files or run folders, or one batch_times.jsonl")
       ->required()
       ->type_name("DIR|FILE");
-  sub->add_option("--format", args->format,
-                  "write only this format: to stdout, or into the folder that --out names")
+  sub.add_option("--format", args.format,
+                 "write only this format: to stdout, or into the folder that --out names")
       ->check(CLI::IsMember(format_names()));
-  add_drawing_flags(*sub, args->drawing);
-  add_examples(*sub,
+  add_force_flag(sub, context.globals);
+  add_drawing_flags(sub, args.drawing);
+  add_examples(sub,
                {"sluice report runs/20260131T120000Z-quick-cpu", "sluice report R --format text",
                 "sluice report R --format csv > rows.csv", "sluice report R --format junit --out R",
                 "sluice report R --format github-summary >> $GITHUB_STEP_SUMMARY",

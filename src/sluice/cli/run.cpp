@@ -1,8 +1,10 @@
 // sluice/cli/run.cpp - `sluice run`: a plan, carried out on this machine.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/flags/run.h"
+
 #include "sluice/cli/commands.h"
 #include "sluice/cli/local_run.h"
-#include "sluice/cli/run_flags.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/log.h"
 #include "sluice/report/report.h"
 
@@ -19,14 +21,14 @@ void show(const Context& context, const plan::Plan& plan, const backend::LocalRe
     for (std::size_t j = 0; j < run.files.size(); ++j)
       files[plan.jobs[j].output.generic_string()] = results::to_json(run.files[j]);
     const Json document{{"folder", run.folder.string()}, {"results", std::move(files)}};
-    fmt::print("{}", results::to_text(document));
+    print("{}", results::to_text(document));
     return;
   }
-  fmt::print("{}\n", report::text_table(run.files));
+  print("{}\n", report::text_table(run.files));
   if (run.kept_cases > 0)
-    fmt::print("{} of {} cases were finished by an earlier run\n", run.kept_cases,
-               plan.jobs.front().cases.size());
-  fmt::print("report: {}\n", (run.folder / "report.html").string());
+    print("{} of {} cases were finished by an earlier run\n", run.kept_cases,
+          plan.jobs.front().cases.size());
+  print("report: {}\n", (run.folder / "report.html").string());
 }
 
 Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,

@@ -2,7 +2,8 @@
 // of `sluice selftest`.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/measure/clock.h"
+#include "sluice/cli/print.h"
+#include "sluice/core/clock.h"
 #include "sluice/measure/inject.h"
 
 #include <fmt/format.h>
@@ -34,14 +35,13 @@ Result<ExitCode> run(int rounds) {
   std::vector<std::uint64_t> words(kWords);
   std::iota(words.begin(), words.end(), 1);
   mix(words, 1);  // every page touched before the clock starts
-  measure::SystemClock clock;
+  SystemClock clock;
   const std::int64_t start_ns = clock.now_ns();
   mix(words, rounds);
   measure::stretch(clock, start_ns, share);
   const std::int64_t taken_ns = clock.now_ns() - start_ns;
-  fmt::print("digest {:016x}\n{:.9f}\n",
-             std::accumulate(words.begin(), words.end(), std::uint64_t{0}),
-             static_cast<double>(taken_ns) * 1e-9);
+  print("digest {:016x}\n{:.9f}\n", std::accumulate(words.begin(), words.end(), std::uint64_t{0}),
+        static_cast<double>(taken_ns) * 1e-9);
   return ExitCode::done;
 }
 

@@ -1,7 +1,10 @@
 // sluice/cli/train.cpp - `sluice train`: a model learns from images; `learn-model` is the same.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/flags/train.h"
+
 #include "sluice/cli/commands.h"
-#include "sluice/cli/train_flags.h"
+#include "sluice/cli/output_files.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/visit/train/request.h"
@@ -108,28 +111,27 @@ Result<visit::TrainRequest> train_request(const TrainFlags& flags, std::uint64_t
 
 void print_validation(const Json& document) {
   for (const auto& [key, value] : document.at("found").items())
-    fmt::print("{:<18} {}\n", key, value.dump());
+    print("{:<18} {}\n", key, value.dump());
   for (const Json& line : document.at("comparison"))
-    fmt::print("{:<18} expected {:g} ± {:g}, found {:g}: {}\n",
-               line.at("figure").get<std::string>(), line.at("expected").get<double>(),
-               line.at("tolerance").get<double>(), line.at("found").get<double>(),
-               line.at("inside").get<bool>() ? "inside" : "OUTSIDE");
+    print("{:<18} expected {:g} ± {:g}, found {:g}: {}\n", line.at("figure").get<std::string>(),
+          line.at("expected").get<double>(), line.at("tolerance").get<double>(),
+          line.at("found").get<double>(), line.at("inside").get<bool>() ? "inside" : "OUTSIDE");
 }
 
 Result<ExitCode> show(const Context& context, const visit::TrainResult& result,
                       std::uint64_t epochs) {
   const Json& document = result.document;
   if (context.globals.json) {
-    fmt::print("{}\n", dump_json(document));
+    print("{}\n", dump_json(document));
   } else {
     const Json& engine = document.at("engine");
-    fmt::print("{}: {} parameters, {} on {}, {} threads\n", engine.at("model").get<std::string>(),
-               engine.at("parameters").dump(), engine.at("dtype").get<std::string>(),
-               engine.at("device").get<std::string>(), engine.at("threads").dump());
+    print("{}: {} parameters, {} on {}, {} threads\n", engine.at("model").get<std::string>(),
+          engine.at("parameters").dump(), engine.at("dtype").get<std::string>(),
+          engine.at("device").get<std::string>(), engine.at("threads").dump());
     for (const Json& epoch : document.at("epochs"))
-      fmt::print("{}", visit::epoch_line(epoch, epochs));
-    fmt::print("{}: train.json, steps.jsonl\ncheckpoint: {}\n", result.folder.string(),
-               document.at("checkpoints").at("last").get<std::string>());
+      print("{}", visit::epoch_line(epoch, epochs));
+    print("{}: train.json, steps.jsonl\ncheckpoint: {}\n", result.folder.string(),
+          document.at("checkpoints").at("last").get<std::string>());
   }
   if (!result.interrupted) return ExitCode::done;
   return Error{Errc::interrupted,
@@ -146,10 +148,13 @@ Result<ExitCode> train(const Context& context, const TrainFlags& flags) {
 
 Result<ExitCode> validate(const Context& context, const TrainFlags& flags) {
   SLUICE_TRY(visit::TrainRequest request, train_request(flags, context.globals.seed));
+  OutputFiles files(context.globals);
+  if (!flags.record.empty()) SLUICE_CHECK(files.claim({flags.record}, NamedBy::user));
   SLUICE_TRY(const auto result,
              visit::run_validate({std::move(request), flags.validate, flags.expect, flags.record}));
+  if (!flags.record.empty()) files.written(flags.record);
   if (context.globals.json)
-    fmt::print("{}\n", dump_json(result.document));
+    print("{}\n", dump_json(result.document));
   else
     print_validation(result.document);
   return result.inside ? ExitCode::done : ExitCode::regression;
@@ -167,6 +172,7 @@ void add_train_as(CLI::App& root, Context& context, const std::string& name,
   show_first(*command, {"--input", "--gpu", "--batch-size", "--epochs", "--val-every",
                         "--val-input", "--mixup", "--cutmix", "--checkpoint-dir", "--resume",
                         "--validate", "--model", "--dtype", "--optimizer", "--lr", "--ema"});
+  add_force_flag(*command, context.globals);
   add_examples(*command,
                {"sluice data make --kind rgb --count 256 --classes 4 --out photos",
                 "sluice train --model vit5-tiny --input photos --gpu cpu --epochs 1 --batch-size 8",

@@ -1,8 +1,9 @@
 // sluice/cli/tune.cpp - `sluice tune`: the loader settings to use here, with the evidence for them.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/cli/loader_flags.h"
-#include "sluice/cli/sampling_flags.h"
+#include "sluice/cli/flags/loader.h"
+#include "sluice/cli/flags/sampling.h"
+#include "sluice/cli/print.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/report/tune_text.h"
 #include "sluice/visit/tune/run.h"
@@ -73,12 +74,12 @@ Result<visit::TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) 
 
 Result<ExitCode> run(Context& context, const TuneFlags& flags) {
   SLUICE_TRY(const visit::TunePlan plan, plan_of(flags, context.globals));
-  SLUICE_TRY(const visit::TuneVisitResult result, visit::run_tune(context.globals, plan));
+  SLUICE_TRY(const visit::Visited result, visit::run_tune(context.globals, plan));
   if (context.globals.json)
-    fmt::print("{}", results::to_text(results::to_json(result.file)));
+    print("{}", results::to_text(results::to_json(result.file)));
   else
-    fmt::print("{}report: {}\n", report::tune_text(result.file),
-               (result.folder / "report.html").string());
+    print("{}report: {}\n", report::tune_text(result.file),
+          (result.folder / "report.html").string());
   if (result.interrupted)
     return Error{Errc::interrupted,
                  fmt::format("interrupted; what was measured is in {}", result.folder.string())};
@@ -88,38 +89,35 @@ Result<ExitCode> run(Context& context, const TuneFlags& flags) {
 }  // namespace
 
 void add_tune(CLI::App& root, Context& context) {
-  auto flags = std::make_shared<TuneFlags>();
-  CLI::App* command = add_command(root, context, "tune",
-                                  "Find the loader settings to use here: workers and prefetch",
-                                  [flags, &context] { return run(context, *flags); });
-  begin_group(*command, "Search");
+  auto [command, flags] = add_command<TuneFlags>(
+      root, context, "tune", "Find the loader settings to use here: workers and prefetch", run);
+  begin_group(command, "Search");
   command
-      ->add_option("--max-workers", flags->max_workers,
-                   "most workers to try; default: two per core")
+      .add_option("--max-workers", flags.max_workers, "most workers to try; default: two per core")
       ->check(CLI::Range(1, kMostWorkers));
-  add_number(*command, "--max-prefetch", flags->max_prefetch, 1, kMostPrefetch,
+  add_number(command, "--max-prefetch", flags.max_prefetch, 1, kMostPrefetch,
              "most batches ahead to try");
-  add_number(*command, "--budget-s", flags->budget_s, 1.0, 86'400.0,
+  add_number(command, "--budget-s", flags.budget_s, 1.0, 86'400.0,
              "seconds that the search may take");
-  add_value(*command, "--worth", flags->worth, "PERCENT",
+  add_value(command, "--worth", flags.worth, "PERCENT",
             "smallest gain that is worth more workers or prefetch")
       ->capture_default_str();
-  add_value(*command, "--max-cpu", flags->max_cpu, "PERCENT",
+  add_value(command, "--max-cpu", flags.max_cpu, "PERCENT",
             "share of the cores that the loader may keep busy; default: all");
   command
-      ->add_option("--max-rss-gb", flags->max_rss_gb,
-                   "memory that the loader may take, in 10^9 bytes; default: no limit")
+      .add_option("--max-rss-gb", flags.max_rss_gb,
+                  "memory that the loader may take, in 10^9 bytes; default: no limit")
       ->check(CLI::Range(0.0, 1e6));
-  add_number(*command, "--sample-ms", flags->sample_ms, 1.0, 600'000.0,
+  add_number(command, "--sample-ms", flags.sample_ms, 1.0, 600'000.0,
              "approximate length of a timed sample, in milliseconds");
-  add_warmup_flag(*command, flags->warmup_ms);
-  add_timeout_flag(*command, flags->timeout_s);
-  add_loader_flags(*command, flags->loader);
-  show_first(*command, {"--max-workers", "--max-prefetch", "--budget-s", "--worth", "--max-cpu",
-                        "--max-rss-gb", "--input", "--cache-dir", "--batch-size"});
-  add_examples(*command, {"sluice tune --input photos --batch-size 64",
-                          "sluice tune --input photos --max-cpu 40% --max-rss-gb 4",
-                          "sluice tune --input s3://bucket/train --max-workers 32 --budget-s 600"});
+  add_warmup_flag(command, flags.warmup_ms);
+  add_timeout_flag(command, flags.timeout_s);
+  add_loader_flags(command, flags.loader);
+  show_first(command, {"--max-workers", "--max-prefetch", "--budget-s", "--worth", "--max-cpu",
+                       "--max-rss-gb", "--input", "--cache-dir", "--batch-size"});
+  add_examples(command, {"sluice tune --input photos --batch-size 64",
+                         "sluice tune --input photos --max-cpu 40% --max-rss-gb 4",
+                         "sluice tune --input s3://bucket/train --max-workers 32 --budget-s 600"});
 }
 
 }  // namespace sluice::cli

@@ -2,7 +2,7 @@
 // the supervisor.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
-#include "sluice/measure/worker_server.h"
+#include "sluice/measure/worker/server.h"
 #include "sluice/scenario/micro/micro.h"
 #include "sluice/scenario/scenario.h"
 

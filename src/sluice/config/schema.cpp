@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/config/schema.h"
 
+#include "sluice/core/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,18 +11,8 @@
 namespace sluice::config {
 namespace {
 
-/// A bar or a newline would break the table.
-std::string cell(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
-
 std::string code(const std::string& text) {
-  return text.empty() ? "" : "`" + cell(text) + "`";
+  return text.empty() ? "" : "`" + table_cell(text) + "`";
 }
 
 }  // namespace
@@ -55,8 +47,8 @@ std::string Schema::markdown() const {
   std::string text = "| key | type | default | meaning |\n|---|---|---|---|\n";
   for (const Key& key : keys_) {
     const std::string type = key.range.empty() ? key.type : key.type + ", " + key.range;
-    text += fmt::format("| {} | {} | {} | {} |\n", code(key.path), cell(type),
-                        key.required ? "required" : code(key.default_text), cell(key.doc));
+    text += fmt::format("| {} | {} | {} | {} |\n", code(key.path), table_cell(type),
+                        key.required ? "required" : code(key.default_text), table_cell(key.doc));
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include "sluice/core/file.h"
 
 #include "sluice/core/descriptor.h"
+#include "sluice/core/temporary_files.h"
 #include "sluice/core/text.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,9 @@
 #include <atomic>
 #include <cerrno>
 #include <fcntl.h>
+#include <mutex>
+#include <set>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -80,6 +84,9 @@ Result<Bytes> read_file(const fs::path& path, std::uint64_t limit) {
   return bytes;
 }
 
+constexpr std::string_view kTemporaryStart = ".sluice-";
+constexpr std::string_view kTemporaryEnd = ".tmp";
+
 std::uint64_t random_suffix() {
   std::uint64_t bits = 0;
   if (::getrandom(&bits, sizeof bits, 0) == static_cast<ssize_t>(sizeof bits)) return bits;
@@ -87,15 +94,18 @@ std::uint64_t random_suffix() {
   return (static_cast<std::uint64_t>(::getpid()) << 32U) + ++count;
 }
 
-/// A new file under a name of its own; removed again unless it was renamed.
+/// A new file under a name of its own; removed again unless it was renamed. Its lock says that its
+/// writer lives.
 class TemporaryFile {
  public:
   static Result<TemporaryFile> create(const fs::path& folder) {
     constexpr int kAttempts = 16;
     int error_number = EEXIST;
     for (int i = 0; i < kAttempts && error_number == EEXIST; ++i) {
-      fs::path path = folder / fmt::format(".sluice-{:016x}.tmp", random_suffix());
+      fs::path path =
+          folder / fmt::format("{}{:016x}{}", kTemporaryStart, random_suffix(), kTemporaryEnd);
       Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      if (fd.get() >= 0 && !claim(fd.get())) continue;
       if (fd.get() >= 0) return TemporaryFile(std::move(fd), std::move(path));
       error_number = errno;
     }
@@ -125,13 +135,22 @@ class TemporaryFile {
   }
   void keep_mode(mode_t mode) { std::ignore = ::fchmod(fd_.get(), mode & 07777U); }
   int rename_to(const fs::path& target) {
-    if (const int error_number = fd_.close(); error_number != 0) return error_number;
+    // A copy is closed, which is when network file systems report a full disk; the lock stays.
+    Descriptor copy(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!copy.open()) return errno;
+    if (const int error_number = copy.close(); error_number != 0) return error_number;
     if (::rename(path_.c_str(), target.c_str()) != 0) return errno;
     path_.clear();
     return 0;
   }
 
  private:
+  /// False: somebody took it for stale in the moment before it was locked, and removes it.
+  static bool claim(int fd) {
+    struct stat info {};
+    if (::flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+    return ::fstat(fd, &info) != 0 || info.st_nlink > 0;
+  }
   TemporaryFile(Descriptor fd, fs::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
   Descriptor fd_;
   fs::path path_;
@@ -141,6 +160,14 @@ class TemporaryFile {
 void flush_folder(const fs::path& folder) {
   const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() >= 0) std::ignore = ::fsync(fd.get());
+}
+
+/// True the first time that this process asks for the folder.
+bool is_first_write(const fs::path& folder) {
+  static std::mutex mutex;
+  static std::set<std::string> known;
+  const std::lock_guard lock(mutex);
+  return known.insert(folder.native()).second;
 }
 
 /// The nearest parent (or the path itself) that exists and is no folder; empty if there is none.
@@ -188,6 +215,7 @@ Status write_file_atomic(const fs::path& path, std::string_view content, Flush f
     return Error{Errc::io,
                  fmt::format("{}: cannot write: {} is not a folder", shown(path), shown(blocked))};
   }
+  if (is_first_write(folder)) remove_stale_temporaries(folder);
   SLUICE_TRY(TemporaryFile temporary, TemporaryFile::create(folder));
   if (replaces) temporary.keep_mode(info.st_mode);
   int error_number = temporary.write(content, flush);
@@ -195,6 +223,25 @@ Status write_file_atomic(const fs::path& path, std::string_view content, Flush f
   if (error_number != 0) return os_error(path, "write", error_number);
   if (flush == Flush::now) flush_folder(folder);
   return ok;
+}
+
+bool is_temporary_name(std::string_view file_name) {
+  constexpr std::size_t kDigits = 16;
+  if (file_name.size() != kTemporaryStart.size() + kDigits + kTemporaryEnd.size()) return false;
+  return file_name.starts_with(kTemporaryStart) && file_name.ends_with(kTemporaryEnd) &&
+         file_name.substr(kTemporaryStart.size(), kDigits).find_first_not_of("0123456789abcdef") ==
+             std::string_view::npos;
+}
+
+void remove_stale_temporaries(const fs::path& folder) {
+  std::error_code ec;
+  fs::directory_iterator it(folder, ec);
+  for (const fs::directory_iterator end; !ec && it != end; it.increment(ec)) {
+    if (!is_temporary_name(it->path().filename().native())) continue;
+    const Descriptor file(
+        ::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    if (file.open() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
+  }
 }
 
 Status create_folders(const fs::path& path) {

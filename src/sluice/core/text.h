@@ -28,6 +28,9 @@ std::vector<std::string> split(std::string_view text, char separator);
 /// Without the blanks (space, tab, \r, \n) at both ends.
 std::string_view trimmed(std::string_view text);
 
+/// For a cell of a Markdown table, where a bar would end the cell and a newline the table.
+std::string table_cell(std::string_view text);
+
 /// Bytes seen as characters.
 inline std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

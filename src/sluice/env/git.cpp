@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/env/git.h"
 
-#include "sluice/core/child.h"
-#include "sluice/core/process.h"
+#include "sluice/core/process/child.h"
+#include "sluice/core/process/process.h"
 #include "sluice/core/user_folders.h"
 #include "sluice/env/system_root.h"
 

@@ -4,6 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/eval/gpt_model.h"
+#include "sluice/storage/uri.h"
 
 #include <fmt/format.h>
 
@@ -57,6 +58,7 @@ Result<Json> EndpointModel::call(storage::HttpRequest request) const {
 
 Result<std::unique_ptr<EndpointModel>> EndpointModel::open(const EvalConfig& config) {
   std::unique_ptr<EndpointModel> out(new EndpointModel());
+  SLUICE_CHECK(storage::check_no_password("endpoint", config.endpoint));
   out->address_ = config.endpoint;
   while (out->address_.ends_with('/'))
     out->address_.pop_back();

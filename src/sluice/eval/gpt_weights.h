@@ -4,7 +4,7 @@
 
 #include "sluice/core/result.h"
 #include "sluice/train/engine.h"
-#include "sluice/train/model_spec.h"
+#include "sluice/train/model/model_spec.h"
 
 #include <filesystem>
 #include <string>

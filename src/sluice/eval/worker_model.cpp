@@ -4,13 +4,12 @@
 
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/measure/messages.h"
-#include "sluice/measure/reply.h"
+#include "sluice/measure/worker/messages.h"
+#include "sluice/measure/worker/reply.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace sluice::eval {
@@ -18,11 +17,10 @@ namespace {
 
 using measure::Reply;
 
-constexpr double kStartTimeout_s = 600;          // importing and loading a large model
-constexpr double kScoreTimeout_s = 3600;         // the whole shard
-constexpr double kAnswerTimeout_s = 600;         // one question
-constexpr int kContextUnlessSaid = 2048;         // of a worker that does not say
-constexpr std::size_t kMaxAnswerText = 1 << 16;  // bytes
+constexpr double kStartTimeout_s = 600;   // importing and loading a large model
+constexpr double kScoreTimeout_s = 3600;  // the whole shard
+constexpr double kAnswerTimeout_s = 600;  // one question
+constexpr int kContextUnlessSaid = 2048;  // of a worker that does not say
 
 }  // namespace
 
@@ -63,19 +61,12 @@ Status WorkerModel::greet() {
 Result<Score> WorkerModel::score(std::string_view text, int max_length, int stride,
                                  Progress& progress) {
   const Progress::Bar bar = progress.bar("perplexity", 0);
-  SLUICE_TRY(const Json answer, worker_->request({{"type", "logprobs"},
-                                                  {"text", to_utf8(text)},
-                                                  {"max_length", max_length},
-                                                  {"stride", stride}},
-                                                 kScoreTimeout_s));
-  const Reply reply("logprobs", answer);
-  const Json& values = reply.field("logprobs");
-  if (!values.is_array() || values.empty()) return reply.wrong("logprobs", "a list of numbers");
+  SLUICE_TRY(const auto answer,
+             measure::ask(*worker_, measure::Logprobs{to_utf8(text), max_length, stride},
+                          kScoreTimeout_s));
   Score score;
-  for (const Json& value : values) {
-    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() > 1e-6)
-      return reply.wrong("logprobs", "a list of finite numbers, none above 0");
-    score.nll -= value.get<double>();
+  for (const double logprob : answer.logprobs) {
+    score.nll -= logprob;
     ++score.tokens;
   }
   return score;
@@ -86,24 +77,13 @@ Result<std::vector<Answer>> WorkerModel::answer(const std::vector<Question>& que
   std::vector<Answer> answers;
   Progress::Bar bar = progress.bar("answers", questions.size(), "items");
   for (const Question& question : questions) {
-    SLUICE_TRY(const Json answer, worker_->request({{"type", "generate"},
-                                                    {"prompt", question.prompt},
-                                                    {"max_prompt_tokens", kLongestPrompt},
-                                                    {"max_new_tokens", max_new_tokens},
-                                                    {"stop", question.stop},
-                                                    {"temperature", 0},
-                                                    {"seed", seed_}},
-                                                   kAnswerTimeout_s));
-    const Reply reply("generate", answer);
-    const Json& text = reply.field("text");
-    const Json& failed = reply.field("error");
-    if (failed.is_string()) {
-      answers.push_back({{}, printable(failed.get<std::string>().substr(0, 1000))});
-    } else if (text.is_string()) {
-      const std::string shown = text.get<std::string>().substr(0, kMaxAnswerText);
-      answers.push_back({std::string(until(shown, question.stop))});
+    const measure::Generate request{question.prompt, kLongestPrompt, max_new_tokens, question.stop,
+                                    seed_};
+    SLUICE_TRY(const auto answer, measure::ask(*worker_, request, kAnswerTimeout_s));
+    if (answer.error) {
+      answers.push_back({{}, *answer.error});
     } else {
-      return reply.wrong("text", "text, or an error beside it");
+      answers.push_back({std::string(until(answer.text, question.stop))});
     }
     bar.add();
   }

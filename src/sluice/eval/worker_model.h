@@ -5,7 +5,7 @@
 
 #include "sluice/eval/eval.h"
 #include "sluice/eval/language_model.h"
-#include "sluice/measure/worker.h"
+#include "sluice/measure/worker/worker.h"
 
 #include <memory>
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace sluice::gate {
 namespace {
@@ -110,7 +111,7 @@ WantedEvidence wanted(const Evidence& evidence, const GatePolicy& policy,
   const bool paired = pairs_line(evidence.current, evidence.baseline.files).has_value();
   if (paired) return WantedEvidence::nothing;
   if (policy.may_pair && !program_of(evidence.baseline.files).empty()) return WantedEvidence::pairs;
-  const bool confirmed = evidence.current.metrics->contains("confirmation");
+  const bool confirmed = evidence.current.metrics->confirmation.has_value();
   if (policy.may_confirm && !confirmed && is_slow(report)) return WantedEvidence::second_run;
   return WantedEvidence::nothing;
 }
@@ -131,18 +132,16 @@ Decision decide(const Evidence& evidence, const GatePolicy& policy) {
   return decision;
 }
 
-Json confirmed(const Json& first, const Json& second) {
-  const Json& before = at_pointer(first, "/timing/step_time_p50_s");
-  const Json& after = at_pointer(second, "/timing/step_time_p50_s");
-  const bool faster = after < before;
-  Json medians = at_pointer(first, "/timing/run_p50_s");
-  if (!medians.is_array()) medians = Json::array();
-  for (const Json& median : at_pointer(second, "/timing/run_p50_s"))
-    medians.push_back(median);
-  Json chosen = faster ? second : first;
-  chosen["confirmation"] = Json{{"step_time_p50_s", Json::array({before, after})},
-                                {"run_p50_s", std::move(medians)},
-                                {"kept", faster ? "second" : "first"}};
+results::TrainingMetrics confirmed(const results::TrainingMetrics& first,
+                                   const results::TrainingMetrics& second) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const double before = first.timing.p50.value.value_or(kNone);
+  const double after = second.timing.p50.value.value_or(kNone);
+  std::vector<double> medians = first.timing.run_p50.value_or(std::vector<double>{});
+  if (second.timing.run_p50)
+    medians.insert(medians.end(), second.timing.run_p50->begin(), second.timing.run_p50->end());
+  results::TrainingMetrics chosen = after < before ? second : first;
+  chosen.confirmation = {{before, after}, std::move(medians), after < before ? "second" : "first"};
   return chosen;
 }
 

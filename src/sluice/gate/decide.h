@@ -53,6 +53,7 @@ Decision decide(const Evidence& evidence, const GatePolicy& policy);
 /// The metrics of two runs as those of one: the faster counts, the medians of both stay, and
 /// `confirmation` says so. A slow run fails only when a second one, in processes of its own, is
 /// slow too.
-Json confirmed(const Json& first, const Json& second);
+results::TrainingMetrics confirmed(const results::TrainingMetrics& first,
+                                   const results::TrainingMetrics& second);
 
 }  // namespace sluice::gate

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/image/codec.h"
 
-#include "sluice/image/exif.h"
-#include "sluice/image/jpeg_decoder.h"
+#include "sluice/image/jpeg/decoder.h"
+#include "sluice/image/jpeg/exif.h"
 #include "sluice/image/limits.h"
-#include "sluice/image/png_decoder.h"
-#include "sluice/image/webp_decoder.h"
+#include "sluice/image/png/decoder.h"
+#include "sluice/image/webp/decoder.h"
 
 #include <fmt/format.h>
 

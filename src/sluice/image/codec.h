@@ -5,6 +5,7 @@
 #include "sluice/core/result.h"
 #include "sluice/image/image.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -30,6 +31,7 @@ struct DecodeOptions {
   int max_scans = 100;                     // of a progressive JPEG; real encoders write about 10
   double max_seconds = 10;                 // per file; looked at once per row group, or part
   double (*now_s)() = nullptr;  // monotonic seconds; null: the real clock (tests script it)
+  const std::atomic<bool>* stop = nullptr;  // set: give up at the next look at the clock
 };
 
 struct ImageInfo {

@@ -4,7 +4,7 @@
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/image/dataset.h"
-#include "sluice/image/exif.h"
+#include "sluice/image/jpeg/exif.h"
 #include "sluice/image/npy.h"
 #include "sluice/image/video.h"
 

@@ -23,16 +23,18 @@ Status check_plausible(std::uint64_t units, std::uint64_t bytes, std::uint64_t u
 
 /// Counts from construction; trivially destructible, as longjmp passes over it. What counts is the
 /// time of the thread that decodes: a process that is stopped for a while, or gets no core, is not
-/// the fault of the file. The cheaper wall clock is asked first.
+/// the fault of the file. The cheaper wall clock is asked first. Passed, too, once told to stop.
 class Deadline {
  public:
   Deadline() = default;
   explicit Deadline(const DecodeOptions& options)
       : now_s_(options.now_s != nullptr ? options.now_s : real_now_s),
-        limit_s_(now_s_() + options.max_seconds) {
+        limit_s_(now_s_() + options.max_seconds),
+        stop_(options.stop) {
     if (options.now_s == nullptr) thread_limit_s_ = thread_now_s() + options.max_seconds;
   }
   [[nodiscard]] bool passed() const {
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) return true;
     if (now_s_ == nullptr || now_s_() <= limit_s_) return false;
     return now_s_ != real_now_s || thread_now_s() > thread_limit_s_;
   }
@@ -50,6 +52,7 @@ class Deadline {
   double (*now_s_)() = nullptr;
   double limit_s_ = 0;
   double thread_limit_s_ = 0;
+  const std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace sluice::image

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/clock.h"
 #include "sluice/core/json.h"
-#include "sluice/measure/clock.h"
 
 #include <array>
 #include <atomic>
@@ -77,7 +77,7 @@ class SpanRing;  // trace.h
 class StageClock {
  public:
   /// `spans` null: no trace.
-  StageClock(measure::Clock& clock, WorkerCounters& counters, SpanRing* spans = nullptr)
+  StageClock(Clock& clock, WorkerCounters& counters, SpanRing* spans = nullptr)
       : clock_(&clock), counters_(&counters), spans_(spans), last_ns_(clock.now_ns()) {}
 
   void enter(Stage stage) { pass_to(static_cast<int>(stage)); }
@@ -95,7 +95,7 @@ class StageClock {
  private:
   void pass_to(int next);
 
-  measure::Clock* clock_;
+  Clock* clock_;
   WorkerCounters* counters_;
   SpanRing* spans_;
   std::int64_t last_ns_;

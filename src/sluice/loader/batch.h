@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/loader/output.h"
+#include "sluice/loader/recipe/output.h"
 
 #include <array>
 #include <cstddef>
@@ -47,7 +47,7 @@ class Batch {
   /// Aligned to 4096 bytes at least.
   [[nodiscard]] std::span<std::byte> data() const;
   [[nodiscard]] std::span<const std::byte> sample(std::uint32_t i) const;
-  /// Precondition: T is the sample type (bf16: uint16_t).
+  /// Precondition: T is the sample type (bf16 and f16: uint16_t).
   template <class T>
   [[nodiscard]] std::span<T> as() const {
     const std::span<std::byte> bytes = data();

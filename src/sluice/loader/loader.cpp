@@ -18,8 +18,8 @@ namespace {
 
 constexpr double kPatience_s = 0.08;  // of stop(), before it cancels reads
 
-measure::Clock& real_clock() {
-  static measure::SystemClock clock;
+Clock& real_clock() {
+  static SystemClock clock;
   return clock;
 }
 
@@ -195,6 +195,10 @@ Result<std::optional<Batch>> Loader::next() {
     return Error{Errc::timeout, slot.error().message + impl_->who_is_slow()};
   if (!slot) return std::move(slot).error();
   return std::optional<Batch>(Batch(impl_->shop.ring, **slot));
+}
+
+bool Loader::ready() {
+  return impl_->options.workers > 0 && impl_->shop.ring->ready();
 }
 
 std::uint64_t Loader::steps() const {

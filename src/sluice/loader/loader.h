@@ -5,9 +5,9 @@
 #include "sluice/core/result.h"
 #include "sluice/loader/accounting.h"
 #include "sluice/loader/batch.h"
-#include "sluice/loader/dataset.h"
+#include "sluice/loader/data/dataset.h"
 #include "sluice/loader/loader_state.h"
-#include "sluice/loader/recipe.h"
+#include "sluice/loader/recipe/recipe.h"
 #include "sluice/loader/sampler.h"
 #include "sluice/loader/slot_memory.h"
 
@@ -39,9 +39,9 @@ struct LoaderOptions {
   bool pin_memory = false;
   std::shared_ptr<PinnedAllocator> pinned_allocator = nullptr;
   OnError on_error = OnError::fail;
-  double timeout_s = 300;           // of one next()
-  std::size_t trace_spans = 0;      // kept per worker, the latest; 0: no trace
-  measure::Clock* clock = nullptr;  // null: the real one. Must be thread-safe with workers
+  double timeout_s = 300;       // of one next()
+  std::size_t trace_spans = 0;  // kept per worker, the latest; 0: no trace
+  Clock* clock = nullptr;       // null: the real one. Must be thread-safe with workers
 };
 
 /// Workers take one sample at a time, so that all of them finish a batch together. Content and
@@ -66,6 +66,8 @@ class Loader {
   /// Nothing at the end of the epoch. At most `prefetch` batches may be held; the last one must be
   /// released before (usage otherwise). Without start_epoch(): epoch 0.
   Result<std::optional<Batch>> next();
+  /// Whether next() would not wait. Never with 0 workers.
+  [[nodiscard]] bool ready();
   /// Batches that this rank gets in the epoch that is running.
   [[nodiscard]] std::uint64_t steps() const;
 

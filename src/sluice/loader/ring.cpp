@@ -27,8 +27,7 @@ Error stopped() {
 
 }  // namespace
 
-Ring::Ring(std::shared_ptr<const Dataset> dataset, const RingOptions& options,
-           measure::Clock& clock)
+Ring::Ring(std::shared_ptr<const Dataset> dataset, const RingOptions& options, Clock& clock)
     : dataset_(std::move(dataset)),
       options_(options),
       clock_(clock),
@@ -45,7 +44,7 @@ Ring::Ring(std::shared_ptr<const Dataset> dataset, const RingOptions& options,
 }
 
 Result<std::shared_ptr<Ring>> Ring::make(std::shared_ptr<const Dataset> dataset,
-                                         const RingOptions& options, measure::Clock& clock,
+                                         const RingOptions& options, Clock& clock,
                                          std::shared_ptr<PinnedAllocator> pinned) {
   std::shared_ptr<Ring> ring(new Ring(std::move(dataset), options, clock));
   const std::size_t batch = options.batches.batch_size;
@@ -250,6 +249,15 @@ Result<Ring::Head> Ring::head() {
   reclaim_events();
   SLUICE_CHECK(wait_for_event(lock));
   return head_slot()->ready ? Head::ready : Head::coming;
+}
+
+bool Ring::ready() {
+  std::lock_guard lock(mutex_);
+  if (stopped_ || fatal_ || at_end()) return true;
+  if (plans_.empty()) return false;
+  reclaim_events();
+  const Slot* head = head_slot();
+  return head != nullptr && head->ready;
 }
 
 Result<Slot*> Ring::next() {

@@ -5,7 +5,7 @@
 #include "sluice/core/result.h"
 #include "sluice/loader/accounting.h"
 #include "sluice/loader/batch.h"
-#include "sluice/loader/dataset.h"
+#include "sluice/loader/data/dataset.h"
 #include "sluice/loader/sampler.h"
 #include "sluice/loader/slot_memory.h"
 #include "sluice/loader/trace.h"
@@ -63,7 +63,7 @@ struct RingOptions {
 class Ring {
  public:
   static Result<std::shared_ptr<Ring>> make(std::shared_ptr<const Dataset> dataset,
-                                            const RingOptions& options, measure::Clock& clock,
+                                            const RingOptions& options, Clock& clock,
                                             std::shared_ptr<PinnedAllocator> pinned);
 
   // For workers.
@@ -88,6 +88,8 @@ class Ring {
   /// Whether the batch that next() would give is ready; an error if there is none to come.
   enum class Head : std::uint8_t { ready, coming, end };
   Result<Head> head();
+  /// Whether next() has its answer.
+  bool ready();
   /// The slot of the next batch, leased; nothing at the end of the epoch. Waits.
   Result<Slot*> next();
   /// A slot with an event that is not ready is kept apart until it is.
@@ -118,7 +120,7 @@ class Ring {
   [[nodiscard]] std::size_t sample_bytes() const { return sample_bytes_; }
 
  private:
-  Ring(std::shared_ptr<const Dataset> dataset, const RingOptions& options, measure::Clock& clock);
+  Ring(std::shared_ptr<const Dataset> dataset, const RingOptions& options, Clock& clock);
   [[nodiscard]] std::shared_ptr<const EpochPlan> plan_for(std::uint64_t epoch,
                                                           std::uint64_t consumed) const;
   // With the lock held:
@@ -132,7 +134,7 @@ class Ring {
 
   std::shared_ptr<const Dataset> dataset_;
   RingOptions options_;
-  measure::Clock& clock_;
+  Clock& clock_;
   std::size_t sample_bytes_;
   SlotMemory memory_;
   std::vector<Slot> slots_;

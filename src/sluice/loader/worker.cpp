@@ -13,18 +13,26 @@
 namespace sluice::loader {
 namespace {
 
-/// Whether the bytes of the sample are at fault, rather than the machine or the network.
-bool is_corrupt(const Error& error) {
-  return error.code == Errc::invalid_input || error.code == Errc::unsupported ||
-         error.code == Errc::not_found;
+/// Reasons begin with the name of the sample, which stands beside them here.
+std::string without_name(std::string reason, const std::string& name) {
+  const std::string start = printable(name) + ": ";
+  if (reason.starts_with(start)) reason.erase(0, start.size());
+  return reason;
 }
 
 }  // namespace
 
+bool is_corrupt_sample(const Error& error) {
+  return error.code == Errc::invalid_input || error.code == Errc::unsupported ||
+         error.code == Errc::not_found;
+}
+
 void SkipList::add(SkippedSample sample) {
   std::lock_guard lock(mutex_);
   ++count_;
-  if (named_.size() < LoaderStats::kNamedSkips) named_.push_back(std::move(sample));
+  const auto is_it = [&](const SkippedSample& one) { return one.index == sample.index; };
+  if (named_.size() < LoaderStats::kNamedSkips && std::ranges::none_of(named_, is_it))
+    named_.push_back(std::move(sample));
 }
 
 void SkipList::add_to(LoaderStats& stats) const {
@@ -75,12 +83,13 @@ Status LoaderWorker::make_any(const Ring::Item& item, StageClock& clock) {
     if (shop_.stop) return Error{Errc::interrupted, "the loader was stopped"};
     const std::uint64_t index = (first + tries) % size;
     auto made = make_from(item, index, clock);
-    if (made || !shop_.skip_corrupt || !is_corrupt(made.error())) return made;
+    if (made || !shop_.skip_corrupt || !is_corrupt_sample(made.error())) return made;
     if (tries + 1 == most)
       return Error{made.error().code,
                    fmt::format("{} samples in a row cannot be used, the last: {}", most,
                                made.error().message)};
-    shop_.skipped.add({index, shop_.dataset->name(index), made.error().message});
+    const std::string name = shop_.dataset->name(index);
+    shop_.skipped.add({index, name, without_name(made.error().message, name)});
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include "sluice/core/result.h"
 #include "sluice/loader/accounting.h"
-#include "sluice/loader/dataset.h"
-#include "sluice/loader/recipe.h"
+#include "sluice/loader/data/dataset.h"
+#include "sluice/loader/recipe/recipe.h"
 #include "sluice/loader/ring.h"
 #include "sluice/loader/trace.h"
 #include "sluice/storage/local/read_buffer.h"
@@ -18,6 +18,10 @@
 #include <vector>
 
 namespace sluice::loader {
+
+/// The bytes of the sample are at fault, rather than the machine or the network: OnError::skip
+/// passes it over.
+bool is_corrupt_sample(const Error& error);
 
 /// The samples that were skipped, of all workers.
 class SkipList {
@@ -40,7 +44,7 @@ struct WorkShop {
   std::atomic<bool> stop{false};
   SkipList skipped;
   std::shared_ptr<Ring> ring;
-  measure::Clock* clock = nullptr;
+  Clock* clock = nullptr;
 };
 
 /// One thread's part; its memory is its own.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/measure/interrupt.h"
 
+#include "sluice/core/stop.h"
+
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -14,9 +16,13 @@ namespace {
 
 std::atomic<int> signals_seen{0};
 std::atomic<int> notify_fd{-1};
+// Put back at the end; one Interrupt lives at a time.
+struct sigaction before_int {};
+struct sigaction before_term {};
 
 void on_signal(int) {
   if (signals_seen.fetch_add(1) > 0) _exit(130);  // the user insists; workers die with us
+  set_stop_requested(true);
   const int interrupted_errno = errno;
   const char byte = 1;
   const ssize_t written = write(notify_fd.load(), &byte, 1);
@@ -32,18 +38,22 @@ Interrupt::Interrupt() {
   read_fd_ = fds[0];
   write_fd_ = fds[1];
   signals_seen = 0;
+  set_stop_requested(false);
   notify_fd = write_fd_;
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, &before_int);
+  sigaction(SIGTERM, &action, &before_term);
 }
 
 Interrupt::~Interrupt() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  if (write_fd_ >= 0) {
+    sigaction(SIGINT, &before_int, nullptr);
+    sigaction(SIGTERM, &before_term, nullptr);
+  }
   notify_fd = -1;
+  set_stop_requested(false);
   if (read_fd_ >= 0) close(read_fd_);
   if (write_fd_ >= 0) close(write_fd_);
 }

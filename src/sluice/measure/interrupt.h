@@ -5,7 +5,8 @@
 namespace sluice::measure {
 
 /// While alive, SIGINT and SIGTERM are remembered instead of ending the program, so that what was
-/// measured can be written. One at a time per process. A second signal ends the program at once.
+/// measured can be written; what waits for a bucket sees them too (core/stop.h). One at a time per
+/// process. A second signal ends the program at once.
 class Interrupt {
  public:
   Interrupt();

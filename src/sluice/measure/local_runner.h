@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/measure/clock.h"
+#include "sluice/core/clock.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/measure/runner.h"
-#include "sluice/measure/worker.h"
+#include "sluice/measure/worker/worker.h"
 
 #include <filesystem>
 #include <string>

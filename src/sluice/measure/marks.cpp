@@ -16,6 +16,7 @@
 #include <map>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace sluice::measure {
 namespace {
@@ -142,9 +143,27 @@ Result<std::vector<Marks>> read_marks(const fs::path& prefix) {
   for (const fs::path& path : files_of(prefix)) {
     SLUICE_TRY(const auto bytes, read_binary_file(path, kMarksLimitBytes));
     SLUICE_TRY(Marks marks, parse_marks(bytes, path.string()));
+    if (path.extension() != fmt::format(".{}", marks.pid))
+      return not_marks(path.string(), fmt::format("it says that it is of process {}", marks.pid));
     all.push_back(std::move(marks));
   }
   return all;
+}
+
+std::string impossible_in(const Marks& marks, std::int64_t start_ns, std::int64_t end_ns) {
+  const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  for (const auto& [what, spans] :
+       {std::pair("step", &marks.steps), std::pair("phase", &marks.phases)}) {
+    for (const MarkedSpan& span : *spans) {
+      if (span.begin_ns < start_ns)
+        return fmt::format("a {} of process {} begins {:.6f} s before the program was started",
+                           what, marks.pid, seconds(start_ns - span.begin_ns));
+      if (span.end_ns > end_ns)
+        return fmt::format("a {} of process {} ends {:.6f} s after the program had ended", what,
+                           marks.pid, seconds(span.end_ns - end_ns));
+    }
+  }
+  return {};
 }
 
 PhaseTable phases_by_step(const Marks& marks, std::size_t first_step) {

@@ -43,9 +43,13 @@ struct Marks {
 /// sense costs itself alone and is counted. `name` is what the error calls the file.
 Result<Marks> parse_marks(std::span<const std::uint8_t> bytes, const std::string& name);
 
-/// All files "<prefix>.<pid>", in the order of their names; one that is no file of marks is an
-/// Error.
+/// All files "<prefix>.<pid>", in the order of their names; one that is no file of marks, or says
+/// that it is another process's, is an Error.
 Result<std::vector<Marks>> read_marks(const std::filesystem::path& prefix);
+
+/// Why no program that ran from `start_ns` to `end_ns` of CLOCK_MONOTONIC can have marked this;
+/// empty: one can.
+std::string impossible_in(const Marks& marks, std::int64_t start_ns, std::int64_t end_ns);
 
 /// How much of each step every phase took, without what phases inside it took.
 struct PhaseTable {

@@ -1,19 +1,19 @@
-// sluice/measure/runner.cpp - blocks, runs, samples: the supervisor's side of a measurement.
+// sluice/measure/runner.cpp - blocks until the stop rule is satisfied, resumed where they ended.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/measure/runner.h"
 
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/sampler.h"
 #include "sluice/measure/schedule.h"
-#include "sluice/measure/session.h"
 #include "sluice/measure/stop_rule.h"
 #include "sluice/measure/summary.h"
+#include "sluice/measure/worker/session.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 namespace sluice::measure {
 
@@ -36,16 +36,7 @@ Row refused_row(const SubjectSpec& spec, const Error& error) {
 
 namespace {
 
-constexpr std::uint32_t kOrderStage = 1;    // of RngKey: the order within a block
-constexpr std::uint32_t kPaddingStage = 2;  // the size of the environment
-
-/// A subject in the block under way.
-struct Active {
-  std::size_t index = 0;  // of its row
-  WorkerSession session;
-  Run run;
-  std::int64_t passes = 1;  // per sample
-};
+constexpr std::uint32_t kPaddingStage = 2;  // of RngKey: the size of the environment
 
 bool terminal(const Row& row) {
   return row.status == RowStatus::failed || row.status == RowStatus::unsupported ||
@@ -93,6 +84,9 @@ class Wave {
       closed_.push_back(unfinished.count(subjects_[i].case_name) == 0);
       if (!closed_[i]) describe(rows_[i], subjects_[i]);
     }
+    sessions_.resize(subjects_.size());
+    for (std::size_t i = 0; i < subjects_.size(); ++i)
+      places_.push_back({&subjects_[i], &rows_[i], std::span(&sessions_[i], 1)});
   }
 
   Result<WaveResult> run() {
@@ -117,9 +111,15 @@ class Wave {
     int block = blocks_finished();
     auto bar = context_.progress->bar(
         "measuring", static_cast<std::uint64_t>(policy_.runs) * subjects_.size(), "runs");
+    Schedule schedule(places_, {}, policy_, context_,
+                      [&](std::size_t i, std::size_t, int of) { return start(i, of); });
     while (!done()) {
       bar.set(static_cast<std::uint64_t>(block) * subjects_.size());
-      if (!run_block(block, bar)) return WaveResult{std::move(rows_), true};
+      for (std::size_t i = 0; i < places_.size(); ++i)
+        places_[i].open = !settled(i);
+      const Status measured =
+          schedule.run_block(block, [&](const Row& row) { bar.add(1, row.case_name); });
+      if (!measured) return WaveResult{std::move(rows_), true};
       ++block;
       close_all();
       if (context_.on_block) SLUICE_CHECK(context_.on_block(rows_));
@@ -147,145 +147,23 @@ class Wave {
     return blocks;
   }
 
-  [[nodiscard]] bool stop_requested() const {
-    return context_.interrupted && context_.interrupted();
-  }
-
-  [[nodiscard]] std::vector<std::size_t> order(std::size_t n, int block, int round) const {
-    return shuffled(n, {policy_.seed, static_cast<std::uint64_t>(block),
-                        static_cast<std::uint64_t>(round), 0, kOrderStage});
-  }
-
-  /// False: interrupted; the runs of this block are dropped with their processes.
-  bool run_block(int block, Progress::Bar& bar) {
-    std::vector<Active> active;
-    for (const std::size_t i : order(subjects_.size(), block, 0)) {
-      if (settled(i)) continue;
-      if (stop_requested()) return false;
-      Active subject;
-      subject.index = i;
-      if (auto started = start(subject, block); !started) {
-        if (started.error().code == Errc::interrupted) return false;
-        give_up(rows_[i], started.error());
-        continue;
-      }
-      if (terminal(rows_[i])) continue;  // early-stopped by the preflight
-      active.push_back(std::move(subject));
-    }
-    const int per_turn = policy_.samples_per_turn;
-    const int turns = (policy_.samples_per_run + per_turn - 1) / per_turn;
-    for (int turn = 0; turn < turns; ++turn) {
-      const int samples = std::min(per_turn, policy_.samples_per_run - turn * per_turn);
-      int position = 0;
-      for (const std::size_t k : order(active.size(), block, turn + 1)) {
-        Active& subject = active[k];
-        if (terminal(rows_[subject.index])) continue;
-        if (stop_requested()) return false;
-        if (turn == 0) subject.run.position = position;
-        ++position;
-        if (auto taken = take(subject, samples); !taken) {
-          if (taken.error().code == Errc::interrupted) return false;
-          give_up(rows_[subject.index], taken.error());
-          subject.session.kill();
-        }
-        if (turn + 1 == turns) bar.add(1, subjects_[subject.index].case_name);
-      }
-    }
-    for (Active& subject : active)
-      keep(subject);
-    return true;
-  }
-
-  /// A fresh process, brought to the point where it only has to run; then stopped.
-  Status start(Active& subject, int block) {
-    const SubjectSpec& spec = subjects_[subject.index];
-    Row& row = rows_[subject.index];
-    const double timeout_s = policy_.step_timeout_s;
-    SessionOptions options = session_options(spec, context_, timeout_s, policy_.seed);
+  /// A fresh process.
+  Status start(std::size_t i, int block) {
+    const SubjectSpec& spec = subjects_[i];
+    SessionOptions options = session_options(spec, context_, policy_.step_timeout_s, policy_.seed);
     options.launch.cpus = spec.cpus.empty() ? policy_.cpus : spec.cpus;
-    options.launch.environment_padding = padding_bytes(
-        {policy_.seed, static_cast<std::uint64_t>(block), subject.index, 0, kPaddingStage});
-    SLUICE_CHECK(subject.session.start(options, context_));
-    row.library_version = subject.session.hello().version;
-    row.thread_policy.in_force = subject.session.configured().threads;
-    subject.run = new_run(context_.session_id, row, block, subject.session.pid());
-    SLUICE_TRY(const auto prepared,
-               subject.session.ask(Prepare{spec.case_name, spec.spec}, timeout_s));
-    row.bytes_per_item = prepared.bytes_per_item;
-    SLUICE_TRY(const auto checked, subject.session.ask(Check{}, timeout_s));
-    SLUICE_CHECK(keep_digest(row, checked.digest, "runs"));
-    SLUICE_CHECK(size_samples(subject, prepared.items_per_pass));
-    if (subject.session.alive()) subject.session.pause();
-    return ok;
-  }
-
-  /// Sizes the samples of the row in its first run; a subject that is too slow is stopped here.
-  Status size_samples(Active& subject, std::int64_t items) {
-    const SubjectSpec& spec = subjects_[subject.index];
-    Row& row = rows_[subject.index];
-    if (spec.single_pass) {
-      if (row.items_per_sample == 0) row.items_per_sample = items;
-    } else {
-      SLUICE_TRY(const auto timed,
-                 subject.session.ask(Preflight{.slow_item_s = policy_.slow_item_s},
-                                     policy_.step_timeout_s));
-      const bool first_run = row.runs.empty();  // later, one slow pass is a hiccup
-      if (first_run && stopped_early(row, timed.pass_ns, items, policy_)) {
-        subject.session.stop();
-        return ok;
-      }
-      if (row.items_per_sample == 0) {
-        const auto min_ns = static_cast<std::int64_t>(policy_.min_sample_ms * 1e6);
-        const std::int64_t least = spec.min_items / items + (spec.min_items % items > 0 ? 1 : 0);
-        SLUICE_TRY(
-            row.items_per_sample,
-            items_per_sample(items, std::max(passes_per_sample(timed.pass_ns, min_ns), least)));
-      }
-    }
-    if (row.items_per_sample % items != 0) {
-      return Error{Errc::measurement,
-                   fmt::format("prepare: {} items per pass, which does not divide the {} of the "
-                               "samples already taken",
-                               items, row.items_per_sample)};
-    }
-    subject.passes = row.items_per_sample / items;
-    return ok;
-  }
-
-  /// One turn of `samples` samples, while every other worker is stopped and we wait. A worker that
-  /// knows no `samples` gives one at a time and is asked again, without warming up.
-  Status take(Active& subject, int samples) {
-    const double idle_ms = subject.session.resume();
-    if (subject.run.samples_ns.empty()) subject.run.idle_before_ms = idle_ms;
-    const std::size_t goal = subject.run.samples_ns.size() + static_cast<std::size_t>(samples);
-    for (bool first = true; first || subject.run.samples_ns.size() < goal; first = false) {
-      const Measure request{subjects_[subject.index].case_name, subject.passes,
-                            first ? policy_.warmup_ms : 0.0, first ? policy_.warmup_limit_ms : 0.0,
-                            static_cast<std::int64_t>(goal - subject.run.samples_ns.size())};
-      SLUICE_TRY(const auto answer, subject.session.ask(request, policy_.step_timeout_s));
-      SLUICE_CHECK(add_sample(subject.run, answer, rows_[subject.index].items_per_sample));
-    }
-    subject.session.pause();
-    return ok;
-  }
-
-  /// Ends the process and moves its run into the row, unless something went wrong on the way.
-  void keep(Active& subject) {
-    Row& row = rows_[subject.index];
-    if (!subject.session.alive() || terminal(row)) return;
-    if (const auto rss = subject.session.stop())
-      row.peak_rss_bytes = std::max(row.peak_rss_bytes.value_or(0), *rss);
-    row.runs.push_back(std::move(subject.run));
+    options.launch.environment_padding =
+        padding_bytes({policy_.seed, static_cast<std::uint64_t>(block), i, 0, kPaddingStage});
+    return sessions_[i].start(options, context_);
   }
 
   void close_block(std::size_t index, bool enough) {
     Row& row = rows_[index];
-    summarise(row, policy_.unstable_cv);
+    const Status held = close_row(row, subjects_[index], policy_);
     if (terminal(row) || row.runs.empty()) return;
-    const double limit = subjects_[index].cpu_limit.value_or(policy_.single_thread_cpu_limit *
-                                                             row.thread_policy.asked);
-    if (const Status held = hold_thread_policy(row, limit); !held) {
-      give_up(row, held.error());
+    if (!held) {
+      fail(row, held.error());
+      log::warn("{} in {}: failed: {}", row.case_name, row.library, row.reason);
       return;
     }
     row.status = enough ? RowStatus::ok : RowStatus::skipped;
@@ -294,16 +172,13 @@ class Wave {
                                       row.runs.size(), policy_.runs);
   }
 
-  static void give_up(Row& row, const Error& error) {
-    fail(row, error);
-    log::warn("{} in {}: {}: {}", row.case_name, row.library, to_string(row.status), row.reason);
-  }
-
   const std::vector<SubjectSpec>& subjects_;
   const Policy& policy_;
   const RunnerContext& context_;
   std::vector<Row> rows_;
   std::vector<bool> closed_;  // finished in an earlier visit: kept as they are
+  std::vector<WorkerSession> sessions_;
+  std::vector<Place> places_;
 };
 
 }  // namespace

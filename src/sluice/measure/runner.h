@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/clock.h"
 #include "sluice/core/progress.h"
 #include "sluice/core/result.h"
-#include "sluice/measure/clock.h"
 #include "sluice/measure/policy.h"
 #include "sluice/measure/record.h"
-#include "sluice/measure/worker.h"
+#include "sluice/measure/worker/worker.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/measure/clock.h"
-#include "sluice/measure/subject.h"
+#include "sluice/core/clock.h"
+#include "sluice/measure/worker/subject.h"
 
 #include <cstdint>
 #include <string>

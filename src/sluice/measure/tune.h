@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/clock.h"
 #include "sluice/core/result.h"
-#include "sluice/measure/clock.h"
 #include "sluice/stats/sample.h"
 
 #include <cstdint>

@@ -1,6 +1,8 @@
-// sluice/measure/usage.cpp - getrusage and the cgroup's throttling counter.
+// sluice/measure/usage.cpp - getrusage, the cgroup's throttling counter, /proc of other processes.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/measure/usage.h"
+
+#include <fmt/format.h>
 
 #include <ctime>
 #include <filesystem>
@@ -10,6 +12,20 @@
 #include <system_error>
 
 namespace sluice::measure {
+namespace {
+
+std::optional<std::int64_t> status_kib(std::int64_t pid, const std::string& key) {
+  std::ifstream in(fmt::format("/proc/{}/status", pid));
+  std::string word;
+  while (in >> word) {
+    std::int64_t value = 0;
+    if (word == key && in >> value) return value * 1024;
+    std::getline(in, word);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::int64_t throttled_periods() {
   std::ifstream stat("/sys/fs/cgroup/cpu.stat");
@@ -62,6 +78,20 @@ Usage operator-(const Usage& later, const Usage& earlier) {
   return Usage{later.cpu_ns - earlier.cpu_ns,
                later.involuntary_switches - earlier.involuntary_switches,
                later.major_faults - earlier.major_faults};
+}
+
+std::optional<std::int64_t> private_bytes(std::int64_t pid) {
+  return status_kib(pid, "RssAnon:");
+}
+
+bool reset_peak(std::int64_t pid) {
+  std::ofstream out(fmt::format("/proc/{}/clear_refs", pid));
+  out << "5\n";
+  return static_cast<bool>(out.flush());
+}
+
+std::optional<std::int64_t> peak_bytes(std::int64_t pid) {
+  return status_kib(pid, "VmHWM:");
 }
 
 }  // namespace sluice::measure

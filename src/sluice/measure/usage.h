@@ -1,4 +1,4 @@
-// sluice/measure/usage.h - what the kernel counted for this process.
+// sluice/measure/usage.h - what the kernel counted for this process and those we measure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,5 +31,12 @@ std::optional<std::int64_t> waited_for_cores_ns();
 /// Periods in which the cgroup was throttled so far; 0 where it has no quota. Reads a file, hence
 /// apart from the figures that are taken right beside a sample.
 std::int64_t throttled_periods();
+
+/// Of another process: resident bytes that are not shared with a file, what it adds to the machine.
+std::optional<std::int64_t> private_bytes(std::int64_t pid);
+/// Forgets the peak so far, so that the next reading belongs to one case. False: not allowed.
+bool reset_peak(std::int64_t pid);
+/// Largest resident size since the last reset.
+std::optional<std::int64_t> peak_bytes(std::int64_t pid);
 
 }  // namespace sluice::measure

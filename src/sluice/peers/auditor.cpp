@@ -5,7 +5,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/session.h"
+#include "sluice/measure/worker/session.h"
 
 #include <fmt/format.h>
 
@@ -44,10 +44,10 @@ Result<std::vector<Witness>> start_all(const AuditOptions& options,
       log::warn("{}: {}", member.library, member.absent);
       continue;
     }
-    measure::SessionOptions how{launch_options(member, context),
-                                {.seed = options.seed, .thread_policy = "micro-single"},
-                                options.load,
-                                options.timeout_s};
+    measure::SubjectSpec spec = spec_of(member);
+    spec.thread_policy = "micro-single";
+    auto how = measure::session_options(spec, context, options.timeout_s, options.seed);
+    how.load = options.load;
     Witness witness{member.library, std::move(how), {}};
     const Status started = witness.start(context);
     if (started) {

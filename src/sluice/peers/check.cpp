@@ -4,36 +4,22 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/messages.h"
-#include "sluice/measure/reply.h"
+#include "sluice/measure/worker/messages.h"
 #include "sluice/peers/launch.h"
 
 #include <fmt/format.h>
+
+#include <utility>
 
 namespace sluice::peers {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxReason = 1000;  // of what an adapter may say about one case
-
-std::string printable_text(const Json& text) {
-  return printable(text.get_ref<const std::string&>().substr(0, kMaxReason));
-}
-
-std::map<std::string, std::string> texts(const Json& object) {
-  std::map<std::string, std::string> found;
-  if (!object.is_object()) return found;
-  for (const auto& [key, value] : object.items()) {
-    if (value.is_string()) found[printable(key)] = printable_text(value);
-  }
-  return found;
-}
-
 Status ask_hello(measure::Worker& worker, const CheckOptions& options, CheckReport& report) {
   SLUICE_TRY(const auto answer, measure::ask(worker, measure::Hello{}, options.start_timeout_s));
   report.version = answer.version;
-  report.versions = texts(answer.versions);
+  report.versions = measure::texts_of(answer.versions);
   return ok;
 }
 
@@ -48,27 +34,25 @@ Status ask_configure(measure::Worker& worker, const Library& library, const Chec
 }
 
 /// Every case must be answered, once: supported, or not with a reason.
-Result<SupportAnswer> read_support(const Json& answer, const SupportQuestion& question) {
+Result<SupportAnswer> read_support(measure::Support::Answer answer,
+                                   const SupportQuestion& question) {
+  const std::size_t answered = answer.supported + answer.unsupported.size();
+  if (answered != question.cases.size())
+    return Error{Errc::measurement,
+                 fmt::format("support: {} cases of {} were answered in {}", answered,
+                             question.cases.size(), question.scenario)};
   SupportAnswer read;
   read.scenario = question.scenario;
   read.asked = static_cast<int>(question.cases.size());
-  const measure::Reply reply("support", answer);
-  const Json& supported = reply.field("supported");
-  if (!supported.is_array()) return reply.wrong("supported", "a list of cases");
-  read.unsupported = texts(reply.field("unsupported"));
-  read.supported = static_cast<int>(supported.size());
-  if (supported.size() + read.unsupported.size() != question.cases.size())
-    return Error{Errc::measurement, fmt::format("support: {} cases of {} were answered in {}",
-                                                supported.size() + read.unsupported.size(),
-                                                question.cases.size(), question.scenario)};
+  read.supported = static_cast<int>(answer.supported);
+  read.unsupported = std::move(answer.unsupported);
   return read;
 }
 
 Status ask_support(measure::Worker& worker, const std::vector<SupportQuestion>& questions,
                    const CheckOptions& options, CheckReport& report) {
   for (const SupportQuestion& question : questions) {
-    auto answer =
-        worker.request({{"type", "support"}, {"cases", question.cases}}, options.support_timeout_s);
+    auto answer = measure::ask(worker, measure::Support{question.cases}, options.support_timeout_s);
     if (!answer && answer.error().code == Errc::unsupported) {  // it does not know the question
       SupportAnswer none;
       none.scenario = question.scenario;
@@ -77,7 +61,7 @@ Status ask_support(measure::Worker& worker, const std::vector<SupportQuestion>& 
       continue;
     }
     if (!answer) return answer.error();
-    SLUICE_TRY(SupportAnswer read, read_support(*answer, question));
+    SLUICE_TRY(SupportAnswer read, read_support(std::move(*answer), question));
     report.support.push_back(std::move(read));
   }
   return ok;

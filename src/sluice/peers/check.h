@@ -4,7 +4,7 @@
 
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
-#include "sluice/measure/worker.h"
+#include "sluice/measure/worker/worker.h"
 #include "sluice/peers/library.h"
 #include "sluice/peers/places.h"
 

@@ -5,10 +5,10 @@
 
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
-#include "sluice/measure/messages.h"
 #include "sluice/measure/policy.h"
 #include "sluice/measure/record.h"
 #include "sluice/measure/runner.h"
+#include "sluice/measure/worker/messages.h"
 
 #include <cstdint>
 #include <map>
@@ -28,8 +28,8 @@ struct Member {
   std::string absent;  // why it cannot be started; its rows are then `unsupported` with this reason
 };
 
-/// Its command, variables and log.
-measure::LaunchOptions launch_options(const Member& member, const measure::RunnerContext& context);
+/// Its library, command and variables; the case is missing yet.
+measure::SubjectSpec spec_of(const Member& member);
 
 /// A library that is known not to work in a case: what its row says without being asked.
 struct Excluded {
@@ -47,7 +47,7 @@ struct CrewCase {
 
 struct CrewOptions {
   std::vector<Member> members;
-  measure::Policy policy;  // runs: blocks per case; samples_per_run is 1 here
+  measure::Policy policy;  // runs: blocks per case; samples_per_run is taken as 1
   std::string thread_policy;
   int threads = 1;                  // asked for; what `configure` sends
   std::optional<double> cpu_limit;  // cpu time over wall time above which a policy is violated

@@ -1,9 +1,9 @@
 // sluice/peers/install.cpp - lock, repair, venv, pip, marker, and the removal of what is older.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/core/child.h"
-#include "sluice/core/descriptor.h"
 #include "sluice/core/file.h"
+#include "sluice/core/file_lock.h"
 #include "sluice/core/log.h"
+#include "sluice/core/process/child.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/peers/environment.h"
@@ -13,14 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <fcntl.h>
-#include <fstream>
-#include <poll.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 namespace sluice::peers {
 namespace {
@@ -30,43 +23,22 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kVenvTimeoutS = 300;
 constexpr double kFreezeTimeoutS = 120;
-constexpr int kLockPollMs = 200;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Held while a group is installed; let go with the object, or the process.
-class GroupLock {
- public:
-  Status take(const fs::path& file, std::string_view group, const InstallOptions& options) {
-    file_.reset(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-    if (!file_.open())
-      return Error{Errc::io, fmt::format("{}: cannot be written: {}", printable(file.string()),
-                                         std::strerror(errno))};
-    const auto start = Clock::now();
-    const double limit_s = options.pip_timeout_s + kVenvTimeoutS + kFreezeTimeoutS;
-    bool told = false;
-    while (flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EINTR) continue;
-      if (errno != EWOULDBLOCK) return ok;  // a file system without locks keeps nobody out
-      if (!told)
-        log::warn("environment '{}': another process is installing it; waiting for it", group);
-      told = true;
-      if (seconds_since(start) > limit_s)
-        return Error{Errc::timeout, fmt::format("environment '{}': another process holds {} for "
-                                                "more than {:.0f} s",
-                                                group, printable(file.string()), limit_s)};
-      pollfd wait{options.cancel_fd, POLLIN, 0};
-      if (poll(&wait, 1, kLockPollMs) > 0 && wait.revents != 0)
-        return Error{Errc::interrupted, "interrupted while waiting for another install"};
-    }
-    return ok;
-  }
-
- private:
-  Descriptor file_;
-};
+/// Held while a group is installed.
+Result<FileLock> lock_group(const fs::path& file, std::string_view group,
+                            const InstallOptions& options) {
+  return FileLock::take(file, fmt::format("environment '{}'", group),
+                        {.limit_s = options.pip_timeout_s + kVenvTimeoutS + kFreezeTimeoutS,
+                         .cancel_fd = options.cancel_fd,
+                         .waiting = [&](const std::string& holder) {
+                           log::warn("environment '{}': {} is installing it; waiting for it", group,
+                                     holder);
+                         }});
+}
 
 /// Ours may point Python or pip elsewhere; proxies and indexes stay as the user set them.
 std::map<std::string, std::optional<std::string>> clean_environment() {
@@ -115,11 +87,11 @@ std::string last_words(std::string_view output) {
   return printable((error.empty() ? last : error).substr(0, 300));
 }
 
-/// Lines that pin one; each is collected once.
+/// Lines that pin one, not those of its hashes; each is collected once.
 std::uint64_t count_packages(std::string_view requirements) {
   std::uint64_t count = 0;
   for (const std::string& line : split(requirements, '\n'))
-    count += !line.empty() && line.front() != '#' ? 1U : 0U;
+    count += line.find("==") != std::string::npos && line.front() != '#' ? 1U : 0U;
   return count;
 }
 
@@ -180,6 +152,7 @@ class Installation {
             "off",
             "--only-binary",
             ":all:",
+            "--require-hashes",  // what the index sends is what was pinned: tools/pin_hashes.py
             "-r",
             own_requirements().string()};
   }
@@ -280,9 +253,9 @@ Result<InstallReport> install_environment(const Places& places, std::string_view
   wanted.architecture = python.architecture;
 
   SLUICE_CHECK(create_folders(environments_folder(places)));
-  GroupLock lock;
-  SLUICE_CHECK(
-      lock.take(environments_folder(places) / fmt::format("{}.lock", group), group, options));
+  SLUICE_TRY(
+      const FileLock lock,
+      lock_group(environments_folder(places) / fmt::format("{}.lock", group), group, options));
   if (auto found = read_marker(wanted.folder); found && found->hash == wanted.hash)
     return InstallReport{std::move(*found), false, seconds_since(start)};
   std::error_code problem;

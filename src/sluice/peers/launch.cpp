@@ -3,7 +3,7 @@
 #include "sluice/peers/launch.h"
 
 #include "sluice/core/file.h"
-#include "sluice/core/process.h"
+#include "sluice/core/process/process.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/core/version.h"
@@ -79,7 +79,7 @@ bool holds_secret(const std::string& name, const std::string& value) {
 Result<WorkerCommand> native_command(const Places& places, const Way& way) {
   WorkerCommand worker;
   if (way.program == "sluice") {
-    worker.command = {places.program.string(), "worker"};
+    worker.command = places.worker();
     worker.lock_hash = sha256_hex(fmt::format("sluice {} {}", version::kProgram, version::git()));
     return worker;
   }

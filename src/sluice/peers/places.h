@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::peers {
 
@@ -22,6 +23,9 @@ struct Places {
   std::map<std::string, std::string> own_pythons;
   std::string system_python = "/usr/bin/python3";
   std::string search_path;  // PATH
+
+  /// argv of our own workers.
+  [[nodiscard]] std::vector<std::string> worker() const { return {program.string(), "worker"}; }
 };
 
 /// From the variables of this process and the place of its program:

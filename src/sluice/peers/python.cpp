@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/peers/python.h"
 
-#include "sluice/core/child.h"
-#include "sluice/core/process.h"
+#include "sluice/core/process/child.h"
+#include "sluice/core/process/process.h"
 #include "sluice/core/text.h"
 
 #include <fmt/format.h>

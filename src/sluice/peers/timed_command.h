@@ -28,13 +28,17 @@ struct CommandRun {
 };
 
 /// The command must end with code 0. Otherwise: Errc::usage when the shell cannot find or start it
-/// (126, 127), Errc::measurement with its last words when it fails, Errc::timeout when the limit
-/// passes, Errc::interrupted on `cancel_fd`; its whole process group is killed in each case.
+/// (126, 127), Errc::measurement with its last words when it fails, or with the names of what it
+/// left running for more than a second, Errc::timeout when the limit passes, Errc::interrupted on
+/// `cancel_fd`; whatever it started is killed in each case.
 Result<CommandRun> run_timed(const TimedCommand& command);
 
 /// The last number in the last line that is not empty; a unit behind it ("12.5ms", "93%") is not
 /// looked at. Absent: that line holds none.
 std::optional<double> last_number(std::string_view printed);
+
+/// That number as seconds, where a unit of time stands behind it ("12.5 ms", "3ms/step").
+std::optional<double> last_seconds(std::string_view printed);
 
 /// `text` as one word of a command for /bin/sh.
 std::string shell_quoted(std::string_view text);

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/publish/publish.h"
 
+#include "sluice/analysis/validate.h"
 #include "sluice/core/file.h"
+#include "sluice/core/file_lock.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
 #include "sluice/publish/scrub.h"
-#include "sluice/publish/validate.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +17,6 @@
 #include <map>
 #include <set>
 #include <system_error>
-#include <unistd.h>
 
 namespace sluice::publish {
 namespace fs = std::filesystem;
@@ -90,7 +90,7 @@ struct Snapshot {
 
 Result<Snapshot> read_snapshot(const fs::path& from) {
   SLUICE_TRY(const auto paths, results::find(from));
-  const Validation validation = validate_paths({from});
+  const analysis::Validation validation = analysis::validate_paths({from});
   for (const auto& file : validation.files) {
     if (file.issues.empty()) continue;
     const std::size_t more = file.issues.size() - 1;
@@ -198,10 +198,22 @@ Error io_error(const fs::path& path, const std::error_code& code) {
   return Error{Errc::io, fmt::format("{}: {}", shown(path), code.message())};
 }
 
+fs::path hidden_beside(const fs::path& folder, const char* end) {
+  return folder.parent_path() / fmt::format(".{}.{}", folder.filename().string(), end);
+}
+
+/// What a killed publish left: the snapshot that it was about to replace goes back into its place.
+void tidy_up(const fs::path& target) {
+  std::error_code code;
+  const fs::path old = hidden_beside(target, "old");
+  if (fs::exists(old, code) && !fs::exists(target, code)) fs::rename(old, target, code);
+  fs::remove_all(old, code);
+  fs::remove_all(hidden_beside(target, "new"), code);
+}
+
 Status move_into_place(const fs::path& made, const fs::path& to, bool replace) {
   std::error_code code;
-  const FolderGuard old(to.parent_path() /
-                        fmt::format(".{}.old-{}", to.filename().string(), ::getpid()));
+  const FolderGuard old(hidden_beside(to, "old"));
   if (replace) {
     fs::rename(to, old.path(), code);
     if (code) return io_error(to, code);
@@ -237,13 +249,15 @@ Result<results::ResultFile> without_private(const results::ResultFile& file) {
 Result<Published> publish(const PublishOptions& options) {
   if (options.purpose.empty() || options.machine.empty())
     return Error{Errc::usage, "publish: purpose and machine must not be empty"};
-  SLUICE_TRY(const bool replace, check_destination(options));
+  SLUICE_TRY(bool replace, check_destination(options));
   SLUICE_TRY(const Snapshot snapshot, read_snapshot(options.from));
   const fs::path to = fs::absolute(options.to).lexically_normal();
   const fs::path target = to.has_filename() ? to : to.parent_path();  // "DIR/"
   SLUICE_CHECK(create_folders(target.parent_path()));
-  const FolderGuard made(target.parent_path() /
-                         fmt::format(".{}.new-{}", target.filename().string(), ::getpid()));
+  SLUICE_TRY(const FileLock lock, FileLock::take(lock_beside(target), shown(options.to)));
+  tidy_up(target);
+  SLUICE_TRY(replace, check_destination(options));
+  const FolderGuard made(hidden_beside(target, "new"));
   SLUICE_CHECK(create_folders(made.path()));
   Published out;
   for (const auto& [name, file] : snapshot.files) {

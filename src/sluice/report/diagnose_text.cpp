@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/diagnose_text.h"
 
-#include "sluice/analysis/figures.h"
+#include "sluice/analysis/bottleneck.h"
 #include "sluice/core/text.h"
 #include "sluice/report/findings.h"
 
@@ -13,17 +13,18 @@
 namespace sluice::report {
 namespace {
 
-std::string time_line(const Json& found, const char* title, const std::string& key) {
-  const double ms = analysis::number_at(found, key.c_str());
-  if (!std::isfinite(ms)) {
-    const std::string reason = analysis::text_at(found, (key + "_reason").c_str());
-    return reason.empty() ? "" : fmt::format("  {:<22} {:>10}     {}\n", title, "n/a", reason);
-  }
-  std::string line = fmt::format("  {:<22} {:>10.3f} ms", title, ms);
-  if (const Json& ci = at(found, (key + "_ci95").c_str()); ci.is_object())
-    line += fmt::format("  ({:.3f} to {:.3f})", analysis::number_at(ci, "low"),
-                        analysis::number_at(ci, "high"));
+std::string time_line(const char* title, const stats::Estimate& ms) {
+  if (!std::isfinite(ms.point)) return "";
+  std::string line = fmt::format("  {:<22} {:>10.3f} ms", title, ms.point);
+  if (ms.confidence > 0) line += fmt::format("  ({:.3f} to {:.3f})", ms.low, ms.high);
   return line + "\n";
+}
+
+std::string transfer_line(const results::StepTimes& times) {
+  constexpr const char* kTitle = "transfer alone";
+  if (times.transfer) return time_line(kTitle, *times.transfer);
+  if (times.no_transfer.empty()) return "";
+  return fmt::format("  {:<22} {:>10}     {}\n", kTitle, "n/a", printable(times.no_transfer));
 }
 
 std::string share_line(const char* title, double value, const char* meaning) {
@@ -39,32 +40,28 @@ std::string factor_line(const char* title, double value, const char* meaning) {
 }  // namespace
 
 std::string diagnose_text(const results::ResultFile& file) {
-  const Json& summary = at(file.extra, "summary");
-  const Json& found = at(summary, "attribution");
-  if (!found.is_object()) return "";
+  if (!file.diagnosis || !file.diagnosis->attribution.value) return "";
+  const results::Attribution& found = *file.diagnosis->attribution.value;
+  const results::StepTimes& times = found.times;
   std::string out =
-      fmt::format("Per batch of {} ({}), 95 % intervals:\n", at(summary, "batch_size").dump(),
-                  analysis::text_at(summary, "step"));
-  out += time_line(found, "loader alone", "loader_ms_per_batch");
-  out += time_line(found, "step alone", "step_ms_per_batch");
-  out += time_line(found, "transfer alone", "transfer_ms_per_batch");
-  out += time_line(found, "together", "together_ms_per_batch");
-  out += time_line(found, "ideal", "ideal_ms_per_batch");
-  out += factor_line("overlap", analysis::number_at(found, "overlap"),
+      fmt::format("Per batch of {} ({}), 95 % intervals:\n", file.diagnosis->batch_size.value_or(0),
+                  printable(file.diagnosis->step));
+  out += time_line("loader alone", times.loader);
+  out += time_line("step alone", times.model);
+  out += transfer_line(times);
+  out += time_line("together", times.together);
+  out += time_line("ideal", analysis::exactly(found.ideal_ms));
+  out += factor_line("overlap", found.overlap,
                      "1: perfect, 0: one after the other, below: in each other's way");
-  out += share_line("unexplained", analysis::number_at(found, "residual_share"),
-                    "of the time together, beyond the ideal");
-  out += share_line("waiting for data", analysis::number_at(found, "wait_share"),
-                    "of the time together");
-  out +=
-      share_line("headspace", analysis::number_at(found, "headspace"), "gain if loading were free");
-  out += factor_line("loader, contended", analysis::number_at(found, "loader_slowdown"),
+  out += share_line("unexplained", found.residual_share, "of the time together, beyond the ideal");
+  out += share_line("waiting for data", times.wait_share.point, "of the time together");
+  out += share_line("headspace", found.headspace, "gain if loading were free");
+  out += factor_line("loader, contended", times.loader_slowdown.value_or(NAN),
                      "times its work per batch alone");
-  out += factor_line("step, contended", analysis::number_at(found, "step_slowdown"),
-                     "times its time alone");
-  out += stages_text(at(summary, "stages"));
-  out += findings_text(at(summary, "diagnosis"));
-  return out + "\nVerdict: " + analysis::text_at(found, "statement") + "\n";
+  out += factor_line("step, contended", times.model_slowdown.value_or(NAN), "times its time alone");
+  out += stages_text(file.diagnosis->stages);
+  out += findings_text(file.diagnosis->findings);
+  return out + "\nVerdict: " + printable(found.statement) + "\n";
 }
 
 }  // namespace sluice::report

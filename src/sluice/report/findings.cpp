@@ -1,9 +1,9 @@
-// sluice/report/findings.cpp - the stage table and the diagnosis.
+// sluice/report/findings.cpp - what is said alike of loaders, training and diagnoses.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/findings.h"
 
-#include "sluice/analysis/figures.h"
 #include "sluice/core/text.h"
+#include "sluice/report/markdown_parts.h"
 #include "sluice/report/text_parts.h"
 
 #include <fmt/format.h>
@@ -12,33 +12,68 @@
 
 namespace sluice::report {
 
-std::string stages_text(const Json& list) {
-  if (!list.is_array() || list.empty()) return "";
+std::string shown(const measure::Measured<double>& figure, const char* format, double scale) {
+  if (figure.value && std::isfinite(*figure.value))
+    return fmt::format(fmt::runtime(format), *figure.value * scale);
+  if (figure.reason.empty() || figure.reason == results::kMissingKey) return "n/a";
+  return "n/a (" + printable(figure.reason) + ")";
+}
+
+std::string checks_text(const std::vector<results::Check>& list, const char* heading) {
+  if (list.empty()) return "";
+  std::string out = fmt::format("\n{}\n", heading);
+  for (const results::Check& check : list)
+    out += fmt::format("  {} {} {}: {}\n",
+                       check.mark == results::Mark::good  ? "✓"
+                       : check.mark == results::Mark::bad ? "✗"
+                                                          : "–",
+                       printable(check.name), printable(check.target), printable(check.found));
+  return out;
+}
+
+std::string stages_text(const std::vector<results::StageShare>& list) {
+  if (list.empty()) return "";
   std::string out = fmt::format("\n{:<16} {:>10} {:>12} {:>16} {:>10}\n", "stage", "of workers",
                                 "us/sample", "ceiling /s", "MB/s");
-  for (const Json& line : list) {
-    const auto cell = [&](const char* key, const char* format) {
-      const double value = analysis::number_at(line, key);
-      return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : std::string("-");
-    };
-    out += fmt::format("{:<16} {:>8.1f} % {:>12} {:>16} {:>10}\n", analysis::text_at(line, "stage"),
-                       analysis::number_at(line, "share_of_worker_time") * 100,
-                       cell("us_per_sample", "{:.1f}"), cell("ceiling_samples_per_sec", "{:.0f}"),
-                       cell("mb_per_s", "{:.1f}"));
+  const auto cell = [&](const std::optional<double>& value, const char* format) {
+    return value ? fmt::format(fmt::runtime(format), *value) : std::string("-");
+  };
+  for (const results::StageShare& line : list)
+    out += fmt::format("{:<16} {:>8.1f} % {:>12.1f} {:>16} {:>10}\n", printable(line.stage),
+                       line.share * 100, line.us_per_sample, cell(line.ceiling, "{:.0f}"),
+                       cell(line.mb_per_s, "{:.1f}"));
+  return out;
+}
+
+std::string findings_text(const std::vector<results::Finding>& list) {
+  if (list.empty()) return "";
+  std::string out = "\nDiagnosis\n";
+  for (const results::Finding& finding : list) {
+    out += "  " + printable(finding.diagnosis) + "\n";
+    out += wrapped(printable(finding.evidence), 100, 4);
+    if (!out.ends_with('\n')) out += '\n';
+    for (const std::string& solution : finding.solutions)
+      out += "    - " + printable(solution) + "\n";
   }
   return out;
 }
 
-std::string findings_text(const Json& list) {
-  if (!list.is_array() || list.empty()) return "";
-  std::string out = "\nDiagnosis\n";
-  for (const Json& finding : list) {
-    out += "  " + analysis::text_at(finding, "diagnosis") + "\n";
-    out += wrapped(analysis::text_at(finding, "evidence"), 100, 4);
-    if (!out.ends_with('\n')) out += '\n';
-    for (const Json& solution : at(finding, "solutions"))
-      if (solution.is_string()) out += "    - " + printable(solution.get<std::string>()) + "\n";
-  }
+std::string peer_ratio_text(const std::vector<results::PeerRatio>& ratios,
+                            const std::string& case_name, const std::string& peer) {
+  std::string text;
+  for (const results::PeerRatio& one : ratios)
+    if (one.case_name == case_name && one.peer == peer)
+      text = fmt::format("  sluice is {:.2f} x ({:.2f} to {:.2f})", one.ratio.point, one.ratio.low,
+                         one.ratio.high);
+  return text;
+}
+
+std::string ratios_markdown(const std::vector<results::PeerRatio>& ratios, const char* at_what) {
+  std::string out;
+  for (const results::PeerRatio& one : ratios)
+    out += fmt::format("- {:.2f}x faster {} than {} (95 % interval {:.2f} to {:.2f})\n",
+                       one.ratio.point, at_what, escape_markdown(printable(one.peer)),
+                       one.ratio.low, one.ratio.high);
   return out;
 }
 

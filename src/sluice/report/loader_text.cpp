@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/loader_text.h"
 
-#include "sluice/analysis/figures.h"
 #include "sluice/core/text.h"
 #include "sluice/report/findings.h"
 #include "sluice/report/markdown_parts.h"
@@ -11,54 +10,60 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <set>
 
 namespace sluice::report {
 namespace {
 
-std::string loader_block(const Json& metrics) {
+using results::LoaderMetrics;
+
+std::string memory_cell(const LoaderMetrics& loader) {
+  return fmt::format("{} / {}", shown(loader.memory_used_gb, "{:.1f} GB"),
+                     shown(loader.memory_total_gb, "{:.0f} GB"));
+}
+
+std::string loader_block(const LoaderMetrics& loader) {
   std::string out = "DataLoader Benchmark Results:\n=============================\n";
-  out += "Throughput: " +
-         analysis::shown(metrics, "throughput_samples_per_sec", "{:.0f} samples/sec") + "\n";
-  out +=
-      "GPU Utilization: " + analysis::shown(metrics, "gpu_utilization_percent", "{:.0f}%") + "\n";
-  out += "CPU Usage: " + analysis::shown(metrics, "cpu_usage_percent", "{:.0f}%") + "\n";
-  out += fmt::format("Memory: {} / {}\n", analysis::shown(metrics, "memory_used_gb", "{:.1f} GB"),
-                     analysis::shown(metrics, "memory_total_gb", "{:.0f} GB"));
-  out += "Workers: " + analysis::shown(metrics, "workers", "{:.0f} active") + "\n";
-  out += "Cache Hit Rate: " + analysis::shown(metrics, "cache_hit_rate", "{:.0f}%", 100) + "\n";
+  out += "Throughput: " + shown(loader.throughput, "{:.0f} samples/sec") + "\n";
+  out += "GPU Utilization: " + shown(loader.gpu_utilisation_percent, "{:.0f}%") + "\n";
+  out += "CPU Usage: " + shown(loader.cpu_usage_percent, "{:.0f}%") + "\n";
+  out += "Memory: " + memory_cell(loader) + "\n";
+  out += fmt::format("Workers: {}\n",
+                     loader.workers ? fmt::format("{} active", *loader.workers) : "n/a");
+  out += "Cache Hit Rate: " + shown(loader.cache_hit_rate, "{:.0f}%", 100) + "\n";
   return out;
 }
 
 struct MetricLine {
-  const char* key;
+  LoaderMetrics::Figure LoaderMetrics::*figure;
   const char* title;
   const char* format;
   double scale;
 };
 constexpr MetricLine kFurtherMetrics[] = {
-    {"load_time_per_batch_ms", "load time per batch", "{:.2f} ms", 1},
-    {"first_epoch_samples_per_sec", "first epoch", "{:.0f} samples/s", 1},
-    {"batch_time_cv", "spread of batch times", "{:.1f} %", 100},
-    {"worker_efficiency", "worker efficiency", "{:.1f} %", 100},
-    {"prefetch_efficiency", "prefetch efficiency", "{:.1f} %", 100},
-    {"warm_cache_hit_rate", "cache hit rate, later epochs", "{:.1f} %", 100},
-    {"download_mb_per_s", "download", "{:.1f} MB/s", 1},
-    {"network_overhead", "network overhead", "{:.1f} %", 100},
-    {"parallel_download_efficiency", "parallel download efficiency", "{:.1f} %", 100},
-    {"mmap_effectiveness", "mmap effectiveness", "{:.1f} %", 100},
-    {"sync_overhead", "CPU/GPU synchronisation", "{:.1f} %", 100},
-    {"idle_vram", "idle VRAM", "{:.1f} %", 100},
-    {"memory_slope_mb_per_epoch", "growth of memory", "{:.2f} MB/epoch", 1},
-    {"first_batch_ms", "first batch after", "{:.0f} ms", 1},
-    {"shutdown_ms", "shutdown in", "{:.0f} ms", 1},
+    {&LoaderMetrics::load_time_ms, "load time per batch", "{:.2f} ms", 1},
+    {&LoaderMetrics::first_epoch_rate, "first epoch", "{:.0f} samples/s", 1},
+    {&LoaderMetrics::batch_time_cv, "spread of batch times", "{:.1f} %", 100},
+    {&LoaderMetrics::worker_efficiency, "worker efficiency", "{:.1f} %", 100},
+    {&LoaderMetrics::prefetch_efficiency, "prefetch efficiency", "{:.1f} %", 100},
+    {&LoaderMetrics::warm_cache_hit_rate, "cache hit rate, later epochs", "{:.1f} %", 100},
+    {&LoaderMetrics::download_mb_per_s, "download", "{:.1f} MB/s", 1},
+    {&LoaderMetrics::network_overhead, "network overhead", "{:.1f} %", 100},
+    {&LoaderMetrics::parallel_download_efficiency, "parallel download efficiency", "{:.1f} %", 100},
+    {&LoaderMetrics::mmap_effectiveness, "mmap effectiveness", "{:.1f} %", 100},
+    {&LoaderMetrics::sync_overhead, "copies to the device", "{:.1f} %", 100},
+    {&LoaderMetrics::idle_vram, "idle VRAM", "{:.1f} %", 100},
+    {&LoaderMetrics::memory_slope_mb_per_epoch, "growth of memory", "{:.2f} MB/epoch", 1},
+    {&LoaderMetrics::first_batch_ms, "first batch after", "{:.0f} ms", 1},
+    {&LoaderMetrics::shutdown_ms, "shutdown in", "{:.0f} ms", 1},
 };
 
-std::string loader_figures(const Json& metrics, const Json& summary) {
+std::string loader_figures(const LoaderMetrics& loader) {
   std::string out;
   for (const MetricLine& line : kFurtherMetrics) {
-    std::string value = analysis::shown(metrics, line.key, line.format, line.scale);
-    if (std::string_view(line.key) == "first_epoch_samples_per_sec") {
-      const std::string state = analysis::text_at(at(summary, "first_epoch"), "page_cache");
+    std::string value = shown(loader.*line.figure, line.format, line.scale);
+    if (line.figure == &LoaderMetrics::first_epoch_rate && loader.first_epoch) {
+      const std::string state = printable(loader.first_epoch->page_cache);
       if (state == "unknown")
         value += " (cache state unknown)";
       else if (!state.empty())
@@ -69,136 +74,134 @@ std::string loader_figures(const Json& metrics, const Json& summary) {
   return out;
 }
 
-std::string loader_sweep(const Json& list) {
-  if (!list.is_array() || list.empty()) return "";
+std::string loader_sweep(const std::vector<results::LoaderSweepLine>& list) {
+  if (list.empty()) return "";
   std::string out = fmt::format("\n{:>8} {:>9} {:>12}\n", "workers", "prefetch", "samples/s");
-  for (const Json& line : list) {
-    const double rate = analysis::number_at(line, "samples_per_sec");
-    out += fmt::format("{:>8} {:>9} {:>12}{}\n", at(line, "num_workers").dump(),
-                       at(line, "prefetch").dump(),
-                       std::isfinite(rate) ? fmt::format("{:.0f}", rate)
-                                           : analysis::text_at(line, "samples_per_sec_reason"),
-                       at(line, "optimal") == true ? "  ← optimal" : "");
+  for (const results::LoaderSweepLine& line : list) {
+    const auto& rate = line.samples_per_s;
+    out +=
+        fmt::format("{:>8} {:>9} {:>12}{}\n", line.workers, line.prefetch,
+                    rate.value ? fmt::format("{:.0f}", rate.value->point) : printable(rate.reason),
+                    line.optimal ? "  ← optimal" : "");
   }
   return out;
 }
 
-std::string loader_libraries(const results::ResultFile& file, const Json& summary) {
+std::string loader_libraries(const results::ResultFile& file) {
   std::string out;
   for (const measure::Row& row : file.rows) {
     if (row.library == "sluice" && row.case_name.find('=') != std::string::npos) continue;
     const std::string found =
         row.summary ? fmt::format("{:.0f} {}", row.summary->mean, row.unit)
                     : fmt::format("{}: {}", to_string(row.status), printable(row.reason));
-    std::string ratio;
-    for (const Json& one : at(summary, "peer_ratios")) {
-      if (analysis::text_at(one, "case") != row.case_name ||
-          analysis::text_at(one, "peer") != row.library)
-        continue;
-      ratio =
-          fmt::format("  sluice is {:.2f} x ({:.2f} to {:.2f})", analysis::number_at(one, "ratio"),
-                      analysis::number_at(at(one, "ci95"), "low"),
-                      analysis::number_at(at(one, "ci95"), "high"));
-    }
-    out += fmt::format("{:<26} {:<22} {:>18}{}\n", row.case_name, row.library, found, ratio);
+    out += fmt::format("{:<26} {:<22} {:>18}{}\n", row.case_name, row.library, found,
+                       peer_ratio_text(file.peer_ratios, row.case_name, row.library));
   }
   return out.empty() ? out : "\n" + out;
 }
 
-std::string bundling(const Json& json) {
-  if (!json.is_object()) return "";
-  const auto times = [&](const char* key) {
-    const double ratio = analysis::number_at(json, key);
-    return std::isfinite(ratio) ? fmt::format("{:.2f} x", ratio) : std::string("n/a");
+/// Samples that were replaced under --skip-errors, by name.
+std::string skipped_samples(const results::ResultFile& file) {
+  std::int64_t loads = 0;
+  std::set<std::string> named;
+  for (const measure::Row& row : file.rows) {
+    for (const measure::Run& run : row.runs) {
+      for (const Json& details : run.details) {
+        const Json& count = at(details, "skipped");
+        if (count.is_number_integer()) loads += count.get<std::int64_t>();
+        for (const Json& one : at(details, "skipped_samples"))
+          if (one.is_string()) named.insert(one.get<std::string>());
+      }
+    }
+  }
+  if (loads == 0 && named.empty()) return "";
+  std::string out = fmt::format(
+      "\nSkipped: {} sample{} that cannot be used; {} time{} another was loaded instead\n",
+      named.size(), named.size() == 1 ? "" : "s", loads, loads == 1 ? "" : "s");
+  constexpr std::size_t kMostNames = 10;
+  std::size_t left = named.size();
+  for (auto one = named.begin(); one != named.end() && named.size() - left < kMostNames; ++one)
+    out += fmt::format("  {}\n", printable(*one)), --left;
+  return left == 0 ? out : out + fmt::format("  and {} more in the result file\n", left);
+}
+
+std::string bundling(const std::optional<results::BundlingGain>& gain) {
+  if (!gain) return "";
+  const auto times = [](std::optional<double> ratio) {
+    return ratio ? fmt::format("{:.2f} x", *ratio) : std::string("n/a");
   };
-  std::string out = fmt::format("\nBundled over unbundled: first epoch {}, later {}",
-                                times("first_epoch_ratio"), times("ratio"));
-  if (const Json& ci = at(json, "ci95"); ci.is_object())
-    out += fmt::format(" (95 % interval {:.2f} to {:.2f})", analysis::number_at(ci, "low"),
-                       analysis::number_at(ci, "high"));
+  std::string out =
+      fmt::format("\nBundled over unbundled: first epoch {}, later {}", times(gain->first_epoch),
+                  times(gain->later ? std::optional(gain->later->point) : std::nullopt));
+  if (gain->later && gain->later->confidence > 0)
+    out += fmt::format(" (95 % interval {:.2f} to {:.2f})", gain->later->low, gain->later->high);
   return out + "\n";
 }
 
-std::string estimate(const Json& epoch) {
-  const double seconds = analysis::number_at(epoch, "estimated_full_epoch_time_seconds");
-  if (!std::isfinite(seconds)) return "";
-  const Json& ci = at(epoch, "ci95");
-  const std::string interval =
-      ci.is_object() ? fmt::format(" (95 % interval {:.1f} to {:.1f} s)",
-                                   analysis::number_at(ci, "low"), analysis::number_at(ci, "high"))
-                     : "";
-  return fmt::format("full epoch of {} samples: {:.1f} s{}\n", at(epoch, "samples").dump(), seconds,
-                     interval);
+std::string estimate(const std::optional<results::EpochEstimate>& epoch) {
+  if (!epoch) return "";
+  const stats::Estimate& seconds = epoch->seconds;
+  return fmt::format("full epoch of {} samples: {:.1f} s{}\n", epoch->samples, seconds.point,
+                     seconds.confidence > 0 ? fmt::format(" (95 % interval {:.1f} to {:.1f} s)",
+                                                          seconds.low, seconds.high)
+                                            : "");
 }
 
 }  // namespace
 
 bool is_loader_file(const results::ResultFile& file) {
-  return at(at(file.extra, "metrics"), "load_time_per_batch_ms").is_number();
+  return file.loader && file.loader->load_time_ms.value;
 }
 
 std::string loader_text(const results::ResultFile& file) {
-  const Json& metrics = at(file.extra, "metrics");
-  const Json& summary = at(file.extra, "summary");
-  std::string out = loader_block(metrics) + "\n" + loader_figures(metrics, summary);
-  out += loader_libraries(file, summary);
-  out += stages_text(at(summary, "stages"));
-  out += analysis::checks(at(summary, "targets"), "Targets");
-  out += analysis::checks(at(summary, "indicators"), "Indicators");
-  out += findings_text(at(summary, "diagnosis"));
-  out += bundling(at(summary, "bundling"));
-  out += loader_sweep(at(summary, "sweep"));
-  const Json& recommended = at(summary, "recommended");
-  out += fmt::format("\nRecommended: {}\n  ({})\n", analysis::text_at(recommended, "flags"),
-                     analysis::text_at(recommended, "reason"));
-  return out + estimate(at(summary, "epoch"));
+  const LoaderMetrics loader = file.loader.value_or(LoaderMetrics{});
+  std::string out = loader_block(loader) + "\n" + loader_figures(loader);
+  out += loader_libraries(file);
+  out += skipped_samples(file);
+  out += stages_text(loader.stages);
+  out += checks_text(loader.targets, "Targets");
+  out += checks_text(loader.indicators, "Indicators");
+  out += findings_text(loader.findings);
+  out += bundling(loader.bundling);
+  out += loader_sweep(loader.sweep);
+  out += fmt::format("\nRecommended: {}\n  ({})\n", printable(loader.recommended.flags),
+                     printable(loader.recommended.reason));
+  return out + estimate(loader.epoch);
 }
 
 std::string loader_markdown(const results::ResultFile& file) {
-  const Json& metrics = at(file.extra, "metrics");
-  const Json& summary = at(file.extra, "summary");
+  const LoaderMetrics& loader = *file.loader;
   const Json& config = file.run_config;
   const auto line = [](const std::string& name, const std::string& value) {
     return fmt::format("- {}: {}\n", name, escape_markdown(value));
   };
   std::string out = "# Performance Benchmark Report\n\n## Configuration\n\n";
-  out += line("GPU", analysis::text_at(config, "device") == "cpu"
-                         ? "none"
-                         : analysis::text_at(config, "device"));
+  const std::string device = printable(string_at(config, "device"));
+  out += line("GPU", device == "cpu" ? "none" : device);
   out += line("Batch Size", at(config, "batch_size").dump());
   out += line("Workers", at(config, "num_workers").dump());
   out += line("Dataset", fmt::format("{} samples", file.dataset.count));
   out += "\n## Results\n\n";
-  out += line("DataLoader",
-              analysis::shown(metrics, "throughput_samples_per_sec", "{:.0f} samples/sec"));
+  out += line("DataLoader", shown(loader.throughput, "{:.0f} samples/sec"));
   out += line("Training", "n/a (measured by bench training)");
-  out += line("GPU Utilization", analysis::shown(metrics, "gpu_utilization_percent", "{:.0f}%"));
-  out +=
-      line("Memory", fmt::format("{} / {}", analysis::shown(metrics, "memory_used_gb", "{:.1f} GB"),
-                                 analysis::shown(metrics, "memory_total_gb", "{:.0f} GB")));
+  out += line("GPU Utilization", shown(loader.gpu_utilisation_percent, "{:.0f}%"));
+  out += line("Memory", memory_cell(loader));
   out += "\n## Optimizations Applied\n\n";
-  if (at(config, "bundling") == true)
+  if (const Json& size = at(config, "bundle_size_gb"); at(config, "bundling") == true)
     out += fmt::format("- Array bundling enabled ({:g} GB chunks)\n",
-                       analysis::number_at(config, "bundle_size_gb"));
+                       size.is_number() ? size.get<double>() : NAN);
   if (at(config, "persistent_workers") == true) out += "- Persistent workers\n";
   if (at(config, "cached") == true) out += "- Local caching\n";
   if (at(config, "pin_memory") == true) out += "- Pinned memory\n";
   out += "\n## Improvements vs Baseline\n\n";
-  bool any = false;
-  for (const Json& one : at(summary, "peer_ratios")) {
-    any = true;
-    out += fmt::format(
-        "- {:.2f}x faster data loading than {} (95 % interval {:.2f} to {:.2f})\n",
-        analysis::number_at(one, "ratio"), escape_markdown(analysis::text_at(one, "peer")),
-        analysis::number_at(at(one, "ci95"), "low"), analysis::number_at(at(one, "ci95"), "high"));
-  }
-  if (const double ratio = analysis::number_at(at(summary, "bundling"), "first_epoch_ratio");
-      std::isfinite(ratio)) {
-    any = true;
-    out += fmt::format("- {:.2f}x faster data loading with bundles, first epoch\n", ratio);
-  }
-  if (!any) out += "- n/a: nothing was measured beside it (`--libraries`, `--enable-bundling`)\n";
-  out += "\n## Details\n\n```\n" + loader_text(file) + "```\n\n";
+  std::string gains = ratios_markdown(file.peer_ratios, "data loading");
+  if (loader.bundling && loader.bundling->first_epoch)
+    gains += fmt::format("- {:.2f}x faster data loading with bundles, first epoch\n",
+                         *loader.bundling->first_epoch);
+  out += !gains.empty()
+             ? gains
+             : "- n/a: nothing was measured beside it (`--libraries`, `--enable-bundling`)\n";
+  out += "\n## Details\n\n" + fenced(loader_text(file)) + "\n";
   return out;
 }
 

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sluice::report {
 namespace {
 
@@ -58,10 +60,10 @@ std::string section_end_markdown(const Section& section, Method method) {
   }
   out += "\n## Machine\n\n" + list(machine_facts(section.head()));
   out += "\n## How it was measured\n\n" + list(method_facts(section, method));
-  out += "\n## Repeat it\n\n```sh\n";
+  std::string lines;
   for (const auto& command : commands(section))
-    out += command + "\n";
-  return out + "```\n";
+    lines += command + "\n";
+  return out + "\n## Repeat it\n\n" + fenced(lines, "sh");
 }
 
 std::string section_markdown(const Section& section) {
@@ -136,6 +138,17 @@ std::string escape_markdown(std::string_view text) {
   return out;
 }
 
+std::string fenced(const std::string& text, std::string_view language) {
+  std::size_t longest = 2;
+  std::size_t run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  return fmt::format("{}{}\n{}{}\n", fence, language, text, fence);
+}
+
 std::string markdown(const std::vector<results::ResultFile>& files) {
   const Split split = split_files(files);
   std::string out = split.matrix.empty() ? std::string() : matrix_markdown_of(split.matrix);
@@ -148,7 +161,7 @@ std::string markdown(const std::vector<results::ResultFile>& files) {
     out += section_markdown(section);
     for (const results::ResultFile* file : section.files)
       if (const std::string text = diagnose_text(*file); !text.empty())
-        out += "\n## What limits a training step\n\n```\n" + text + "```\n";
+        out += "\n## What limits a training step\n\n" + fenced(text);
   }
   return out.empty() ? "# sluice\n\nNo result file was given.\n" : out;
 }

@@ -14,6 +14,10 @@ namespace sluice::report {
 /// Text with everything that Markdown or HTML would act on made literal.
 std::string escape_markdown(std::string_view text);
 
+/// Text as a block of code, whatever it holds: names in it come from files of others, and one that
+/// is a fence must not end the block.
+std::string fenced(const std::string& text, std::string_view language = "");
+
 /// Heading, table, legend, notes, reasons and remarks.
 std::string matrix_markdown(const MatrixTable& table);
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/tour_text.h"
 
-#include "sluice/analysis/figures.h"
 #include "sluice/analysis/peer_ratio.h"
 #include "sluice/analysis/versus.h"
 #include "sluice/core/text.h"
@@ -62,7 +61,7 @@ std::vector<std::string> measured_peers(const std::vector<Row>& rows) {
 }
 
 std::string peers_reason(const results::ResultFile& file) {
-  return analysis::text_at(at(file.extra, "summary"), "peers_reason");
+  return file.tour ? printable(file.tour->peers_reason) : "";
 }
 
 std::string beside_sentence(const results::ResultFile& file) {
@@ -112,20 +111,23 @@ std::string fed_clause(const Row& step, const Row& fed) {
                      significant(ratio->high, 3), meaning);
 }
 
-std::string accelerator_clause(const Json& summary) {
-  const Json& found = at(summary, "attribution");
-  if (!found.is_object()) return "";
-  const std::string verdict = analysis::text_at(found, "verdict");
-  const double share = analysis::number_at(found, "wait_share");
-  std::string out = fmt::format("; {} ", analysis::text_at(summary, "step"));
-  if (verdict == "INPUT" && std::isfinite(share))
+const results::Attribution* attribution_of(const results::ResultFile& file) {
+  const bool there = file.diagnosis && file.diagnosis->attribution.value;
+  return there ? &*file.diagnosis->attribution.value : nullptr;
+}
+
+std::string accelerator_clause(const results::ResultFile& file) {
+  const results::Attribution* found = attribution_of(file);
+  if (found == nullptr) return "";
+  const double share = found->times.wait_share.point;
+  std::string out = fmt::format("; {} ", printable(file.diagnosis->step));
+  if (found->verdict == results::Bottleneck::input && std::isfinite(share))
     out += fmt::format("would wait for our loader {:.0f} % of the time", share * 100);
-  else if (verdict == "COMPUTE")
+  else if (found->verdict == results::Bottleneck::compute)
     out += "would be kept busy by our loader";
   else
-    out += "would be limited so: " + analysis::text_at(found, "statement");
-  const Json& others = at(found, "could_also_be");
-  return out + (others.is_array() && !others.empty() ? ", which these runs do not settle" : "");
+    out += "would be limited so: " + printable(found->statement);
+  return out + (found->could_also_be.empty() ? "" : ", which these runs do not settle");
 }
 
 std::string limit_sentence(const results::ResultFile& file) {
@@ -139,7 +141,7 @@ std::string limit_sentence(const results::ResultFile& file) {
                       step->reason.empty() ? to_string(step->status) : printable(step->reason));
   else
     out = step_clause(*step) + (fed != nullptr && fit(*fed) ? fed_clause(*step, *fed) : "");
-  return out + accelerator_clause(at(file.extra, "summary")) + ".";
+  return out + accelerator_clause(file) + ".";
 }
 
 std::string next_sentence(const results::ResultFile& file) {
@@ -154,11 +156,10 @@ std::string next_sentence(const results::ResultFile& file) {
     next.emplace_back("`sluice env` says what disturbs this machine");
   if (!peers_reason(file).empty())
     next.emplace_back("`sluice peers install light` gives the next tour libraries to compare with");
-  const std::string verdict =
-      analysis::text_at(at(at(file.extra, "summary"), "attribution"), "verdict");
-  if (verdict == "INPUT")
+  const results::Attribution* limit = attribution_of(file);
+  if (limit != nullptr && limit->verdict == results::Bottleneck::input)
     next.emplace_back("`sluice tune --input DIR` finds loader settings for your own images");
-  else if (!verdict.empty())
+  else if (limit != nullptr)
     next.emplace_back("`sluice bench dataloader --input DIR` does it with your own images");
   if (const Row* step = ours(file, "training/"); step != nullptr && fit(*step))
     next.push_back(fmt::format("`sluice profile --model {} --gpu cpu` shows where a step goes",
@@ -177,10 +178,9 @@ std::vector<std::string> tour_sentences(const results::ResultFile& file) {
 
 std::vector<std::string> found_sentences(const results::ResultFile& file) {
   std::vector<std::string> sentences;
-  const Json& found = at(at(file.extra, "summary"), kFoundKey);
-  if (!found.is_array()) return sentences;
-  for (const Json& one : found)
-    if (one.is_string()) sentences.push_back(printable(one.get_ref<const std::string&>()));
+  if (!file.tour) return sentences;
+  for (const std::string& one : file.tour->found)
+    sentences.push_back(printable(one));
   return sentences;
 }
 

@@ -9,9 +9,6 @@
 
 namespace sluice::report {
 
-/// The summary of a tour holds its sentences under this key.
-inline constexpr const char* kFoundKey = "found";
-
 /// Ours beside others; training, and what limits it; the next commands. Every number is computed
 /// from the rows and the summary of `file`: what was not measured is said, with its reason.
 std::vector<std::string> tour_sentences(const results::ResultFile& file);

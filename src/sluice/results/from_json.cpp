@@ -1,12 +1,16 @@
 // sluice/results/from_json.cpp - a result file out of JSON that nobody vouches for.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/text.h"
 #include "sluice/results/fields.h"
 #include "sluice/results/result_file.h"
+#include "sluice/results/sections.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
+#include <map>
+#include <tuple>
 
 namespace sluice::results {
 namespace {
@@ -172,6 +176,21 @@ measure::Row read_row(const Json& json, const Where& where, Problem& problem) {
   return row;
 }
 
+/// Of two rows of one case nobody can say which counts.
+void check_repeats(const Where& where, const std::vector<measure::Row>& rows, Problem& problem) {
+  std::map<std::tuple<std::string, std::string, std::map<std::string, std::string>>, std::size_t>
+      seen;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const measure::Row& row = rows[i];
+    const auto [first, fresh] = seen.try_emplace({row.case_name, row.library, row.params}, i);
+    if (fresh) continue;
+    problem.report(Where{&where, {}, static_cast<std::int64_t>(i)},
+                   fmt::format("repeats rows[{}], {} of {}; one row per case, library and params "
+                               "is accepted",
+                               first->second, printable(row.case_name), printable(row.library)));
+  }
+}
+
 /// Before anything else: a newer file may mean something else by every other key.
 void check_version(const Json& json, Problem& problem, int& version) {
   const Where root;
@@ -231,10 +250,7 @@ void read_head(const Fields& root, const Json& json, Problem& problem, ResultFil
   });
   root.read("session_id", file.session_id);
   root.read("block_order_seed", file.block_order_seed);
-  for (const char* key : kExtraKeys) {
-    const auto found = json.find(key);
-    if (found != json.end()) file.extra[key] = *found;
-  }
+  read_sections(json, problem, file);
 }
 
 }  // namespace
@@ -252,6 +268,7 @@ Result<ResultFile> from_json(const Json& json, const std::string& name) {
   };
   each(root, "canary", problem, rows(file.canary));
   each(root, "rows", problem, rows(file.rows));
+  check_repeats(root.at("rows"), file.rows, problem);
   if (problem.found()) return problem.error();
   return file;
 }

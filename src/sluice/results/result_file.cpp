@@ -4,6 +4,7 @@
 #include "sluice/results/result_file.h"
 
 #include "sluice/core/file.h"
+#include "sluice/results/sections.h"
 
 #include <algorithm>
 #include <cmath>
@@ -187,11 +188,7 @@ Json to_json(const ResultFile& file) {
   json["block_order_seed"] = file.block_order_seed;
   json["canary"] = rows_to_json(file.canary);
   json["rows"] = rows_to_json(file.rows);
-  if (file.extra.is_object()) {
-    for (const char* key : kExtraKeys) {
-      if (file.extra.contains(key)) json[key] = file.extra[key];
-    }
-  }
+  write_sections(json, file);
   return json;
 }
 

@@ -6,9 +6,14 @@
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
 #include "sluice/measure/record.h"
+#include "sluice/results/loader_metrics.h"
+#include "sluice/results/mixture_metrics.h"
+#include "sluice/results/summaries.h"
+#include "sluice/results/training_metrics.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,11 +56,22 @@ struct ResultFile {
   std::uint64_t block_order_seed = 0;
   std::vector<measure::Row> canary;
   std::vector<measure::Row> rows;
-  Json extra;  // an object with any of kExtraKeys: what the command adds beside the rows; else null
+  // What commands conclude from rows; each stands in the file under metrics, verdict and summary.
+  std::vector<PeerRatio> peer_ratios;
+  std::optional<LoaderMetrics> loader;      // bench dataloader
+  std::optional<TrainingMetrics> training;  // bench training, gate, watch: of our fastest row
+  std::optional<TrainingSummary> training_summary;
+  std::optional<MixtureMetrics> mixture;  // bench mixture: of the run that is shown
+  std::optional<MixtureSummary> mixture_summary;
+  std::optional<StorageMetrics> storage;
+  std::optional<TuneSummary> tune;
+  std::optional<MatrixRemarks> matrix;
+  std::optional<VersusSummary> versus;  // bench transforms
+  std::optional<Diagnosis> diagnosis;
+  std::optional<TourSummary> tour;
+  /// What else stands under metrics, verdict and summary, by section: kept, not interpreted.
+  Json extra;
 };
-
-/// Further keys that a command may put at the top of its file; they are kept, not interpreted.
-inline constexpr const char* kExtraKeys[] = {"metrics", "verdict", "summary"};
 
 Json to_json(const ResultFile& file);
 /// `name` is what errors call the document. A newer schema, a missing key or a wrong type is an

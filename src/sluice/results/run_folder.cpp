@@ -3,45 +3,100 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/results/run_folder.h"
 
-#include "sluice/core/descriptor.h"
 #include "sluice/core/file.h"
+#include "sluice/core/file_lock.h"
+#include "sluice/core/temporary_files.h"
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <fcntl.h>
-#include <sys/file.h>
+#include <algorithm>
+#include <iterator>
 #include <system_error>
-#include <unistd.h>
+#include <vector>
 
 namespace sluice::results {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kLockName = ".lock";
+/// Made again by every run; without a result there is nothing in them to keep.
+constexpr std::string_view kMadeAgain[] = {"env.json",    "resolved_config.yaml",
+                                           "steps.jsonl", "logs",
+                                           "inputs",      "scratch",
+                                           "samples",     "reference",
+                                           "bundles"};
 
 /// What lies in a folder, the lock apart.
-enum class Content { nothing, run, something_else };
+enum class Content {
+  nothing,
+  unfinished,  // of a run of ours that came to nothing: killed, or refused, before its first result
+  run,
+  something_else,
+};
+
+Error not_listed(const fs::path& folder, const std::error_code& code) {
+  return {Errc::io, fmt::format("{}: cannot be listed: {}", shown(folder), code.message())};
+}
+
+/// A file that is not empty, or a folder that holds one; temporary files of writers count nothing.
+Result<bool> holds_something(const fs::directory_entry& entry) {
+  std::error_code code;
+  const auto is_full = [](const fs::directory_entry& one) {
+    std::error_code ignored;
+    if (one.is_symlink(ignored)) return true;
+    if (one.is_directory(ignored)) return false;
+    return !one.is_regular_file(ignored) || one.file_size(ignored) > 0;
+  };
+  if (entry.is_symlink(code) || !entry.is_directory(code)) return is_full(entry);
+  fs::recursive_directory_iterator it(entry.path(), code);
+  for (const fs::recursive_directory_iterator end; !code && it != end; it.increment(code))
+    if (is_full(*it) && !is_temporary_name(it->path().filename().native())) return true;
+  if (code) return not_listed(entry.path(), code);
+  return false;
+}
+
+/// Generated images lie in `data`, beside their manifest.
+bool is_made_again(const fs::directory_entry& entry, const std::string& name) {
+  std::error_code ignored;
+  if (name == "data") return fs::exists(entry.path() / "dataset.json", ignored);
+  return std::ranges::find(kMadeAgain, name) != std::end(kMadeAgain);
+}
 
 Result<Content> content_of(const fs::path& folder) {
   std::error_code code;
   fs::directory_iterator it(folder, code);
-  if (code)
-    return Error{Errc::io, fmt::format("{}: cannot be listed: {}", shown(folder), code.message())};
-  Content content = Content::nothing;
-  for (const fs::directory_iterator end; it != end; it.increment(code)) {
-    if (code)
-      return Error{Errc::io,
-                   fmt::format("{}: cannot be listed: {}", shown(folder), code.message())};
+  bool any = false;
+  bool finished = false;
+  bool named_as_run = false;
+  for (const fs::directory_iterator end; !code && it != end; it.increment(code)) {
     const std::string name = it->path().filename().string();
-    if (name == kLockName) continue;
-    if (name == "results" || name == "env.json" || name == "resolved_config.yaml")
-      return Content::run;
-    content = Content::something_else;
+    if (name.starts_with('.') && name.ends_with(".lock")) continue;
+    any = true;
+    named_as_run =
+        named_as_run || name == "results" || name == "env.json" || name == "resolved_config.yaml";
+    if (is_temporary_name(name) || is_made_again(*it, name)) continue;
+    SLUICE_TRY(const bool something, holds_something(*it));
+    finished = finished || something;
   }
-  return content;
+  if (code) return not_listed(folder, code);
+  if (!any) return Content::nothing;
+  // Only a folder in which a run of ours was begun has a lock with its holder's name.
+  if (!finished && !holder_of(folder / kLockInFolder).empty()) return Content::unfinished;
+  return named_as_run ? Content::run : Content::something_else;
+}
+
+Status remove_all_but_the_lock(const fs::path& folder) {
+  std::error_code code;
+  fs::directory_iterator it(folder, code);
+  std::vector<fs::path> left;
+  for (const fs::directory_iterator end; !code && it != end; it.increment(code))
+    if (it->path().filename() != kLockInFolder) left.push_back(it->path());
+  for (const fs::path& path : left)
+    if (!code) fs::remove_all(path, code);
+  if (!code) return ok;
+  return Error{Errc::io, fmt::format("{}: what an unfinished run left cannot be removed: {}",
+                                     shown(folder), code.message())};
 }
 
 /// A folder that did not exist a moment ago: two runs started in the same second get two.
@@ -67,7 +122,7 @@ Status check_content(const fs::path& path, Content content, bool resume) {
                     "--resume continues the folder that --out named before",
                     shown(path))};
   }
-  if (!resume && content != Content::nothing) {
+  if (!resume && content != Content::nothing && content != Content::unfinished) {
     return Error{
         Errc::usage,
         fmt::format("{}: is not empty; name a new folder{}", shown(path),
@@ -78,32 +133,8 @@ Status check_content(const fs::path& path, Content content, bool resume) {
 
 }  // namespace
 
-class RunFolder::Lock {
- public:
-  static Result<std::unique_ptr<Lock>> take(const fs::path& folder) {
-    const fs::path path = folder / kLockName;
-    auto lock = std::make_unique<Lock>();
-    lock->file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (!lock->file_.open())
-      return Error{Errc::io, fmt::format("{}: cannot be written: {}", shown(path), why(errno))};
-    while (::flock(lock->file_.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EINTR) continue;
-      if (errno == EWOULDBLOCK) {
-        return Error{
-            Errc::usage,
-            fmt::format("{}: another run is writing this folder; wait for it or name another "
-                        "folder with --out",
-                        shown(folder))};
-      }
-      break;  // a file system without locks: then nobody is kept out, and nobody is refused
-    }
-    return lock;
-  }
-
- private:
-  // It stays: removing it would let a third process lock a new file while a second holds the old
-  // one.
-  Descriptor file_;
+struct RunFolder::Lock {
+  FileLock file;
 };
 
 RunFolder::RunFolder(fs::path path, std::unique_ptr<Lock> lock, bool resumed)
@@ -136,11 +167,17 @@ Result<RunFolder> RunFolder::open(const Options& options) {
   // again after it.
   SLUICE_TRY(Content content, content_of(path));
   SLUICE_CHECK(check_content(path, content, options.resume));
-  SLUICE_TRY(auto lock, Lock::take(path));
+  auto lock = FileLock::take(path / kLockInFolder, shown(path), {}, LockFile::kept);
+  if (!lock && lock.error().code == Errc::usage)
+    return Error{Errc::usage, fmt::format("{}; wait for it or name another folder with --out",
+                                          lock.error().message)};
+  if (!lock) return lock.error();
   SLUICE_TRY(content, content_of(path));
   SLUICE_CHECK(check_content(path, content, options.resume));
+  if (content == Content::unfinished) SLUICE_CHECK(remove_all_but_the_lock(path));
   SLUICE_CHECK(create_folders(path / "results"));
-  return RunFolder(std::move(path), std::move(lock), content == Content::run);
+  auto held = std::make_unique<Lock>(Lock{std::move(*lock)});
+  return RunFolder(std::move(path), std::move(held), content == Content::run);
 }
 
 Status RunFolder::write_environment(const Json& environment) const {

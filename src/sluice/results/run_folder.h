@@ -14,16 +14,16 @@
 
 namespace sluice::results {
 
-/// Holds an advisory lock on the folder for as long as it lives: a second run on the same folder is
-/// refused.
+/// Holds a lock on the folder for as long as it lives: a second run on the same folder is refused.
 class RunFolder {
  public:
   struct Options {
-    std::filesystem::path out;  // what --out names; empty: `<parent>/<utc>-<name>-<profile>`
-    bool resume = false;  // continue `out`; without it a folder that holds anything is refused
-    std::string name;     // "quick"; characters unfit for a file name become '-'
-    std::string profile;  // machine profile
-    std::string utc;      // "20250131T235959Z"; empty: now
+    std::filesystem::path out{};  // what --out names; empty: `<parent>/<utc>-<name>-<profile>`
+    bool resume = false;          // continue `out`; without it one that holds anything finished is
+                                  // refused
+    std::string name{};           // "quick"; characters unfit for a file name become '-'
+    std::string profile{};        // machine profile
+    std::string utc{};            // "20250131T235959Z"; empty: now
     std::filesystem::path parent = "runs";
   };
   static Result<RunFolder> open(const Options& options);
@@ -34,7 +34,8 @@ class RunFolder {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::filesystem::path results() const { return path_ / "results"; }
-  /// True when the folder held a run before it was opened.
+  /// True when the folder held something finished of a run before it was opened; what a run left
+  /// that came to nothing is removed then.
   [[nodiscard]] bool resumed() const { return resumed_; }
 
   Status write_environment(const Json& environment) const;  // env.json
@@ -45,7 +46,7 @@ class RunFolder {
   Status write_result(const std::filesystem::path& relative, const ResultFile& file) const;
 
  private:
-  class Lock;
+  struct Lock;
   RunFolder(std::filesystem::path path, std::unique_ptr<Lock> lock, bool resumed);
   std::filesystem::path path_;
   std::unique_ptr<Lock> lock_;

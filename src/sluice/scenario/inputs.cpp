@@ -4,12 +4,14 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
 #include "sluice/image/codec.h"
 #include "sluice/image/dataset.h"
-#include "sluice/image/resize.h"
+#include "sluice/image/resize/resize.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace sluice::scenario {
@@ -39,6 +41,27 @@ class WordHash {
   std::uint64_t hash_ = 14695981039346656037ULL;
 };
 
+constexpr std::size_t kEncodedAgain = 32;  // files; more would only make preparing slow
+
+Status encode_as(std::vector<std::uint8_t>& out, const image::Image& pixels, image::Format format) {
+  const auto view = pixels.view<std::uint8_t>();
+  switch (format) {
+    case image::Format::jpeg:
+      return image::encode_jpeg(out, view);
+    case image::Format::png:
+      return image::encode_png(out, view);
+    case image::Format::webp:
+      return image::encode_webp(out, view);
+  }
+  return Error{Errc::internal, "a format that is not handled"};
+}
+
+Status encode_again(EncodedFile& file, image::Format format) {
+  image::Image pixels;
+  SLUICE_CHECK(named(file.name, image::decode(pixels, file.bytes)));
+  return named(file.name, encode_as(file.bytes, pixels, format));
+}
+
 }  // namespace
 
 Result<std::vector<EncodedFile>> read_files(const std::filesystem::path& data_dir) {
@@ -49,6 +72,25 @@ Result<std::vector<EncodedFile>> read_files(const std::filesystem::path& data_di
     SLUICE_TRY(auto bytes, read_binary_file(data_dir / name));
     files.push_back(EncodedFile{name, std::move(bytes)});
   }
+  return files;
+}
+
+Result<std::vector<EncodedFile>> read_files_as(const std::filesystem::path& data_dir,
+                                               image::Format format) {
+  SLUICE_TRY(std::vector<EncodedFile> files, read_files(data_dir));
+  std::vector<EncodedFile> wanted;
+  for (EncodedFile& file : files) {
+    const auto found = image::sniff(file.bytes);
+    if (found && *found == format) wanted.push_back(std::move(file));
+  }
+  if (!wanted.empty()) return wanted;
+  files.resize(std::min(files.size(), kEncodedAgain));
+  std::vector<Status> done(files.size(), ok);
+  ThreadPool pool(usable_cores());
+  pool.parallel_for(files.size(),
+                    [&](std::size_t i, unsigned) { done[i] = encode_again(files[i], format); });
+  for (const Status& status : done)
+    SLUICE_CHECK(Status(status));
   return files;
 }
 

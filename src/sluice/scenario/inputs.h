@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
+#include "sluice/image/codec.h"
 #include "sluice/image/image.h"
 
 #include <cstdint>
@@ -21,7 +22,11 @@ struct EncodedFile {
 
 /// Every image file of the folder, in name order.
 Result<std::vector<EncodedFile>> read_files(const std::filesystem::path& data_dir);
-/// The same, decoded.
+/// Those that hold `format`; where there are none, the first 32 images, decoded and encoded again.
+/// The same bytes in every process, ours and the peers'.
+Result<std::vector<EncodedFile>> read_files_as(const std::filesystem::path& data_dir,
+                                               image::Format format);
+/// Every image file of the folder, decoded.
 Result<std::vector<image::Image>> decode_files(const std::filesystem::path& data_dir);
 /// The same, decoded and resized to `side` squared.
 Result<std::vector<image::Image>> square_images(const std::filesystem::path& data_dir, int side);

@@ -4,9 +4,7 @@
 #pragma once
 
 #include "sluice/core/thread_pool.h"
-#include "sluice/measure/subject.h"
-
-#include <stdexcept>
+#include "sluice/measure/worker/subject.h"
 
 namespace sluice::scenario {
 
@@ -29,10 +27,6 @@ class ItemSubject : public measure::Subject {
   virtual void run_item(std::size_t index, unsigned worker) = 0;
 
   [[nodiscard]] unsigned workers() const { return pool_.size(); }
-  /// In a timed pass an error has no one to go to; it ends the row through the worker's reply.
-  static void require(const Status& status) {
-    if (!status) throw std::runtime_error(status.error().message);
-  }
 
  private:
   std::size_t items_;

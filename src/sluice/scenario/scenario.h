@@ -5,7 +5,7 @@
 #include "sluice/measure/axes.h"
 #include "sluice/measure/record.h"
 #include "sluice/measure/runner.h"
-#include "sluice/measure/subject.h"
+#include "sluice/measure/worker/subject.h"
 
 #include <string>
 #include <vector>

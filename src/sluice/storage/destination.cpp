@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <system_error>
@@ -27,6 +26,7 @@ namespace fs = std::filesystem;
 constexpr const char* kJournal = ".sluice-staging.json";
 constexpr const char* kLock = ".sluice-stage.lock";
 constexpr const char* kPart = ".sluice-stage.part";
+constexpr double kLongestStageS = 24 * 3600;  // of another process, which is waited for
 constexpr std::size_t kWriteBlock = std::size_t{1} << 20;
 
 Result<std::optional<Json>> read_json(const fs::path& path) {
@@ -50,18 +50,6 @@ int write_all(int fd, std::span<const std::byte> bytes) {
   return 0;
 }
 
-/// Waits for the lock. 0, or errno; EINTR when `stop` said so after a signal.
-int take_lock(int fd, const std::function<bool()>& stop, const std::function<void()>& waiting) {
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
-  if (errno != EWOULDBLOCK) return errno;
-  if (waiting) waiting();
-  while (::flock(fd, LOCK_EX) != 0) {
-    if (errno != EINTR) return errno;
-    if (stop && stop()) return EINTR;
-  }
-  return 0;
-}
-
 }  // namespace
 
 Error Destination::failure(const std::string& name, std::string_view action, int number) const {
@@ -70,19 +58,14 @@ Error Destination::failure(const std::string& name, std::string_view action, int
 }
 
 Result<Destination> Destination::open(const fs::path& folder, const std::function<bool()>& stop,
-                                      const std::function<void()>& waiting) {
+                                      const LockWaiting& waiting) {
   SLUICE_CHECK(create_folders(folder));
-  Destination self;
+  const LockWait wait{.limit_s = kLongestStageS, .stop = stop, .waiting = waiting};
+  SLUICE_TRY(FileLock lock, FileLock::take(folder / kLock, shown(folder), wait, LockFile::kept));
+  Destination self(std::move(lock));
   self.folder_ = folder;
   self.root_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (self.root_ < 0) return self.failure("", "open", errno);
-  self.lock_ = ::openat(self.root_, kLock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (self.lock_ < 0) return self.failure(kLock, "create", errno);
-  const int locked = take_lock(self.lock_, stop, waiting);
-  if (locked == EINTR)
-    return Error{Errc::interrupted, fmt::format("{}: stopped while waiting for another process",
-                                                printable(folder.string()))};
-  if (locked != 0) return self.failure(kLock, "lock", locked);
   ::unlinkat(self.root_, kPart, 0);  // of a process that was killed
   return self;
 }
@@ -90,12 +73,12 @@ Result<Destination> Destination::open(const fs::path& folder, const std::functio
 Destination::Destination(Destination&& other) noexcept
     : folder_(std::move(other.folder_)),
       root_(std::exchange(other.root_, -1)),
-      lock_(std::exchange(other.lock_, -1)),
+      lock_(std::move(other.lock_)),
       parent_(std::move(other.parent_)),
       parent_fd_(std::exchange(other.parent_fd_, -1)) {}
 
 Destination::~Destination() {
-  for (const int fd : {parent_fd_, lock_, root_})  // closing lets the lock go
+  for (const int fd : {parent_fd_, root_})
     if (fd >= 0) ::close(fd);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/file_lock.h"
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
 #include "sluice/storage/plan.h"
@@ -12,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::storage {
@@ -23,11 +25,10 @@ using ReadBlock = std::function<Result<std::size_t>(std::span<std::byte> out)>;
 /// while alive.
 class Destination {
  public:
-  /// Makes the folder if need be, and waits while another process holds it (`waiting` is called
-  /// once; `stop` is asked after every signal).
+  using LockWaiting = std::function<void(const std::string& holder)>;
+  /// Makes the folder if need be, and waits while another process holds it, until `stop` says so.
   static Result<Destination> open(const std::filesystem::path& folder,
-                                  const std::function<bool()>& stop,
-                                  const std::function<void()>& waiting);
+                                  const std::function<bool()>& stop, const LockWaiting& waiting);
   ~Destination();
   Destination(Destination&& other) noexcept;
   Destination& operator=(Destination&&) = delete;
@@ -51,14 +52,14 @@ class Destination {
   [[nodiscard]] std::uint64_t free_bytes() const;
 
  private:
-  Destination() = default;
+  explicit Destination(FileLock lock) : lock_(std::move(lock)) {}
   Status open_parent(const std::string& parent);
   Status write_part(const StageFile& file, const ReadBlock& read) const;
   [[nodiscard]] Error failure(const std::string& name, std::string_view action, int number) const;
 
   std::filesystem::path folder_;
   int root_ = -1;
-  int lock_ = -1;
+  FileLock lock_;
   std::string parent_;  // what parent_fd_ is open for
   int parent_fd_ = -1;
 };

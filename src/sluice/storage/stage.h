@@ -22,9 +22,10 @@ struct StageOptions {
   std::filesystem::path to;
   StageFilter filter;
   StageLimits limits;
-  std::string sha256;             // 64 digits the archive must have; empty: not checked
-  std::function<bool()> stop;     // asked between blocks; true ends with Errc::interrupted
-  std::function<void()> waiting;  // called once when another process is staging there
+  std::string sha256;          // 64 digits the archive must have; empty: not checked
+  std::function<bool()> stop;  // asked between blocks; true ends with Errc::interrupted
+  // Called once when another process, which it names, is staging there.
+  std::function<void(const std::string& holder)> waiting;
 };
 
 struct StageReport {

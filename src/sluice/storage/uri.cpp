@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/uri.h"
 
+#include "sluice/core/secrets.h"
 #include "sluice/core/text.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ Result<Uri> parse_uri(std::string_view text) {
   const auto refuse = [&](std::string_view why) {
     return Error{Errc::usage, fmt::format("`{}`: {}: expected a path, s3://BUCKET/PREFIX or "
                                           "gs://BUCKET/PREFIX",
-                                          printable(text), why)};
+                                          printable(without_passwords(text)), why)};
   };
   Uri uri;
   const std::size_t mark = text.find("://");
@@ -37,6 +38,8 @@ Result<Uri> parse_uri(std::string_view text) {
   const std::size_t slash = rest.find('/');
   uri.bucket = rest.substr(0, slash);
   if (uri.bucket.empty()) return refuse("no bucket named");
+  if (uri.bucket.find('@') != std::string::npos)
+    return refuse("a name or password, which no address may hold");
   if (slash != std::string_view::npos)
     rest.remove_prefix(slash + 1);
   else
@@ -47,6 +50,14 @@ Result<Uri> parse_uri(std::string_view text) {
     rest.remove_suffix(1);
   uri.prefix = rest;
   return uri;
+}
+
+Status check_no_password(std::string_view what, std::string_view url) {
+  if (url.find('@') == std::string_view::npos) return ok;
+  return Error{Errc::usage,
+               fmt::format("{}: holds an `@`, as if a name or password stood before its host, and "
+                           "is not repeated here: expected http://HOST[:PORT] or https://...",
+                           what)};
 }
 
 }  // namespace sluice::storage

@@ -23,4 +23,8 @@ struct Uri {
 /// "://" in it is Errc::usage.
 Result<Uri> parse_uri(std::string_view text);
 
+/// Errc::usage, without repeating it, for an address with a name or password before its host: it
+/// would be in results and logs. `what` says whose address it is.
+Status check_no_password(std::string_view what, std::string_view url);
+
 }  // namespace sluice::storage

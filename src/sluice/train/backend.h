@@ -13,6 +13,10 @@
 
 namespace sluice::train {
 
+namespace cuda {
+class Inbox;
+}
+
 /// What changes from one micro-step to the next.
 struct MicroStep {
   bool first = true;           // of its step: gradients are set, not added to
@@ -34,6 +38,10 @@ class Backend {
   virtual Status upload(TensorId tensor, std::span<const std::byte> bytes) = 0;
   virtual Status download(std::span<std::byte> bytes, TensorId tensor) const = 0;
 
+  /// Null: images are uploaded.
+  virtual cuda::Inbox* inbox() { return nullptr; }
+  /// The oldest of the inbox becomes the images. Precondition: there is an inbox.
+  virtual Status unpack_images() = 0;
   /// Mixes the images that were uploaded, as train/mixup.h does, bit by bit. `draw` was checked.
   virtual Status mix_images(const MixupDraw& draw, bool channels_last) = 0;
 

@@ -10,7 +10,7 @@
 #include "sluice/train/cpu/backend.h"
 #include "sluice/train/cuda/backend.h"
 #include "sluice/train/cuda/library.h"
-#include "sluice/train/first_values.h"
+#include "sluice/train/model/first_values.h"
 
 #include <fmt/format.h>
 
@@ -42,7 +42,10 @@ struct Engine::Impl {
 
 Status Engine::Impl::upload(const BatchView& batch) {
   if (program.images.exists()) {
-    SLUICE_CHECK(backend->upload(program.images, std::as_bytes(batch.images)));
+    if (batch.sent && backend->inbox() == nullptr)
+      return Error{Errc::usage, fmt::format("{} takes no batch ahead", config.device)};
+    SLUICE_CHECK(batch.sent ? backend->unpack_images()
+                            : backend->upload(program.images, std::as_bytes(batch.images)));
     if (batch.mix.kind != MixupDraw::Kind::none) {
       const int side = config.model.image;
       SLUICE_CHECK(check_mix(batch.mix, config.batch, side, side));
@@ -192,6 +195,10 @@ const EngineInfo& Engine::info() const {
 }
 const Program& Engine::program() const {
   return impl_->program;
+}
+
+cuda::Inbox* Engine::inbox() const {
+  return impl_->backend->inbox();
 }
 
 Status Engine::micro_step(const BatchView& batch) {

@@ -4,11 +4,11 @@
 
 #include "sluice/core/result.h"
 #include "sluice/train/mixup.h"
-#include "sluice/train/model_spec.h"
+#include "sluice/train/model/model_spec.h"
+#include "sluice/train/model/regime.h"
 #include "sluice/train/optimizer.h"
 #include "sluice/train/phase.h"
-#include "sluice/train/program.h"
-#include "sluice/train/regime.h"
+#include "sluice/train/program/program.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -20,6 +20,10 @@
 #include <vector>
 
 namespace sluice::train {
+
+namespace cuda {
+class Inbox;
+}
 
 /// How far the CUDA backend goes; the CPU backend has one form and takes any.
 enum class Rung : std::uint8_t { off, fused, graph };
@@ -55,6 +59,7 @@ struct BatchView {
   std::span<const float> soft_targets;   // batch * classes; only with EngineConfig::soft_targets
   MixupDraw
       mix{};  // applied to the images where the engine holds them; the targets are mixed already
+  bool sent = false;  // instead of images: the oldest of Engine::inbox()
 };
 
 struct StepResult {
@@ -96,6 +101,9 @@ class Engine {
   [[nodiscard]] const EngineConfig& config() const;
   [[nodiscard]] const EngineInfo& info() const;
   [[nodiscard]] const Program& program() const;  // plan, ops, parameters
+
+  /// Takes images while a step runs (BatchView::sent); null: this device reads them in host memory.
+  [[nodiscard]] cuda::Inbox* inbox() const;
 
   // A step is grad_accum times micro_step(), then update(). Nothing is allocated after the first.
   /// Copies the batch in, forward, loss, backward; gradients add up over the micro-steps of a step.

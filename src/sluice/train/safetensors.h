@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
-#include "sluice/train/regime.h"
+#include "sluice/train/model/regime.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/canary_run.h"
 
-#include "sluice/gate/baseline/history.h"
 #include "sluice/scenario/scenario.h"
 #include "sluice/stats/summary.h"
 
@@ -43,37 +42,37 @@ double passes_per_core_second(const measure::Row& row) {
   return quartile ? *quartile : 0;
 }
 
-Json canary_json(const std::vector<measure::Row>& rows) {
-  gate::CanarySpeed speed;
+std::optional<results::CanarySpeed> canary_of(const std::vector<measure::Row>& rows) {
+  results::CanarySpeed speed;
   for (const measure::Row& row : rows) {
     const std::size_t slash = row.case_name.find('/');
     const double passes = passes_per_core_second(row);
-    if (slash == std::string::npos || passes <= 0) return nullptr;
+    if (slash == std::string::npos || passes <= 0) return std::nullopt;
     speed.version = row.case_name.substr(0, slash);
     speed.parts[row.case_name.substr(slash + 1)] = passes;
   }
-  return speed.parts.empty() ? Json(nullptr) : gate::to_json(speed);
+  return speed.parts.empty() ? std::nullopt : std::optional(std::move(speed));
 }
 
-/// What a gate asks of a noise check; advice and single facts stay in env.json.
-Json noise_json(const Json& environment) {
-  const auto at = environment.find("noise");
-  if (at == environment.end() || !at->is_object()) return nullptr;
-  Json findings = Json::array();
-  for (const Json& one : (*at)["findings"])
-    findings.push_back(
-        {{"check", one["check"]}, {"severity", one["severity"]}, {"value", one["value"]}});
-  return Json{{"verdict", (*at)["verdict"]},
-              {"score", (*at)["score"]},
-              {"steal", (*at)["facts"]["steal"]},
-              {"findings", std::move(findings)}};
+std::optional<results::NoiseSummary> noise_of(const Json& environment) {
+  const Json& noise = at(environment, "noise");
+  if (!noise.is_object()) return std::nullopt;
+  results::NoiseSummary summary;
+  for (const Json& one : at(noise, "findings"))
+    summary.findings.push_back(
+        {string_at(one, "check"), string_at(one, "severity"), string_at(one, "value")});
+  summary.verdict = string_at(noise, "verdict");
+  summary.score = at(noise, "score");
+  if (const Json& steal = at(at(noise, "facts"), "steal"); steal.is_number())
+    summary.steal = steal.get<double>();
+  return summary;
 }
 
 }  // namespace
 
-void put_machine(Json& metrics, const results::ResultFile& file) {
-  metrics["canary"] = canary_json(file.canary);
-  metrics["noise"] = noise_json(file.environment);
+void put_machine(results::TrainingMetrics& metrics, const results::ResultFile& file) {
+  metrics.canary = canary_of(file.canary);
+  metrics.noise = noise_of(file.environment);
 }
 
 }  // namespace sluice::visit

@@ -20,9 +20,9 @@ Result<std::vector<measure::Row>> take_canary(const std::vector<std::string>& wo
                                               measure::RunnerContext context, int runs,
                                               std::vector<measure::Row> so_far = {});
 
-/// `canary` and `noise` of metrics.json: what the machine was like. The speed of a part is the
+/// What the machine was like. The speed of a part is the
 /// upper quartile of its runs, in passes per second on a core: waiting for one is counted apart.
-/// Null without all parts, or without a noise check.
-void put_machine(Json& metrics, const results::ResultFile& file);
+/// No canary without all parts, no noise without a check.
+void put_machine(results::TrainingMetrics& metrics, const results::ResultFile& file);
 
 }  // namespace sluice::visit

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/train/device_profile.h"
+#include "sluice/train/profile/device_profile.h"
 
 #include <string>
 

@@ -3,8 +3,8 @@
 #include "sluice/visit/once.h"
 
 #include "sluice/measure/schedule.h"
-#include "sluice/measure/session.h"
 #include "sluice/measure/summary.h"
+#include "sluice/measure/worker/session.h"
 
 namespace sluice::visit {
 

@@ -2,11 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/measure/policy.h"
-#include "sluice/measure/runner.h"
-#include "sluice/results/result_file.h"
 #include "sluice/scenario/scenario.h"
-#include "sluice/visit/caller.h"
+#include "sluice/visit/visit.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -57,14 +54,8 @@ struct SessionPlan {
   std::function<Status(const LaterPart& part)> afterwards;
 };
 
-struct SessionResult {
-  results::ResultFile file;
-  std::filesystem::path folder;
-  bool interrupted = false;
-};
-
 /// Measures and writes results/<name>.json after every block, env.json, resolved_config.yaml and,
 /// at the end, the reports. An interruption is not an Error: what was measured is in the folder.
-Result<SessionResult> run_session(const Caller& caller, const SessionPlan& plan);
+Result<Visited> run_session(const Caller& caller, const SessionPlan& plan);
 
 }  // namespace sluice::visit

@@ -1,4 +1,4 @@
-# adapters/python/sluice_worker/modes/training.py - training rows: one pass is one step of a model on a fixed batch.
+# adapters/python/sluice_worker/modes/training.py - training rows: one pass is one step of a model, on a fixed batch or a feed.
 # SPDX-License-Identifier: Apache-2.0
 """The fields of a case are described in training_worker.py. The adapter says how the step is compiled (`compile_mode`)."""
 import math
@@ -14,6 +14,8 @@ from safetensors_file import load_weights, read_safetensors
 from vit5_torch import ModelSpec, is_decayed, loss_of, make_model
 
 from ..adapter import Failed, Unsupported
+from ..media import JPEG_SUFFIXES, media_files
+from ..sources import Settings
 from ..timing import Sample
 
 TOLERANCE = {"fp32": 1e-4, "bf16": 2e-2, "bf16-weights": 2e-2}  # of the first loss, relative
@@ -44,7 +46,9 @@ class Training:
             raise Failed(str(problem)) from None
         if spec.family == "gpt" and raw.get("seq_len"):
             spec = replace(spec, sequence=whole(raw, "seq_len", 1))
-        for key, value in (("data", "loader"), ("average", True), ("checkpointing", True)):
+        if raw.get("data") == "loader" and spec.family != "vit5":
+            raise Unsupported(f"{self.adapter.name} loads images: {spec.family} takes none")
+        for key, value in (("average", True), ("checkpointing", True)):
             if raw.get(key) == value:
                 raise Unsupported(f"{self.adapter.name} has no row with {key} {str(value).lower()}")
         dtype, kind = raw.get("dtype", "fp32"), raw.get("optimizer", "lamb")
@@ -70,6 +74,7 @@ class Training:
             torch.cuda.set_device(self.device)
         torch.manual_seed(raw.get("seed", self.adapter.session.seed))
         numbers = torch.bfloat16 if self.dtype == "bf16-weights" else torch.float32
+        self.feed_settings = self.settings_of(raw) if raw.get("data") == "loader" else None
         inputs, labels = self.make_batch(raw.get("inputs"))
         self.inputs, self.labels = inputs.to(self.device), labels.to(self.device)
         if inputs.is_floating_point():
@@ -83,6 +88,18 @@ class Training:
                           if update else None)
         self.loss = self.compute_loss if mode is None else torch.compile(self.compute_loss, mode=mode)
         return {"items_per_pass": self.batch * self.accumulate, "bytes_per_item": 0}
+
+    def settings_of(self, raw):
+        """Of the feed: the loader's own fields, as loader rows have them."""
+        given = raw.get("loader") or {}
+        folder = str(given.get("input", ""))
+        if "://" in folder:
+            raise Unsupported(f"{self.adapter.name} reads local folders here, not '{folder.partition('://')[0]}' addresses")
+        files = media_files(folder, suffixes=JPEG_SUFFIXES)[: whole(given, "epoch_items", 0, least=0) or None]
+        if len(files) < self.batch:
+            raise Failed(f"batch {self.batch} is more than the {len(files)} images there are")
+        return Settings(files=files, batch_size=self.batch, workers=whole(given, "workers", 2, least=0),
+                        prefetch=whole(given, "prefetch", 2), seed=given.get("seed", 0))
 
     def compile_mode(self):
         """Gradients that are added up may not lie in memory that the next replay of a CUDA graph writes."""
@@ -105,15 +122,20 @@ class Training:
 
     def compute_loss(self):
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.dtype == "bf16"):
-            return loss_of(self.model(self.inputs), self.labels, None, self.smoothing)
+            inputs = self.feed.normalised(self.inputs) if self.feed else self.inputs
+            return loss_of(self.model(inputs), self.labels, None, self.smoothing)
 
     def step(self):
         """The timed work. Without an optimizer the gradients are dropped. On a GPU it is queued, not done."""
         if self.adapter.compile_mode == "max-autotune":
             torch.compiler.cudagraph_mark_step_begin()
         for _ in range(self.accumulate):
+            if self.feed:
+                self.inputs, self.labels = self.feed.next()
             loss = self.loss()
             (loss / self.accumulate if self.accumulate > 1 else loss).backward()
+            if self.feed:
+                self.feed.prefetch()
         if self.optimizer is not None:
             self.optimizer.step()
         self.model.zero_grad(set_to_none=True)
@@ -129,7 +151,10 @@ class Training:
             if abs(first - expected) > limit * abs(expected):
                 raise Failed(f"not comparable: the loss of the first step is {first:.7g}, {expected:.7g} within "
                              f"{limit:g} of it is meant")
-        for _ in range(COMPILING_STEPS - 1):
+        if self.feed_settings:  # the numbers were right; from here on it is fed
+            from training_feed import TrainingFeed
+            self.feed = TrainingFeed(self.feed_settings, self.device, self.spec.classes, self.spec.image)
+        for _ in range(COMPILING_STEPS - 1 + bool(self.feed)):
             self.step()
         self.wait()
         self.told = self.engine()
@@ -198,6 +223,9 @@ class Training:
                            reserved_bytes=torch.cuda.max_memory_reserved(self.device))
             if self.queued_step_ns:
                 details["queued_step_ns"] = self.queued_step_ns
+        if self.feed:
+            details["data"] = {"source": "loader", "samples": len(self.feed_settings.files),
+                               "workers": self.feed_settings.workers, "prefetch": self.feed_settings.prefetch}
         return {**reply, "details": details}
 
     def reset_peak(self):
@@ -206,6 +234,9 @@ class Training:
             torch.cuda.reset_peak_memory_stats(self.device)
 
     def release(self):
+        if getattr(self, "feed", None):
+            self.feed.close()
+        self.feed = self.feed_settings = None
         self.model = self.optimizer = self.loss = self.inputs = self.labels = self.spec = self.told = None
         self.queued_step_ns = 0
         if self.adapter.compile_mode is not None:

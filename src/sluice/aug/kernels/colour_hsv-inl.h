@@ -135,8 +135,8 @@ HWY_INLINE void hsv_of_rgb(V8& hue, V8& saturation, V8& value, V8 r, V8 g, V8 b)
   saturation = low_bytes(rounded(s0, s1), rounded(s2, s3));
 }
 
-/// value * rest / 7650 as colour_reference.cpp defines it: the quotient in 1/16384, the product in
-/// 1/64 level, both rounded down, and 1/64 for what that lost.
+/// value * rest / 7650 as colour/colour_reference.cpp defines it: the quotient in 1/16384, the
+/// product in 1/64 level, both rounded down, and 1/64 for what that lost.
 HWY_INLINE V16 share_of(V16 value, V16 rest) {
   const D16 d;
 #if HWY_TARGET == HWY_NEON

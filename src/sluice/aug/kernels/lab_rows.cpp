@@ -6,7 +6,7 @@
 // 64-bit table entry, so that XYZ is three loads and two additions. Ladder: bench/kernels/clahe.md.
 #include "sluice/aug/kernels/lab_rows.h"
 
-#include "sluice/aug/lab.h"
+#include "sluice/aug/filters/lab.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sluice/aug/kernels/lab_rows.cpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/aug/noise.h"
+#include "sluice/aug/procedural/noise.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // sluice/aug/kernels/plasma.h - the fractal lattice, its stretching to image rows, and what the
-// three Plasma transforms do with it. Definition: aug/plasma_pattern.h.
+// three Plasma transforms do with it. Definition: aug/procedural/plasma_pattern.h.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

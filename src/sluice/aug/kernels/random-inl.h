@@ -1,4 +1,5 @@
-// sluice/aug/kernels/random-inl.h - aug/noise.h in vectors, for other kernels to hold in registers.
+// sluice/aug/kernels/random-inl.h - aug/procedural/noise.h in vectors, for other kernels to hold in
+// registers.
 // SPDX-License-Identifier: Apache-2.0
 //
 // Included once per instruction set, after hwy/highway.h.
@@ -9,7 +10,7 @@
 #define SLUICE_AUG_KERNELS_RANDOM_INL_H_
 #endif
 
-#include "sluice/aug/noise.h"
+#include "sluice/aug/procedural/noise.h"
 
 #include <hwy/highway.h>
 

@@ -1,8 +1,8 @@
-// sluice/aug/kernels/random.h - arrays of noise; the values are defined in aug/noise.h.
+// sluice/aug/kernels/random.h - arrays of noise; the values are defined in aug/procedural/noise.h.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/aug/noise.h"
+#include "sluice/aug/procedural/noise.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/gate/baseline/compare.h"
 
-#include "sluice/analysis/training_metrics.h"
 #include "sluice/core/text.h"
 #include "sluice/results/eval_file.h"
 
@@ -22,24 +21,20 @@ struct Figure {
   std::string reason;
 };
 
-/// `why`: what stands beside a null.
-Figure figure_of(const Json& value, const Json& why) {
-  if (value.is_number()) {
-    const double number = value.get<double>();
-    return {number, !std::isfinite(number), std::isfinite(number) ? "" : "it is not finite"};
-  }
-  if (value.is_null() && why.is_string())
-    return {std::nullopt, false, printable(why.get<std::string>())};
-  return {std::nullopt, true,
-          value.is_null() ? "it is null without a reason, as NaN is written"
-                          : std::string("it is of type ") + value.type_name()};
+Figure figure_of(const results::TrainingMetrics::Figure& found, bool required) {
+  if (found.value)
+    return {found.value, !std::isfinite(*found.value),
+            std::isfinite(*found.value) ? "" : "it is not finite"};
+  if (found.reason.empty())
+    return {std::nullopt, true, "it is no number, and nothing says why; NaN is written so"};
+  const bool missing = found.reason == results::kMissingKey;
+  return {std::nullopt, required && missing, printable(found.reason)};
 }
 
-Figure figure_at(const std::optional<Json>& file, const std::string& pointer, bool required) {
-  if (!file) return {std::nullopt, false, "there is no such file"};
-  if (!file->contains(Json::json_pointer(pointer)))
-    return {std::nullopt, required, "the key is missing"};
-  return figure_of(at_pointer(*file, pointer), at_pointer(*file, pointer + "_reason"));
+Figure figure_of(const Json& value, const Json& why) {
+  if (value.is_number()) return figure_of({value.get<double>(), ""}, false);
+  return figure_of({std::nullopt, value.is_null() && why.is_string() ? why.get<std::string>() : ""},
+                   false);
 }
 
 GateLine skipped(std::string metric, std::string reason) {
@@ -52,7 +47,6 @@ GateLine skipped(std::string metric, std::string reason) {
 /// How a row is judged.
 struct Rule {
   std::string metric;
-  std::string pointer;  // into the file
   LineKind kind;
   std::string unit{};
   int worse = 1;  // the sign of a change for the worse
@@ -104,17 +98,11 @@ GateLine compare_figures(const Rule& rule, const Figure& base, const Figure& now
   return line;
 }
 
-GateLine compare_at(const Rule& rule, const std::optional<Json>& baseline,
-                    const std::optional<Json>& current) {
-  return compare_figures(rule, figure_at(baseline, rule.pointer, false),
-                         figure_at(current, rule.pointer, rule.required));
-}
-
 /// The slope itself is judged; the baseline is only shown.
-GateLine compare_slope(const std::optional<Json>& baseline, const std::optional<Json>& current,
-                       double threshold) {
-  const Figure base = figure_at(baseline, "/loss/loss_slope", false);
-  const Figure now = figure_at(current, "/loss/loss_slope", false);
+GateLine compare_slope(const results::TrainingMetrics& baseline,
+                       const results::TrainingMetrics& current, double threshold) {
+  const Figure base = figure_of(baseline.loss.slope, false);
+  const Figure now = figure_of(current.loss.slope, false);
   GateLine line = skipped("loss_slope", "");
   line.kind = LineKind::quality;
   line.unit = "per step";
@@ -137,33 +125,35 @@ GateLine compare_slope(const std::optional<Json>& baseline, const std::optional<
   return line;
 }
 
-void add_metrics(GateReport& report, const RunFiles& current, const RunFiles& baseline,
-                 const Tolerances& t) {
-  const auto add = [&](const Rule& rule) {
-    report.lines.push_back(compare_at(rule, baseline.metrics, current.metrics));
+void add_metrics(GateReport& report, const results::TrainingMetrics& current,
+                 const results::TrainingMetrics& baseline, const Tolerances& t) {
+  using results::TrainingMetrics;
+  const auto add = [&](auto figure, const Rule& rule) {
+    report.lines.push_back(compare_figures(rule, figure_of(figure(baseline), false),
+                                           figure_of(figure(current), rule.required)));
   };
-  add({.metric = "tokens_per_sec_p50",
-       .pointer = "/throughput/tokens_per_sec_p50",
+  add([](const TrainingMetrics& of) { return of.throughput.tokens_p50; },
+      {.metric = "tokens_per_sec_p50",
        .kind = LineKind::best_run,
        .unit = "tokens/s",
        .worse = -1,
        .tolerance = t.throughput_drop_pct,
        .required = true});
-  add({.metric = "step_time_p50_s",
-       .pointer = "/timing/step_time_p50_s",
+  add([](const TrainingMetrics& of) { return of.timing.p50; },
+      {.metric = "step_time_p50_s",
        .kind = LineKind::best_run,
        .unit = "s",
        .tolerance = t.step_time_increase_pct,
        .required = true});
   if (t.step_time_p90_increase_pct)
-    add({.metric = "step_time_p90_s",
-         .pointer = "/timing/step_time_p90_s",
+    add([](const TrainingMetrics& of) { return of.timing.p90; },
+        {.metric = "step_time_p90_s",
          .kind = LineKind::tail,
          .unit = "s",
          .tolerance = *t.step_time_p90_increase_pct,
          .required = true});
-  add({.metric = "peak_allocated_bytes",
-       .pointer = "/memory/peak_allocated_bytes",
+  add([](const TrainingMetrics& of) { return of.memory.peak_allocated_bytes; },
+      {.metric = "peak_allocated_bytes",
        .kind = LineKind::memory,
        .unit = "bytes",
        .tolerance = t.memory_increase_pct,
@@ -185,12 +175,17 @@ void add_eval(GateReport& report, const RunFiles& current, const RunFiles& basel
     report.lines.push_back(skipped("ppl_fixed_shard", "there is no stored eval.json"));
     return;
   }
-  report.lines.push_back(compare_at({.metric = "ppl_fixed_shard",
-                                     .pointer = "/ppl_fixed_shard",
-                                     .kind = LineKind::quality,
-                                     .tolerance = t.ppl_increase_pct,
-                                     .required = true},
-                                    baseline.eval, current.eval));
+  const auto perplexity = [](const Json& eval, bool required) {
+    if (!eval.contains("ppl_fixed_shard"))
+      return Figure{std::nullopt, required, results::kMissingKey};
+    return figure_of(at(eval, "ppl_fixed_shard"), at(eval, "ppl_fixed_shard_reason"));
+  };
+  report.lines.push_back(compare_figures({.metric = "ppl_fixed_shard",
+                                          .kind = LineKind::quality,
+                                          .tolerance = t.ppl_increase_pct,
+                                          .required = true},
+                                         perplexity(*baseline.eval, false),
+                                         perplexity(*current.eval, true)));
   const Json& stored = at_pointer(*baseline.eval, "/task_probe_accuracy");
   const Json& now = at_pointer(*current.eval, "/task_probe_accuracy");
   if (!stored.is_object()) return;
@@ -200,7 +195,6 @@ void add_eval(GateReport& report, const RunFiles& current, const RunFiles& basel
       continue;
     }
     report.lines.push_back(compare_figures({.metric = "probe/" + printable(name),
-                                            .pointer = "",
                                             .kind = LineKind::quality,
                                             .unit = "accuracy",
                                             .worse = -1,
@@ -239,30 +233,28 @@ std::optional<GateLine> obstacle_to_comparison(const RunFiles& current, const Ru
                                "equal machines are compared",
                                printable(baseline.name), printable(stored),
                                printable(current.machine_profile())));
-  const auto other_schema = [&](bool used, const std::optional<Json>& file, const char* schema,
+  const auto other_schema = [&](const std::string& found, const char* schema,
                                 const char* name) -> std::optional<GateLine> {
-    if (!used || !file || text_of(file, "schema_version") == schema) return std::nullopt;
+    if (found == schema) return std::nullopt;
     return skipped("schema_version",
                    fmt::format("{}: {} is of schema '{}', expected '{}'; promote a run of this "
                                "version",
-                               printable(baseline.name), name,
-                               printable(text_of(file, "schema_version")), schema));
+                               printable(baseline.name), name, printable(found), schema));
   };
-  if (auto line =
-          other_schema(scope.bench, baseline.metrics, analysis::kTrainingSchema, "metrics.json"))
-    return line;
-  return other_schema(scope.eval, baseline.eval, results::kEvalSchema, "eval.json");
+  std::optional<GateLine> line;
+  if (scope.bench && baseline.metrics)
+    line = other_schema(baseline.metrics->schema_version, results::kTrainingSchema, "metrics.json");
+  if (!line && scope.eval && baseline.eval)
+    line = other_schema(string_at(*baseline.eval, "schema_version"), results::kEvalSchema,
+                        "eval.json");
+  return line;
 }
 
 }  // namespace
 
-std::string text_of(const std::optional<Json>& file, const char* key) {
-  return file ? string_at(*file, key) : "";
-}
-
 std::string RunFiles::machine_profile() const {
-  const std::string profile = text_of(metrics, "machine_profile");
-  return !profile.empty() ? profile : text_of(eval, "machine_profile");
+  if (metrics && !metrics->machine_profile.empty()) return metrics->machine_profile;
+  return eval ? string_at(*eval, "machine_profile") : "";
 }
 
 double delta_pct(double baseline, double current) {
@@ -281,11 +273,11 @@ GateReport compare_with_baseline(const RunFiles& current, const RunFiles& baseli
   if (auto line = obstacle_to_comparison(current, baseline, scope)) {
     report.lines.push_back(std::move(*line));
   } else {
-    if (scope.bench) add_metrics(report, current, baseline, tolerances);
+    if (scope.bench) add_metrics(report, *current.metrics, *baseline.metrics, tolerances);
     if (scope.eval) add_eval(report, current, baseline, tolerances);
     if (scope.bench)
       report.lines.push_back(
-          compare_slope(baseline.metrics, current.metrics, tolerances.loss_slope_threshold));
+          compare_slope(*baseline.metrics, *current.metrics, tolerances.loss_slope_threshold));
   }
   report.status = overall(report.lines);
   report.summary = summary_of(report);

@@ -6,6 +6,7 @@
 #include "sluice/core/json.h"
 #include "sluice/gate/baseline/tolerances.h"
 #include "sluice/gate/gate_report.h"
+#include "sluice/results/training_metrics.h"
 
 #include <optional>
 #include <string>
@@ -18,14 +19,12 @@ inline constexpr double kToleranceEpsilon = 1e-9;
 /// What a run or a baseline left; an absent file is not there.
 struct RunFiles {
   std::string name;  // what messages call it
-  std::optional<Json> metrics, eval;
+  std::optional<results::TrainingMetrics> metrics;
+  std::optional<Json> eval;
 
   /// Of the files; empty without any.
   [[nodiscard]] std::string machine_profile() const;
 };
-
-/// The text at `key` of a file; empty where one of them is missing.
-std::string text_of(const std::optional<Json>& file, const char* key);
 
 /// Which of the two files are compared.
 struct CompareScope {

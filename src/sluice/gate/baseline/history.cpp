@@ -7,23 +7,17 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 
 namespace sluice::gate {
 namespace {
 
-struct Place {
-  const char* figure;
-  const char* pointer;
-};
-constexpr std::array kFigurePlaces = {
-    Place{"tokens_per_sec_p50", "/throughput/tokens_per_sec_p50"},
-    Place{"step_time_p50_s", "/timing/step_time_p50_s"},
-    Place{"step_time_p90_s", "/timing/step_time_p90_s"},
-    Place{"peak_allocated_bytes", "/memory/peak_allocated_bytes"},
-    Place{"loss_slope", "/loss/loss_slope"},
-};
+bool is_sound(const CanarySpeed& canary) {
+  return !canary.parts.empty() && std::ranges::all_of(canary.parts, [](const auto& part) {
+    return std::isfinite(part.second) && part.second > 0;
+  });
+}
 
 void keep_finite(std::map<std::string, double>& figures, const std::string& name,
                  const Json& value) {
@@ -31,13 +25,6 @@ void keep_finite(std::map<std::string, double>& figures, const std::string& name
 }
 
 }  // namespace
-
-double CanarySpeed::log_speed() const {
-  double sum = 0;
-  for (const auto& part : parts)
-    sum += std::log(part.second);
-  return parts.empty() ? 0 : sum / static_cast<double>(parts.size());
-}
 
 Json to_json(const CanarySpeed& canary) {
   return Json{{"version", canary.version}, {"passes_per_s", canary.parts}};
@@ -48,25 +35,26 @@ std::optional<CanarySpeed> canary_from_json(const Json& json) {
   canary.version = string_at(json, "version");
   if (!json.is_object() || !json.contains("passes_per_s")) return std::nullopt;
   for (const auto& [name, speed] : json["passes_per_s"].items()) {
-    if (!speed.is_number() || !std::isfinite(speed.get<double>()) || speed.get<double>() <= 0)
-      return std::nullopt;
+    if (!speed.is_number()) return std::nullopt;
     canary.parts[name] = speed.get<double>();
   }
-  if (canary.parts.empty()) return std::nullopt;
-  return canary;
+  return is_sound(canary) ? std::optional(std::move(canary)) : std::nullopt;
 }
 
 Visit visit_of(const RunFiles& files) {
   Visit visit;
   visit.source = files.name;
   if (files.metrics) {
-    for (const Place& place : kFigurePlaces) {
-      const Json::json_pointer path(place.pointer);
-      if (files.metrics->contains(path))
-        keep_finite(visit.figures, place.figure, files.metrics->at(path));
-    }
-    if (const auto at = files.metrics->find("canary"); at != files.metrics->end())
-      visit.canary = canary_from_json(*at);
+    const results::TrainingMetrics& metrics = *files.metrics;
+    const std::pair<const char*, const results::TrainingMetrics::Figure*> figures[] = {
+        {"tokens_per_sec_p50", &metrics.throughput.tokens_p50},
+        {"step_time_p50_s", &metrics.timing.p50},
+        {"step_time_p90_s", &metrics.timing.p90},
+        {"peak_allocated_bytes", &metrics.memory.peak_allocated_bytes},
+        {"loss_slope", &metrics.loss.slope}};
+    for (const auto& [name, figure] : figures)
+      if (figure->value && std::isfinite(*figure->value)) visit.figures[name] = *figure->value;
+    if (metrics.canary && is_sound(*metrics.canary)) visit.canary = metrics.canary;
   }
   if (files.eval) {
     if (const auto at = files.eval->find("ppl_fixed_shard"); at != files.eval->end())
@@ -77,15 +65,11 @@ Visit visit_of(const RunFiles& files) {
         keep_finite(visit.figures, "probe/" + name, accuracy);
     }
   }
-  const std::optional<Json>& told = files.metrics ? files.metrics : files.eval;
-  if (told) {
-    visit.timestamp = string_at(*told, "timestamp");
-    if (const auto env = told->find("env"); env != told->end()) {
-      visit.commit = string_at(*env, "git_sha", "unknown");
-      if (env->is_object() && env->contains("git_dirty") && (*env)["git_dirty"].is_boolean())
-        visit.dirty = (*env)["git_dirty"].get<bool>();
-    }
-  }
+  if (!files.metrics && !files.eval) return visit;
+  visit.timestamp = files.metrics ? files.metrics->timestamp : string_at(*files.eval, "timestamp");
+  const Json& env = files.metrics ? files.metrics->env : at(*files.eval, "env");
+  visit.commit = string_at(env, "git_sha", "unknown");
+  visit.dirty = at(env, "git_dirty") == true;
   return visit;
 }
 

@@ -15,14 +15,7 @@
 
 namespace sluice::gate {
 
-/// How fast the frozen yardstick ran in the same visit.
-struct CanarySpeed {
-  std::string version;                  // "canary-v1": other versions are no comparison
-  std::map<std::string, double> parts;  // passes per second, each above 0
-
-  /// Mean of the logarithms of the parts.
-  [[nodiscard]] double log_speed() const;
-};
+using results::CanarySpeed;
 
 struct Visit {
   std::string timestamp;  // of the run, UTC
@@ -36,7 +29,6 @@ struct Visit {
 /// The figures of a run's files. What was not measured is not among them.
 Visit visit_of(const RunFiles& files);
 
-/// `canary` of a metrics.json.
 Json to_json(const CanarySpeed& canary);
 /// Nothing for null; nothing too when a part is no number above 0.
 std::optional<CanarySpeed> canary_from_json(const Json& json);

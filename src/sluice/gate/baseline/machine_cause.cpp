@@ -13,19 +13,16 @@ namespace sluice::gate {
 namespace {
 
 /// A share of time, from 0 to below 1; nothing for anything else.
-std::optional<double> valid_share(const Json& value) {
-  if (!value.is_number()) return std::nullopt;
-  const double share = value.get<double>();
-  return share >= 0 && share < 1 ? std::optional(share) : std::nullopt;
+std::optional<double> valid_share(const std::optional<double>& share) {
+  return share && *share >= 0 && *share < 1 ? share : std::nullopt;
 }
 
-std::optional<double> waited_of(const std::optional<Json>& metrics) {
-  return metrics ? valid_share(at_pointer(*metrics, "/timing/waited_share")) : std::nullopt;
+std::optional<double> waited_of(const RunFiles& run) {
+  return run.metrics ? valid_share(run.metrics->timing.waited_share.value) : std::nullopt;
 }
 
 bool on_gpu(const RunFiles& run) {
-  const Json device = run.metrics ? at_pointer(*run.metrics, "/run_config/device") : Json();
-  return device.is_string() && device.get<std::string>().starts_with("cuda");
+  return run.metrics && run.metrics->config.device.starts_with("cuda");
 }
 
 /// How many times longer everything took, for reasons that are named.
@@ -54,7 +51,7 @@ Explained explained_by(const MachineFacts& facts) {
                         "baseline",
                         100 * *facts.waited, 100 * before));
   }
-  if (const auto steal = valid_share(at_pointer(facts.noise, "/steal")))
+  if (const auto steal = facts.noise ? valid_share(facts.noise->steal) : std::nullopt)
     all.add(1 / (1 - *steal),
             fmt::format("the hypervisor kept {:.1f} % of the cores' time", 100 * *steal));
   return all;
@@ -68,24 +65,22 @@ MachineFacts machine_facts(const RunFiles& current, const RunFiles& baseline) {
     facts.canary = visit_of(current).canary;
     facts.baseline_canary = visit_of(baseline).canary;
   }
-  facts.waited = waited_of(current.metrics);
-  facts.baseline_waited = waited_of(baseline.metrics);
-  if (!current.metrics) return facts;
-  facts.noise = at_pointer(*current.metrics, "/noise");
+  facts.waited = waited_of(current);
+  facts.baseline_waited = waited_of(baseline);
+  if (current.metrics) facts.noise = current.metrics->noise;
   return facts;
 }
 
-bool is_noisy(const Json& noise) {
-  return noise.is_object() && noise.value("verdict", "") == "noisy";
+bool is_noisy(const std::optional<results::NoiseSummary>& noise) {
+  return noise && noise->verdict == "noisy";
 }
 
-std::string noise_text(const Json& noise) {
-  if (!noise.is_object() || !noise.contains("findings")) return "";
+std::string noise_text(const std::optional<results::NoiseSummary>& noise) {
   std::vector<std::string> parts;
-  for (const Json& finding : noise["findings"]) {
-    if (finding.value("severity", "info") != "info")
-      parts.push_back(printable(finding.value("value", "")));
-  }
+  if (!noise) return "";
+  for (const results::NoiseSummary::Finding& finding : noise->findings)
+    if (finding.severity != "info" && !finding.severity.empty())
+      parts.push_back(printable(finding.value));
   return join(parts, "; ");
 }
 

@@ -23,14 +23,14 @@ struct MachineFacts {
   std::optional<CanarySpeed> canary, baseline_canary;
   /// Share of the steps in which threads wanted a core and had none.
   std::optional<double> waited, baseline_waited;
-  Json noise;  // `noise` of metrics.json; null: not checked
+  std::optional<results::NoiseSummary> noise;  // absent: not checked
 };
 MachineFacts machine_facts(const RunFiles& current, const RunFiles& baseline);
 
 /// Whether a noise check held something against the machine.
-[[nodiscard]] bool is_noisy(const Json& noise);
+[[nodiscard]] bool is_noisy(const std::optional<results::NoiseSummary>& noise);
 /// "steal 4.1 %; ..." of what it held against it; empty: nothing.
-std::string noise_text(const Json& noise);
+std::string noise_text(const std::optional<results::NoiseSummary>& noise);
 
 /// How much slower the canary is than before, as a share: the middle of its parts, so that one busy
 /// part (memory, say) does not speak for all. Below 0: faster. Nothing if not comparable.

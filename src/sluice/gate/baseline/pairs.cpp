@@ -5,16 +5,15 @@
 namespace sluice::gate {
 
 std::string program_of(const RunFiles& run) {
-  return text_of(run.metrics, "program");
+  return run.metrics ? run.metrics->program.value_or("") : "";
 }
 
 std::optional<GateLine> pairs_line(const RunFiles& current, const RunFiles& baseline) {
   const std::string program = program_of(baseline);
-  if (!current.metrics || !current.metrics->is_object() || program.empty()) return std::nullopt;
-  const auto pairs = current.metrics->find("pairs");
-  if (pairs == current.metrics->end() || string_at(*pairs, "program") != program)
-    return std::nullopt;
-  auto report = gate_report_from_json(*pairs);
+  if (!current.metrics || program.empty()) return std::nullopt;
+  const Json& pairs = current.metrics->pairs;
+  if (string_at(pairs, "program") != program) return std::nullopt;
+  auto report = gate_report_from_json(pairs);
   if (!report || report->lines.size() != 1) return std::nullopt;
   GateLine line = std::move(report->lines.front());
   line.kind = LineKind::pairs;  // older files do not say

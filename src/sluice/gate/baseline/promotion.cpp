@@ -3,10 +3,12 @@
 #include "sluice/gate/baseline/promotion.h"
 
 #include "sluice/analysis/training_metrics.h"
+#include "sluice/analysis/validate.h"
 #include "sluice/core/file.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/gate/baseline/machine_cause.h"
+#include "sluice/gate/baseline/proof.h"
 #include "sluice/gate/baseline/usual_step.h"
 #include "sluice/results/eval_file.h"
 #include "sluice/results/result_file.h"
@@ -49,8 +51,8 @@ Status check_rows(const fs::path& run) {
   std::error_code ignored;
   if (!fs::is_directory(run / "results", ignored)) return ok;  // marked by another program
   SLUICE_TRY(const std::vector<fs::path> paths, results::find(run));
-  for (const fs::path& path : paths) {
-    SLUICE_TRY(const results::ResultFile file, results::read(path));
+  SLUICE_TRY(const auto files, analysis::read_sound(paths));
+  for (const results::ResultFile& file : files) {
     for (const measure::Row& row : file.rows) {
       if (row.library == "sluice" && row.status == measure::RowStatus::failed)
         return refused(run, fmt::format("row {} failed: {}", row.case_name, row.reason));
@@ -59,13 +61,20 @@ Status check_rows(const fs::path& run) {
   return ok;
 }
 
+/// metrics.json as it stands: what the run wrote is kept, whoever wrote it.
+Result<Json> metrics_document(const fs::path& run) {
+  SLUICE_TRY(const std::string text, read_text_file(run / "metrics.json"));
+  return parse_json(text, (run / "metrics.json").string());
+}
+
 Status check_files(const fs::path& run, const RunFiles& files, bool without_eval) {
   if (!files.metrics) return refused(run, "it has no metrics.json");
   if (!files.eval && !without_eval)
     return refused(run, "it has no eval.json; --without-eval stores the metrics alone");
   if (files.eval && without_eval)
     return refused(run, "it has an eval.json; leave --without-eval out");
-  if (const auto problems = analysis::training_metrics_problems(*files.metrics); !problems.empty())
+  SLUICE_TRY(const Json metrics, metrics_document(run));
+  if (const auto problems = analysis::training_metrics_problems(metrics); !problems.empty())
     return refused(run, "metrics.json: " + problems.front());
   const Visit visit = visit_of(files);
   for (const char* figure : {"tokens_per_sec_p50", "step_time_p50_s"}) {
@@ -77,7 +86,7 @@ Status check_files(const fs::path& run, const RunFiles& files, bool without_eval
   if (const auto problems = results::eval_problems(*files.eval, results::Perplexity::required);
       !problems.empty())
     return refused(run, "eval.json: " + problems.front());
-  if ((*files.eval)["machine_profile"] != (*files.metrics)["machine_profile"])
+  if ((*files.eval)["machine_profile"] != files.metrics->machine_profile)
     return refused(run, "metrics.json and eval.json are of different machine profiles");
   return ok;
 }
@@ -127,6 +136,15 @@ Status replace_all(const std::vector<Replacement>& files) {
     return written.error();
   }
   return ok;
+}
+
+/// The doubts of a run that is promoted all the same, beside what is stored; a broken one is none.
+Result<std::vector<std::string>> accepted_doubts(const Promotion& promotion, const RunFiles& files,
+                                                 const Result<Baseline>& stored) {
+  auto doubts = doubts_about(files, stored ? stored->files : RunFiles{});
+  if (doubts.empty() || promotion.authority.maintainer) return doubts;
+  return refused(promotion.run, join(doubts, "; ") +
+                                    "; measure again, or take it with --maintainer --reason TEXT");
 }
 
 Json entry_of(const Promotion& promotion, const RunFiles& files, const std::string& metrics,
@@ -186,17 +204,20 @@ Result<Promoted> promote(const Promotion& promotion) {
   SLUICE_CHECK(check_files(promotion.run, files, promotion.without_eval));
   SLUICE_CHECK(check_verdict(promotion.run));
   SLUICE_CHECK(check_rows(promotion.run));
+  SLUICE_CHECK(metrics_are_proven(promotion.run, files));
   SLUICE_CHECK(check_machine(promotion.run, files));
   Promoted done;
   done.profile = files.machine_profile();
   SLUICE_TRY(done.paths, baseline_paths(promotion.dir, done.profile));
-  const auto stored = read_baseline(promotion.dir, done.profile);  // a broken one is no obstacle
-  done.doubts = doubts_about(files, stored ? stored->files : RunFiles{});
-  if (!done.doubts.empty() && !promotion.authority.maintainer)
-    return refused(
-        promotion.run,
-        join(done.doubts, "; ") + "; measure again, or take it with --maintainer --reason TEXT");
-  const std::string metrics = dump_json(*files.metrics) + "\n";
+  // Before a folder is made, and again beside what is stored by then.
+  SLUICE_TRY(done.doubts,
+             accepted_doubts(promotion, files, read_baseline(promotion.dir, done.profile)));
+  SLUICE_CHECK(create_folders(promotion.dir));
+  SLUICE_TRY(const FileLock lock, lock_baselines(promotion.dir, promotion.cancel_fd));
+  SLUICE_TRY(done.doubts,
+             accepted_doubts(promotion, files, read_baseline(promotion.dir, done.profile, lock)));
+  SLUICE_TRY(const Json document, metrics_document(promotion.run));
+  const std::string metrics = dump_json(document) + "\n";
   const std::string eval = files.eval ? dump_json(*files.eval) + "\n" : std::string();
   SLUICE_TRY(const Replacement history, replacement(done.paths.history, ""));
   SLUICE_TRY(const std::vector<Visit> visits, read_history(done.paths.history));
@@ -207,7 +228,6 @@ Result<Promoted> promote(const Promotion& promotion) {
   if (promotion.without_eval && fs::exists(done.paths.eval, ignored))
     return refused(promotion.run,
                    fmt::format("{} would be left over from another run", shown(done.paths.eval)));
-  SLUICE_CHECK(create_folders(promotion.dir));
   std::string lines = history.before.value_or("");
   if (!lines.empty() && lines.back() != '\n') lines += '\n';
   lines += dump_json(entry_of(promotion, files, metrics, eval, done.doubts), -1) + "\n";

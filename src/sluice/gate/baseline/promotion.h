@@ -26,6 +26,7 @@ struct Promotion {
   Authority authority;
   bool without_eval = false;  // the run has no eval.json, and neither has the baseline
   std::string utc;            // of this act, 2026-01-31T23:59:59Z
+  int cancel_fd = -1;         // readable: another promotion is waited for no longer
 };
 struct Promoted {
   std::string profile;
@@ -41,6 +42,7 @@ std::vector<std::string> doubts_about(const RunFiles& run, const RunFiles& store
 /// Both files or none; on any failure everything is as it was. Refuses a run whose verdict is FAIL
 /// or INVALID, whose rows failed, whose files are broken, that waited for cores most of its time,
 /// that was promoted already; and one in doubt, unless a maintainer asks: the history keeps both.
+/// Promotions of several processes into one folder happen one after the other.
 Result<Promoted> promote(const Promotion& promotion);
 
 }  // namespace sluice::gate

@@ -3,6 +3,7 @@
 #include "sluice/gate/baseline/store.h"
 
 #include "sluice/core/file.h"
+#include "sluice/core/log.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 
@@ -19,6 +20,8 @@ namespace fs = std::filesystem;
 constexpr const char* kMetricsEnd = ".metrics.json";
 constexpr const char* kEvalEnd = ".eval.json";
 constexpr const char* kHistoryEnd = ".history.jsonl";
+
+constexpr double kLockWaitS = 60;
 
 /// Python writes NaN into JSON; that is no broken file but a broken run.
 bool holds_nan(const std::string& text) {
@@ -68,7 +71,34 @@ Status check_pair(const BaselinePaths& paths, const std::string& metrics, const 
                   same_metrics ? "metrics" : "eval")};
 }
 
+Result<Baseline> read_files(const fs::path& dir, const BaselinePaths& paths) {
+  Baseline baseline;
+  baseline.files.name = dir.string();
+  std::string metrics;
+  std::string eval;
+  SLUICE_TRY(const auto stored, read_object(paths.metrics, &metrics));
+  if (stored) baseline.files.metrics = results::training_metrics_of(*stored);
+  SLUICE_TRY(baseline.files.eval, read_object(paths.eval, &eval));
+  if (baseline.files.metrics) baseline.files.name = paths.metrics.string();
+  if (baseline.files.metrics && baseline.files.eval) SLUICE_CHECK(check_pair(paths, metrics, eval));
+  SLUICE_TRY(baseline.history, read_history(paths.history));
+  return baseline;
+}
+
+Error no_baseline(const fs::path& dir, const std::string& profile) {
+  return {Errc::not_found,
+          fmt::format("{}: no baseline of machine profile {}", shown(dir), printable(profile))};
+}
+
 }  // namespace
+
+Result<FileLock> lock_baselines(const fs::path& dir, int cancel_fd) {
+  return FileLock::take(
+      dir / kLockInFolder, shown(dir),
+      {.limit_s = kLockWaitS, .cancel_fd = cancel_fd, .waiting = [&](const std::string& holder) {
+         log::warn("{}: {} is writing it; waiting for it", shown(dir), holder);
+       }});
+}
 
 Result<BaselinePaths> baseline_paths(const fs::path& dir, const std::string& profile) {
   const bool sound = !profile.empty() && profile.front() != '.' &&
@@ -90,23 +120,26 @@ Result<RunFiles> read_run_files(const fs::path& folder) {
     return Error{Errc::not_found, fmt::format("{}: no such run folder", shown(folder))};
   RunFiles files;
   files.name = folder.string();
-  SLUICE_TRY(files.metrics, read_object(folder / "metrics.json"));
+  SLUICE_TRY(const auto metrics, read_object(folder / "metrics.json"));
+  if (metrics) files.metrics = results::training_metrics_of(*metrics);
   SLUICE_TRY(files.eval, read_object(folder / "eval.json"));
   return files;
 }
 
+Result<Baseline> read_baseline(const fs::path& dir, const std::string& profile,
+                               const FileLock& /*held*/) {
+  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
+  return read_files(dir, paths);
+}
+
 Result<Baseline> read_baseline(const fs::path& dir, const std::string& profile) {
   SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
-  Baseline baseline;
-  baseline.files.name = dir.string();
-  std::string metrics;
-  std::string eval;
-  SLUICE_TRY(baseline.files.metrics, read_object(paths.metrics, &metrics));
-  SLUICE_TRY(baseline.files.eval, read_object(paths.eval, &eval));
-  if (baseline.files.metrics) baseline.files.name = paths.metrics.string();
-  if (baseline.files.metrics && baseline.files.eval) SLUICE_CHECK(check_pair(paths, metrics, eval));
-  SLUICE_TRY(baseline.history, read_history(paths.history));
-  return baseline;
+  auto baseline = read_files(dir, paths);
+  std::error_code ignored;
+  if (baseline || !fs::exists(dir / kLockInFolder, ignored)) return baseline;
+  // A promotion is under way, which replaces its files one by one: what is there when it is done?
+  const auto lock = lock_baselines(dir, -1);
+  return read_files(dir, paths);
 }
 
 Result<std::vector<BaselineInfo>> list_baselines(const fs::path& dir) {
@@ -139,9 +172,12 @@ Result<std::vector<BaselineInfo>> list_baselines(const fs::path& dir) {
   return list;
 }
 
-Result<std::size_t> prune_history(const fs::path& dir, const std::string& profile,
-                                  std::size_t keep) {
+Result<std::size_t> prune_history(const fs::path& dir, const std::string& profile, std::size_t keep,
+                                  int cancel_fd) {
   SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
+  std::error_code ignored;
+  if (!fs::is_directory(dir, ignored)) return no_baseline(dir, profile);
+  SLUICE_TRY(const FileLock lock, lock_baselines(dir, cancel_fd));
   SLUICE_TRY(const std::string text, read_text_file(paths.history));
   std::vector<std::string> lines = split(text, '\n');
   std::erase_if(lines, [](const std::string& line) { return line.empty(); });
@@ -153,8 +189,11 @@ Result<std::size_t> prune_history(const fs::path& dir, const std::string& profil
   return gone;
 }
 
-Status remove_baseline(const fs::path& dir, const std::string& profile) {
+Status remove_baseline(const fs::path& dir, const std::string& profile, int cancel_fd) {
   SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
+  std::error_code ignored;
+  if (!fs::is_directory(dir, ignored)) return no_baseline(dir, profile);
+  SLUICE_TRY(const FileLock lock, lock_baselines(dir, cancel_fd));
   bool any = false;
   for (const fs::path& path : {paths.metrics, paths.eval, paths.history}) {
     std::error_code code;
@@ -162,9 +201,7 @@ Status remove_baseline(const fs::path& dir, const std::string& profile) {
     if (code)
       return Error{Errc::io, fmt::format("{}: cannot be removed: {}", shown(path), code.message())};
   }
-  if (!any)
-    return Error{Errc::not_found, fmt::format("{}: no baseline of machine profile {}", shown(dir),
-                                              printable(profile))};
+  if (!any) return no_baseline(dir, profile);
   return ok;
 }
 

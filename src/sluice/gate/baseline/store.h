@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/file_lock.h"
 #include "sluice/gate/baseline/compare.h"
 #include "sluice/gate/baseline/history.h"
 
@@ -21,6 +22,10 @@ struct BaselinePaths {
 /// Errc::invalid_input for a profile that is no file name (letters, digits and . _ - only).
 Result<BaselinePaths> baseline_paths(const std::filesystem::path& dir, const std::string& profile);
 
+/// Held while baselines in `dir`, which exists, are read to be changed. Waits for other processes
+/// until `cancel_fd` is readable, or for a minute.
+Result<FileLock> lock_baselines(const std::filesystem::path& dir, int cancel_fd);
+
 /// metrics.json and eval.json of a run folder; one that is not there is absent, a folder that is
 /// not there an error. NaN in a file is Errc::measurement: the run is invalid.
 Result<RunFiles> read_run_files(const std::filesystem::path& folder);
@@ -29,8 +34,12 @@ struct Baseline {
   RunFiles files;  // both absent: there is none
   std::vector<Visit> history;
 };
-/// A pair of which only one half was replaced (the machine stopped in between) is an error.
+/// A pair of which only one half was replaced (the machine stopped in between) is an error; one
+/// that another process is replacing is waited for.
 Result<Baseline> read_baseline(const std::filesystem::path& dir, const std::string& profile);
+/// The same for who holds the lock, and must not wait for itself.
+Result<Baseline> read_baseline(const std::filesystem::path& dir, const std::string& profile,
+                               const FileLock& held);
 
 struct BaselineInfo {
   std::string profile;
@@ -44,8 +53,9 @@ Result<std::vector<BaselineInfo>> list_baselines(const std::filesystem::path& di
 
 /// Keeps the newest `keep` visits of a profile's history; returns how many went.
 Result<std::size_t> prune_history(const std::filesystem::path& dir, const std::string& profile,
-                                  std::size_t keep);
+                                  std::size_t keep, int cancel_fd = -1);
 /// Removes all files of a profile; Errc::not_found without any.
-Status remove_baseline(const std::filesystem::path& dir, const std::string& profile);
+Status remove_baseline(const std::filesystem::path& dir, const std::string& profile,
+                       int cancel_fd = -1);
 
 }  // namespace sluice::gate

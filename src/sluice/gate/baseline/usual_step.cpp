@@ -9,16 +9,10 @@
 
 namespace sluice::gate {
 std::vector<double> run_medians(const RunFiles& run) {
-  std::vector<double> medians;
-  if (!run.metrics) return medians;
-  for (const char* pointer : {"/confirmation/run_p50_s", "/timing/run_p50_s"}) {
-    const Json::json_pointer path(pointer);
-    if (!run.metrics->contains(path) || !run.metrics->at(path).is_array()) continue;
-    for (const Json& value : run.metrics->at(path))
-      if (value.is_number()) medians.push_back(value.get<double>());
-    break;  // a confirmation holds those of both
-  }
-  return medians;
+  if (!run.metrics) return {};
+  // A confirmation holds those of both.
+  if (run.metrics->confirmation) return run.metrics->confirmation->run_p50_s;
+  return run.metrics->timing.run_p50.value_or(std::vector<double>{});
 }
 
 std::optional<double> usual_step(const std::vector<double>& medians) {

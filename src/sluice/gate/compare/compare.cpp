@@ -158,9 +158,11 @@ void warn_about_pairs(std::vector<std::string>& warnings, const analysis::Pooled
 // remark, not a verdict.
 Status compare_machine(Comparison& out, const analysis::ResultSet& base,
                        const analysis::ResultSet& candidate) {
+  CompareOptions options = out.options;
+  options.allow_missing = true;
   std::vector<Prepared> rows =
-      match(analysis::pool_canary(base), analysis::pool_canary(candidate), out.options);
-  SLUICE_CHECK(judge(rows, out.options));
+      match(analysis::pool_canary(base), analysis::pool_canary(candidate), options);
+  SLUICE_CHECK(judge(rows, options));
   for (Prepared& prepared : rows) {
     RowComparison& row = prepared.row;
     if (row.verdict == GateStatus::fail || row.verdict == GateStatus::improved) {
@@ -174,10 +176,12 @@ Status compare_machine(Comparison& out, const analysis::ResultSet& base,
   return ok;
 }
 
-/// What a reader must act on first: what got slower, the worst on top, and what fails now.
+/// What a reader must act on first: what got slower, the worst on top, what is gone and what fails
+/// now.
 bool comes_before(const RowComparison& a, const RowComparison& b) {
   const auto rank = [](const RowComparison& row) {
-    return row.verdict == GateStatus::fail ? 0 : row.verdict == GateStatus::invalid ? 1 : 2;
+    if (row.verdict == GateStatus::fail) return row.missing ? 1 : 0;
+    return row.verdict == GateStatus::invalid ? 2 : 3;
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   return rank(a) == 0 && *a.ratio_point < *b.ratio_point;
@@ -191,6 +195,7 @@ void count(Comparison& out) {
     switch (row.verdict) {
       case GateStatus::fail:
         ++counts.fail;
+        if (row.missing) ++counts.missing;
         break;
       case GateStatus::improved:
         ++counts.improved;
@@ -219,8 +224,9 @@ std::string summary_line(const Comparison& comparison) {
   const auto add = [&](int n, const std::string& what) {
     if (n > 0) parts.push_back(fmt::format("{} {}", n, what));
   };
-  add(counts.fail, "slower");
-  add(counts.invalid, "failed in candidate, ok in base");
+  add(counts.fail - counts.missing, "slower");
+  add(counts.missing, "missing in candidate");
+  add(counts.invalid, "failed in candidate or unlike base");
   add(counts.improved, "faster");
   add(counts.pass, "passed");
   add(counts.inconclusive, "inconclusive");

@@ -12,8 +12,8 @@ namespace sluice::gate {
 /// least `min_runs` runs is judged: one value per fresh process (its items over its elapsed time;
 /// samples of one process are autocorrelated and never tested), Welch's t test on the logarithms,
 /// Holm over the judged rows. It is a regression when the adjusted p is below alpha and the loss is
-/// over the threshold. Everything else is listed with its reason. An error only for options out of
-/// range or a set without files.
+/// over the threshold. A row of base that candidate lacks fails, unless `allow_missing`. Everything
+/// else is listed with its reason. An error only for options out of range or a set without files.
 Result<Comparison> compare(const analysis::ResultSet& base, const analysis::ResultSet& candidate,
                            const CompareOptions& options = {});
 Result<Comparison> compare(const results::ResultFile& base, const results::ResultFile& candidate,

@@ -45,6 +45,7 @@ Json row_json(const RowComparison& row) {
               {"p_holm", or_null(row.p_holm)},
               {"mde", or_null(row.mde)},
               {"verdict", to_string(row.verdict)},
+              {"missing", row.missing},
               {"reason", row.reason}};
 }
 
@@ -78,12 +79,14 @@ Json to_json(const Comparison& comparison) {
                 {"alpha", options.alpha},
                 {"confidence", options.confidence},
                 {"power", options.power},
+                {"allow_missing", options.allow_missing},
                 {"min_runs", options.min_runs}}},
               {"warnings", comparison.warnings},
               {"rows", rows_json(comparison.rows)},
               {"machine", rows_json(comparison.machine)},
               {"counts",
                {{"FAIL", counts.fail},
+                {"missing", counts.missing},
                 {"IMPROVED", counts.improved},
                 {"PASS", counts.pass},
                 {"INCONCLUSIVE", counts.inconclusive},

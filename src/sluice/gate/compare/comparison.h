@@ -19,7 +19,8 @@ struct CompareOptions {
   double alpha = 0.05;      // (0, 1): chance of any false verdict over all judged rows (Holm)
   double confidence = 0.95;  // of the intervals shown
   double power = 0.8;  // with which a change of the minimal detectable size would have been found
-  int min_runs = 3;    // at least 2; fresh processes a side below which nothing can be decided
+  bool allow_missing = false;  // rows that only base measured are SKIP, not FAIL
+  int min_runs = 3;  // at least 2; fresh processes a side below which nothing can be decided
 };
 
 /// One row as one side has it, over all files of the set.
@@ -47,13 +48,18 @@ struct RowComparison {
   std::optional<double> mde;  // relative loss that would have been found with probability `power`
   /// FAIL: significantly slower, by more than the threshold. IMPROVED: what would fail with the
   /// sides swapped. PASS: a loss of the threshold is ruled out at alpha. INCONCLUSIVE: neither, or
-  /// too few runs; see `mde`. INVALID: ok in base, failed in candidate. SKIP: not comparable.
+  /// too few runs; see `mde`. INVALID: ok in base, and what candidate has cannot be judged beside
+  /// it: failed, stopped early, in another unit. A row that candidate does not have at all, or did
+  /// not measure, is FAIL: else the slow ones could be left out. SKIP: base has nothing to compare
+  /// with, or `allow_missing`.
   GateStatus verdict = GateStatus::skip;
-  std::string reason;  // one line, never empty
+  bool missing = false;  // measured in base, and not in candidate
+  std::string reason;    // one line, never empty
 };
 
 struct Counts {
   int fail = 0;
+  int missing = 0;  // of those that fail
   int improved = 0;
   int pass = 0;
   int inconclusive = 0;

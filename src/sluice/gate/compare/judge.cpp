@@ -58,6 +58,22 @@ std::string obstacle_to_verdict(const analysis::PooledRow& base,
   return {};
 }
 
+/// Base has a number here that a candidate can be held against.
+bool is_measured(const analysis::PooledRow& base) {
+  return base.row.status == RowStatus::ok && base.conflict.empty() &&
+         !measure::run_rates(base.row).empty();
+}
+
+/// A row that base measured and candidate does not have, or says it did not measure.
+void fail_if_gone(RowComparison& row, const CompareOptions& options) {
+  const bool gone = !row.candidate || row.candidate->status == RowStatus::unsupported ||
+                    row.candidate->status == RowStatus::skipped;
+  if (row.base->status != RowStatus::ok || !gone) return;
+  row.missing = true;
+  row.verdict = options.allow_missing ? GateStatus::skip : GateStatus::fail;
+  if (!options.allow_missing) row.reason += "; --allow-missing accepts that";
+}
+
 // Ratio, interval and p as far as the runs allow.
 void estimate(Prepared& prepared, const std::vector<double>& base,
               const std::vector<double>& candidate, const CompareOptions& options) {
@@ -148,12 +164,15 @@ Prepared prepare(const analysis::PooledRow* base, const analysis::PooledRow* can
     const char* where = base != nullptr ? "base" : "candidate";
     row.reason = fmt::format("only in {}", where);
     if (side.status != RowStatus::ok) row.reason += ", " + status_text(side, "it");
+    if (base != nullptr) fail_if_gone(row, options);
     return out;
   }
-  if (row.base->status == RowStatus::ok && row.candidate->status == RowStatus::failed)
-    row.verdict = GateStatus::invalid;
   row.reason = obstacle_to_verdict(*base, *candidate, row);
-  if (!row.reason.empty()) return out;
+  if (!row.reason.empty()) {
+    if (is_measured(*base)) row.verdict = GateStatus::invalid;
+    fail_if_gone(row, options);
+    return out;
+  }
 
   estimate(out, base_rates, candidate_rates, options);
   const int fewest = std::min(row.base->runs, row.candidate->runs);

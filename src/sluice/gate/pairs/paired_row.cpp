@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <numeric>
 
 namespace sluice::gate {
 namespace {
@@ -79,6 +80,37 @@ Result<RowValue> row_value(const analysis::ResultSet& set, const std::string& na
                                                 printable(set.name), printable(name))};
   const bool higher = row.better == measure::Better::higher;
   return RowValue{higher ? *rate : 1 / *rate, row.unit, row.better};
+}
+
+Status FreshResults::add(const analysis::ResultSet& set, std::int64_t start_ns,
+                         std::int64_t end_ns) {
+  constexpr std::int64_t kStepNs = 1'000'000;  // of a coarse clock
+  const auto refuse = [&](const std::string& what) {
+    return Error{Errc::measurement,
+                 fmt::format("{}: {}; every run of a command must measure anew, on this machine",
+                             printable(set.name), what)};
+  };
+  for (const results::ResultFile& file : set.files) {
+    if (sessions_.count(file.session_id) > 0)
+      return refuse(fmt::format("session {} was there before", printable(file.session_id)));
+    for (const measure::Row& row : file.rows) {
+      if (row.status != measure::RowStatus::ok) continue;
+      for (const measure::Run& run : row.runs) {
+        const double last_ns = std::accumulate(
+            run.samples_ns.begin(), run.samples_ns.end(), static_cast<double>(run.start_ns),
+            [](double sum, std::int64_t ns) { return sum + static_cast<double>(ns); });
+        if (run.start_ns < start_ns - kStepNs || last_ns > static_cast<double>(end_ns + kStepNs))
+          return refuse(fmt::format(
+              "{} has samples from {:.3f} to {:.3f} s of this machine's clock, but the command ran "
+              "from {:.3f} to {:.3f} s",
+              printable(row.case_name), static_cast<double>(run.start_ns) * 1e-9, last_ns * 1e-9,
+              static_cast<double>(start_ns) * 1e-9, static_cast<double>(end_ns) * 1e-9));
+      }
+    }
+  }
+  for (const results::ResultFile& file : set.files)
+    sessions_.insert(file.session_id);
+  return ok;
 }
 
 double default_tau(const std::string& metric) {

@@ -5,6 +5,8 @@
 #include "sluice/analysis/result_set.h"
 #include "sluice/measure/record.h"
 
+#include <cstdint>
+#include <set>
 #include <string>
 
 namespace sluice::gate {
@@ -22,5 +24,17 @@ Result<RowValue> row_value(const analysis::ResultSet& set, const std::string& na
 /// The drop that PASS rules out where the user names none: 3 %, of loader rows 5 %, of storage rows
 /// 10 %.
 double default_tau(const std::string& metric);
+
+/// Results that the runs of a command left, one set per run: each must be of a session that was not
+/// there before, and measured while that run lasted.
+class FreshResults {
+ public:
+  /// The run lasted from `start_ns` to `end_ns` of CLOCK_MONOTONIC. Errc::measurement says what is
+  /// stale.
+  Status add(const analysis::ResultSet& set, std::int64_t start_ns, std::int64_t end_ns);
+
+ private:
+  std::set<std::string> sessions_;
+};
 
 }  // namespace sluice::gate

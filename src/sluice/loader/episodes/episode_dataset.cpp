@@ -15,6 +15,11 @@
 namespace sluice::loader::episodes {
 namespace {
 
+constexpr std::uint64_t kLeastRecord = storage::kRecordHeaderBytes + storage::kRecordFooterBytes;
+/// A shard that was cut short is for its reader, who can pass over what is lost; this many are no
+/// longer a shard that was cut.
+constexpr std::uint64_t kPlausibleRecords = 1'000'000;
+
 constexpr std::string_view kInfoName = "dataset_info.json";
 constexpr std::string_view kFeaturesName = "features.json";
 constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{64} << 20;
@@ -151,6 +156,13 @@ Result<EpisodeDataset> EpisodeDataset::open(std::shared_ptr<storage::ObjectStore
                                  "split {}",
                                  dataset.name(), printable(leaf(key)), of.shard_lengths.size(),
                                  printable(of.name))};
+      if (length > std::max(file->second.size / kLeastRecord, kPlausibleRecords))
+        return Error{
+            Errc::invalid_input,
+            fmt::format("{}: shard {} has {} bytes; dataset_info.json says {} episodes, of "
+                        "which each takes at least {}",
+                        dataset.name(), printable(leaf(key)), file->second.size, length,
+                        kLeastRecord)};
       dataset.shards.push_back(
           {.file = file->second, .first = first - start, .count = last - first, .of = length});
       dataset.episodes += last - first;

@@ -4,6 +4,7 @@
 #include "sluice/loader/episodes/episode_maker.h"
 
 #include "sluice/core/file.h"
+#include "sluice/core/file_lock.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
@@ -18,7 +19,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <unistd.h>
 
 namespace sluice::loader::episodes {
 namespace {
@@ -237,10 +237,13 @@ Result<MadeEpisodes> make_episodes(const EpisodeMakerOptions& options, Progress&
   std::error_code error;
   const fs::path whole = fs::absolute(options.folder, error).lexically_normal();
   const fs::path name = whole.has_filename() ? whole : whole.parent_path();
-  fs::path partial = name;
-  partial += fmt::format(".partial-{}", ::getpid());
-  SLUICE_CHECK(create_folders(partial));
+  const fs::path partial =
+      name.parent_path() / fmt::format(".{}.partial", name.filename().string());
+  SLUICE_CHECK(create_folders(name.parent_path()));
+  SLUICE_TRY(const FileLock lock, FileLock::take(lock_beside(name), printable(name.string())));
   const FolderGuard guard(partial);
+  fs::remove_all(partial, error);  // of a process that was killed
+  SLUICE_CHECK(create_folders(partial));
   SLUICE_TRY(MadeEpisodes made, Maker(options, partial, progress).run());
   Json list = Json::array();
   for (const MadeDataset& dataset : made.datasets)

@@ -5,8 +5,8 @@
 
 #include "sluice/core/result.h"
 #include "sluice/image/image.h"
-#include "sluice/image/photo.h"
-#include "sluice/image/resize.h"
+#include "sluice/image/inputs/photo.h"
+#include "sluice/image/resize/resize.h"
 #include "sluice/loader/episodes/presets.h"
 
 #include <cstdint>

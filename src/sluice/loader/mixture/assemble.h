@@ -6,7 +6,7 @@
 #include "sluice/core/result.h"
 #include "sluice/image/codec.h"
 #include "sluice/image/image.h"
-#include "sluice/image/resize.h"
+#include "sluice/image/resize/resize.h"
 #include "sluice/loader/mixture/mixture.h"
 #include "sluice/loader/mixture/sample.h"
 

@@ -32,7 +32,7 @@ using CompareCells = std::array<std::string, kCompareColumns>;
 
 /// Compared, not merely listed.
 bool is_judged(const RowComparison& row) {
-  return row.verdict != GateStatus::skip && row.verdict != GateStatus::invalid;
+  return row.verdict != GateStatus::skip && row.verdict != GateStatus::invalid && !row.missing;
 }
 
 std::string none() {
@@ -152,8 +152,8 @@ std::string listing(const std::vector<const RowComparison*>& rows, bool ratio, c
   for (const RowComparison* row : rows) {
     std::string line = "  " + padded(name(*row), name_width, false) + std::string(kColumnGap, ' ');
     if (ratio) line += padded(ratio_cell(*row), ratio_width, false) + std::string(kColumnGap, ' ');
-    out += line + (row->verdict == GateStatus::invalid ? paint(kRed, row->reason) : row->reason) +
-           "\n";
+    const bool bad = row->verdict == GateStatus::invalid || row->verdict == GateStatus::fail;
+    out += line + (bad ? paint(kRed, row->reason) : row->reason) + "\n";
   }
   return out;
 }

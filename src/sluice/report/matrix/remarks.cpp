@@ -98,30 +98,19 @@ void add_sources(std::vector<std::string>& remarks, const MatrixTable& table) {
 /// What the plan wants said about the rows of a library, and which inputs it could not read.
 void add_labels(std::vector<std::string>& remarks, const MatrixTable& table) {
   for (const auto* file : table.files) {
-    if (!file->extra.is_object() || !file->extra.contains("summary") || file->rows.empty())
-      continue;
-    const Json& summary = file->extra["summary"];
-    if (!summary.is_object() || !summary.contains("labels") || !summary["labels"].is_array())
-      continue;
-    for (const auto& label : summary["labels"]) {
-      if (!label.is_string()) continue;
-      remarks.push_back(fmt::format("{}: {}.", printable(column_of(file->rows.front())),
-                                    printable(label.get<std::string>())));
-    }
+    if (!file->matrix || file->rows.empty()) continue;
+    for (const std::string& label : file->matrix->labels)
+      remarks.push_back(
+          fmt::format("{}: {}.", printable(column_of(file->rows.front())), printable(label)));
   }
 }
 
 /// `published` of the summary of a file: img/s by transform; nothing that is not a positive number.
 std::map<std::string, double> published_rates(const results::ResultFile& file) {
   std::map<std::string, double> rates;
-  if (!file.extra.is_object() || !file.extra.contains("summary")) return rates;
-  const Json& summary = file.extra["summary"];
-  if (!summary.is_object() || !summary.contains("published")) return rates;
-  const Json& published = summary["published"];
-  if (!published.is_object()) return rates;
-  for (const auto& [name, rate] : published.items()) {
-    if (rate.is_number() && rate.get<double>() > 0) rates[name] = rate.get<double>();
-  }
+  if (file.matrix)
+    for (const auto& [name, rate] : file.matrix->published)
+      if (rate > 0) rates[name] = rate;
   return rates;
 }
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/image/codec.h"
 #include "sluice/image/normalize.h"
-#include "sluice/image/resize.h"
+#include "sluice/image/resize/resize.h"
 #include "sluice/scenario/batch.h"
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/item_subject.h"

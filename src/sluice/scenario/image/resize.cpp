@@ -1,6 +1,6 @@
 // sluice/scenario/image/resize.cpp - decoded images to 256 x 256, bilinear.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/image/resize.h"
+#include "sluice/image/resize/resize.h"
 
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/item_subject.h"
@@ -15,7 +15,8 @@ namespace sluice::scenario {
 namespace {
 
 constexpr int kResizeSide = 256;
-constexpr int kResizeTolerance = 1;  // image/resize.h: fast and reference differ by at most 1
+constexpr int kResizeTolerance =
+    1;  // image/resize/resize.h: fast and reference differ by at most 1
 
 class ResizeSubject final : public ItemSubject {
  public:

@@ -1,10 +1,11 @@
 // sluice/scenario/image/train_crop.cpp - what training asks of a photograph: a random part, 224 x
 // 224, maybe mirrored, normalised. Only that part is decoded.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/loader/recipe/train_crop.h"
+
 #include "sluice/image/codec.h"
 #include "sluice/image/normalize.h"
-#include "sluice/image/resize.h"
-#include "sluice/loader/recipe_train_crop.h"
+#include "sluice/image/resize/resize.h"
 #include "sluice/scenario/batch.h"
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/item_subject.h"
@@ -37,7 +38,7 @@ struct CropLane {
   explicit CropLane(const loader::Recipe& recipe) : scratch(recipe.make_scratch()) {}
 
   std::unique_ptr<loader::RecipeScratch> scratch;
-  measure::SystemClock system_clock;
+  SystemClock system_clock;
   loader::WorkerCounters counters;
   loader::StageClock clock{system_clock, counters};
   std::vector<float> outputs = std::vector<float>(kCropSlots * kCropFloats);

@@ -1,20 +1,27 @@
 // sluice/scenario/loader/rows.cpp - files of a folder or bucket to batches: our loader as a row.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/clock.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/image/dataset.h"
-#include "sluice/measure/clock.h"
+#include "sluice/loader/data/open_dataset.h"
+#include "sluice/loader/recipe/place.h"
+#include "sluice/loader/worker.h"
 #include "sluice/scenario/batch.h"
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/loader/details.h"
+#include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/loader/spec.h"
 #include "sluice/scenario/scenario.h"
 #include "sluice/storage/local/page_cache.h"
+#include "sluice/train/cuda/library.h"
+#include "sluice/train/cuda/session.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
@@ -23,23 +30,58 @@ namespace sluice::scenario {
 namespace {
 
 constexpr std::uint64_t kCheckedSamples = 8;
+const image::Normalization kNormalization = image::Normalization::imagenet();
 constexpr std::size_t kTraceSpans = 1 << 16;
 constexpr std::size_t kMaxEpochsKept = 1000;
+
+/// A device that takes batches and computes nothing.
+class DeviceEnd {
+ public:
+  static Result<std::unique_ptr<DeviceEnd>> open(const std::string& device,
+                                                 const train::cuda::InboxShape& shape) {
+    SLUICE_TRY(const int index, train::cuda::device_index(device));
+    SLUICE_TRY(auto session, train::cuda::Session::open(index, shape.values() * sizeof(float)));
+    return std::unique_ptr<DeviceEnd>(new DeviceEnd(std::move(session), shape));
+  }
+  [[nodiscard]] train::cuda::Inbox& inbox() { return inbox_; }
+  /// The oldest batch of the inbox as a model would take it.
+  Status unpack() { return inbox_.unpack(images()); }
+  [[nodiscard]] Status wait() const { return session_.synchronize(); }
+  Result<std::vector<float>> read(std::size_t values) {
+    std::vector<float> read(values);
+    SLUICE_CHECK(session_.download(std::as_writable_bytes(std::span(read)), images()));
+    return read;
+  }
+
+ private:
+  DeviceEnd(train::cuda::Session session, const train::cuda::InboxShape& shape)
+      : session_(std::move(session)), inbox_(session_, shape, 0) {}
+  float* images() { return reinterpret_cast<float*>(session_.memory()); }
+
+  train::cuda::Session session_;
+  train::cuda::Inbox inbox_;
+};
 
 class LoaderSubject final : public measure::Subject {
  public:
   LoaderSubject(LoaderSpec spec, LoaderInput input, std::string case_name,
-                std::shared_ptr<const loader::Recipe> recipe)
+                std::shared_ptr<const loader::Recipe> recipe, std::unique_ptr<DeviceEnd> device)
       : spec_(std::move(spec)),
         input_(std::move(input)),
         case_name_(std::move(case_name)),
-        recipe_(std::move(recipe)) {}
+        recipe_(std::move(recipe)),
+        device_(std::move(device)) {}
 
   /// What the loader delivers must be what the recipe makes of the same bytes, whoever of the
   /// workers did it. A first epoch finds its files and caches untouched: there nothing is read.
   Result<std::string> check() override {
     if (spec_.first_epoch) return std::string("the recipe is checked by the other rows");
     SLUICE_CHECK(start());
+    if (device_) SLUICE_CHECK(check_device());
+    if (lanes_) {
+      drain();
+      return fmt::format("decoded by {}", to_string(spec_.lanes));
+    }
     SLUICE_TRY(auto batch, loader_->next());
     if (!batch) {
       end_epoch();
@@ -57,20 +99,16 @@ class LoaderSubject final : public measure::Subject {
                      fmt::format("{}: the batch holds something else than the recipe makes",
                                  printable(input_.dataset->name(index)))};
     }
-    Sha256 sha;  // of the first samples of the data: the same in every process and set-up
-    for (std::uint64_t i = 0; i < std::min(kCheckedSamples, input_.dataset->size()); ++i) {
-      SLUICE_CHECK(make_sample(*recipe_, wanted, i));
-      sha.update(std::span<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(wanted.data()),
-                                               wanted.size()));
-    }
+    SLUICE_TRY(std::string digest, digest_of_first_samples());
     batch->release();
     drain();  // what was made ahead would make the first passes look as if they cost nothing
-    return sha.hex();
+    return digest;
   }
 
   void run_pass() override {
     for (std::uint64_t i = 0; i < spec_.pass_batches; ++i)
       take();
+    if (device_ && spec_.first_epoch) require(device_->wait());
   }
   [[nodiscard]] std::int64_t items_per_pass() const override {
     return static_cast<std::int64_t>(spec_.batch_size * spec_.pass_batches);
@@ -104,15 +142,20 @@ class LoaderSubject final : public measure::Subject {
     json["anonymous_by_epoch"] = anonymous_by_epoch_;
     json["open_ms"] = static_cast<double>(input_.open_ns) * 1e-6;
     json["first_batch_ms"] = static_cast<double>(first_batch_ns_) * 1e-6;
+    if (outbox_)
+      if (const Json lanes = outbox_->describe(); !lanes.is_null()) json["lanes"] = lanes;
     json["dataset_items"] = input_.all_items;
     json["epoch_items"] = input_.dataset->size();
     if (spec_.first_epoch) {
       json["page_cache"] = page_cache_;
       const std::int64_t start_ns = clock_.now_ns();
-      loader_->stop();
+      if (lanes_)
+        lanes_->stop();
+      else
+        loader_->stop();
       json["stop_ms"] = static_cast<double>(clock_.now_ns() - start_ns) * 1e-6;
     }
-    if (!spec_.trace.empty()) {
+    if (!spec_.trace.empty() && loader_) {
       loader_->stop();  // spans are read when nobody writes them any more
       if (const Status written = loader_->write_trace(spec_.trace); !written)
         json["trace_reason"] = written.error().message;
@@ -149,28 +192,78 @@ class LoaderSubject final : public measure::Subject {
 
  private:
   Status start() {
-    if (loader_ != nullptr) return ok;
+    if (loader_ != nullptr || lanes_ != nullptr) return ok;
     loader::LoaderOptions options;
     options.batch_size = spec_.batch_size;
     options.workers = spec_.workers;
-    options.prefetch = spec_.prefetch + 1;  // and the batch in use
     options.seed = spec_.seed;
     options.shuffle =
         input_.dataset->shard_starts().size() > 1 ? loader::Shuffle::shards : loader::Shuffle::full;
     options.persistent_workers = spec_.persistent_workers;
-    options.pin_memory = spec_.pin_memory;
+    set_slots(options, spec_);
     options.next_epoch_ahead = !spec_.first_epoch;  // what follows would count as its hits
     options.on_error = spec_.skip_errors ? loader::OnError::skip : loader::OnError::fail;
     options.trace_spans = spec_.trace.empty() ? 0 : kTraceSpans;
     start_ns_ = clock_.now_ns();
+    const std::vector<float> levels = loader::normalized_levels(kNormalization);
+    if (spec_.lanes != loader::gpu::LanePolicy::cpu) {
+      SLUICE_TRY(lanes_, make_lanes(input_.dataset, spec_, options, recipe_->output().width));
+      outbox_ = make_outbox(*lanes_, device_->inbox(), levels);
+      return outbox_->start_epoch(epoch_);
+    }
     SLUICE_TRY(loader_, loader::Loader::make(input_.dataset, recipe_, options));
     loader_->account(loader::Stage::list, input_.open_ns);
+    if (device_) outbox_ = make_outbox(*loader_, device_->inbox(), spec_.upload, levels);
     return loader_->start_epoch(epoch_);
+  }
+
+  /// What arrives is what the recipe for this side makes of the same bytes, bit by bit.
+  Status check_device() {
+    SLUICE_TRY(const auto sent, outbox_->next());
+    if (!sent) return Error{Errc::measurement, "the loader gave no batch"};
+    SLUICE_CHECK(device_->unpack());
+    SLUICE_TRY(const auto here, recipe_of(case_name_, *input_.dataset));
+    std::vector<float> wanted(here->output().bytes() / sizeof(float));
+    SLUICE_TRY(const std::vector<float> got, device_->read(wanted.size() * spec_.batch_size));
+    const std::size_t count = std::min<std::size_t>(kCheckedSamples, sent->indices.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      SLUICE_CHECK(make_sample(*here, std::as_writable_bytes(std::span(wanted)), sent->indices[i],
+                               sent->epoch));
+      const auto arrived = std::span(got).subspan(i * wanted.size(), wanted.size());
+      if (lanes_) {
+        SLUICE_CHECK(named(input_.dataset->name(sent->indices[i]), near(arrived, wanted)));
+        continue;
+      }
+      for (std::size_t k = 0; k < wanted.size(); ++k)
+        if (!same_pixel(arrived[k], wanted[k]))
+          return Error{Errc::measurement,
+                       fmt::format("{}: the device holds {} where the loader makes {}",
+                                   printable(input_.dataset->name(sent->indices[i])), arrived[k],
+                                   wanted[k])};
+    }
+    return ok;
+  }
+  /// Engines round otherwise than our decoder: 99 of 100 values within two levels.
+  static Status near(std::span<const float> arrived, std::span<const float> wanted) {
+    std::size_t apart = 0;
+    const auto plane = wanted.size() / 3;
+    for (std::size_t k = 0; k < wanted.size(); ++k)
+      if (std::abs(arrived[k] - wanted[k]) > 2.01F * kNormalization.scale[k / plane]) ++apart;
+    if (apart * 100 <= wanted.size()) return ok;
+    return Error{Errc::measurement,
+                 fmt::format("{} of {} values are more than two levels from our decoder's", apart,
+                             wanted.size())};
+  }
+  [[nodiscard]] bool same_pixel(float arrived, float wanted) const {
+    if (spec_.upload == train::PixelType::f16)
+      return std::abs(arrived - wanted) <= std::abs(wanted) / 1024 + 1e-6F;
+    return std::memcmp(&arrived, &wanted, sizeof wanted) == 0;
   }
 
   /// One batch, a number of every page of it looked at, and the step of the consumer.
   void take() {
     require(start());
+    if (device_) return take_to_device();
     auto next = loader_->next();
     if (next && !*next) {
       end_epoch();
@@ -181,6 +274,29 @@ class LoaderSubject final : public measure::Subject {
     const loader::Batch& batch = **next;
     if (first_batch_ns_ == 0) first_batch_ns_ = clock_.now_ns() - start_ns_;
     look_at(batch.data());
+    consume();
+  }
+
+  /// One batch becomes what a model takes, on the device; those that are ready follow it. What is
+  /// still on its way when a sample ends is as much as when it began.
+  void take_to_device() {
+    auto next = outbox_->next();
+    if (next && !*next) {
+      end_epoch();
+      next = outbox_->next();
+    }
+    if (!next) throw std::runtime_error(next.error().message);
+    if (!*next) throw std::runtime_error("the loader gave no batch at the start of an epoch");
+    require(device_->unpack());
+    if (first_batch_ns_ == 0) {
+      require(device_->wait());
+      first_batch_ns_ = clock_.now_ns() - start_ns_;
+    }
+    require(outbox_->ahead());
+    consume();
+  }
+
+  void consume() {
     if (spec_.step_ms > 0) {
       // A device computes meanwhile: the core is free for the workers.
       std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(spec_.step_ms));
@@ -195,15 +311,15 @@ class LoaderSubject final : public measure::Subject {
   void end_epoch() {
     if (anonymous_by_epoch_.size() < kMaxEpochsKept)
       anonymous_by_epoch_.push_back(anonymous_bytes());
-    require(loader_->start_epoch(++epoch_));
+    require(outbox_ ? outbox_->start_epoch(++epoch_) : loader_->start_epoch(++epoch_));
   }
 
   void drain() {
     const int most = 2 * (spec_.prefetch + 1);
     for (int i = 0; i < most; ++i) {
-      const std::uint64_t waited = loader_ ? loader_->stats().waited_batches : 0;
+      const std::uint64_t waited = stats().waited_batches;
       take();
-      if (loader_->stats().waited_batches > waited && spec_.step_ms <= 0) return;
+      if (stats().waited_batches > waited && spec_.step_ms <= 0) return;
     }
   }
 
@@ -224,9 +340,30 @@ class LoaderSubject final : public measure::Subject {
   [[nodiscard]] LoaderMoment now() {
     LoaderMoment moment;
     moment.at_ns = clock_.now_ns();
-    if (loader_) moment.stats = loader_->stats();
+    moment.stats = stats();
     moment.store = input_.store->counters();
     return moment;
+  }
+
+  [[nodiscard]] loader::LoaderStats stats() const {
+    if (lanes_) return lanes_->stats().loader;
+    return loader_ ? loader_->stats() : loader::LoaderStats();
+  }
+
+  /// The same in every process and set-up; of the first that can be used, where others are skipped.
+  Result<std::string> digest_of_first_samples() {
+    std::vector<std::byte> made(recipe_->output().bytes());
+    Sha256 sha;
+    std::uint64_t taken = 0;
+    for (std::uint64_t i = 0; i < input_.dataset->size() && taken < kCheckedSamples; ++i) {
+      const Status done = make_sample(*recipe_, made, i);
+      if (!done && spec_.skip_errors && loader::is_corrupt_sample(done.error())) continue;
+      SLUICE_CHECK(done);
+      sha.update(std::span<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(made.data()),
+                                               made.size()));
+      ++taken;
+    }
+    return sha.hex();
   }
 
   Status make_sample(const loader::Recipe& recipe, std::span<std::byte> out, std::uint64_t index,
@@ -240,17 +377,16 @@ class LoaderSubject final : public measure::Subject {
                  recipe.run(out, bytes, loader::SampleKey{spec_.seed, epoch, index}, context));
   }
 
-  static void require(const Status& status) {
-    if (!status) throw std::runtime_error(status.error().message);
-  }
-
   LoaderSpec spec_;
   LoaderInput input_;
   std::string case_name_;
   std::shared_ptr<const loader::Recipe> recipe_;
-  measure::SystemClock clock_;
+  SystemClock clock_;
   storage::ReadBuffer buffer_;
-  std::unique_ptr<loader::Loader> loader_;  // before what it uses goes
+  std::unique_ptr<DeviceEnd> device_;               // null: batches are read on this side
+  std::unique_ptr<loader::Loader> loader_;          // before what it uses goes
+  std::unique_ptr<loader::gpu::DeviceFeed> lanes_;  // instead of the loader: LoaderSpec::lanes
+  std::unique_ptr<Outbox> outbox_;                  // with a device
   std::uint64_t epoch_ = 0, first_epoch_of_sample_ = 0;
   std::int64_t start_ns_ = 0, first_batch_ns_ = 0, last_ns_ = 0;
   bool in_sample_ = false;
@@ -286,9 +422,25 @@ Result<std::unique_ptr<measure::Subject>> make_loader(const measure::SubjectCont
     return Error{Errc::usage,
                  fmt::format("batch size {} is larger than the {} samples of {}", spec.batch_size,
                              input.dataset->size(), printable(input.store->name()))};
-  SLUICE_TRY(auto recipe, recipe_of(context.case_name, *input.dataset));
+  std::unique_ptr<DeviceEnd> device;
+  std::optional<train::PixelType> upload;
+  if (spec.lanes != loader::gpu::LanePolicy::cpu && spec.device == "cpu")
+    return Error{Errc::usage, fmt::format("loader {}: needs a GPU; cpu is accepted without one",
+                                          to_string(spec.lanes))};
+  if (spec.device != "cpu") {
+    SLUICE_TRY(const auto here, recipe_of(context.case_name, *input.dataset));
+    const loader::OutputSpec output = here->output();
+    if (!loader::is_image_key(input.dataset->name(0)))
+      return Error{Errc::unsupported,
+                   fmt::format("{}: is no image; {} takes batches of images, cpu those of arrays",
+                               printable(input.dataset->name(0)), spec.device)};
+    SLUICE_TRY(device, DeviceEnd::open(spec.device, {spec.batch_size, output.channels,
+                                                     output.height, output.width}));
+    upload = spec.upload;
+  }
+  SLUICE_TRY(auto recipe, recipe_of(context.case_name, *input.dataset, upload));
   return std::unique_ptr<measure::Subject>(std::make_unique<LoaderSubject>(
-      std::move(spec), std::move(input), context.case_name, std::move(recipe)));
+      std::move(spec), std::move(input), context.case_name, std::move(recipe), std::move(device)));
 }
 
 std::vector<Scenario> loader_rows() {
@@ -296,7 +448,10 @@ std::vector<Scenario> loader_rows() {
                      "JPEG files to batches: RandomResizedCrop 224 with antialiasing, flip, "
                      "normalised f32 CHW.",
                      Kind::bench),
-          loader_row("loader/rrc224", "The same, plain bilinear.", Kind::loader)};
+          loader_row("loader/rrc224", "The same, plain bilinear.", Kind::loader),
+          loader_row("loader/three-augment",
+                     "As the first, and one of grayscale, solarize and blur, and colour jitter.",
+                     Kind::loader)};
 }
 
 }  // namespace sluice::scenario

@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/loader/spec.h"
 
+#include "sluice/core/clock.h"
 #include "sluice/core/text.h"
-#include "sluice/loader/open_dataset.h"
-#include "sluice/loader/recipe_train_crop.h"
-#include "sluice/loader/recipes.h"
-#include "sluice/measure/clock.h"
-#include "sluice/measure/reply.h"
+#include "sluice/loader/data/open_dataset.h"
+#include "sluice/loader/recipe/recipes.h"
+#include "sluice/loader/recipe/three_augment.h"
+#include "sluice/loader/recipe/train_crop.h"
+#include "sluice/measure/worker/reply.h"
+#include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/loader/subset_dataset.h"
 #include "sluice/storage/open_store.h"
+#include "sluice/train/cuda/library.h"
 
 #include <fmt/format.h>
 
@@ -33,7 +36,7 @@ std::string kind_of(const std::string& case_name) {
 Result<loader::Filter> filter_of(const std::string& case_name) {
   const std::string kind = kind_of(case_name);
   if (kind == "rrc224") return loader::Filter::plain;
-  if (kind == "rrc224-antialias") return loader::Filter::antialias;
+  if (kind == "rrc224-antialias" || kind == "three-augment") return loader::Filter::antialias;
   return Error{Errc::unsupported, fmt::format("sluice has no case '{}'", printable(case_name))};
 }
 
@@ -69,7 +72,22 @@ Result<LoaderSpec> read_loader_spec(const measure::SubjectContext& context) {
   spec.seed = static_cast<std::uint64_t>(seed);
   SLUICE_TRY(spec.step_ms, fields.number("step_ms", 0));
   if (spec.step_ms > kMaxStepMs) return fields.wrong("step_ms", "at most ten minutes");
-  SLUICE_TRY(spec.pin_memory, fields.boolean("pin_memory", false));
+  SLUICE_TRY(spec.device, fields.text("device", "cpu"));
+  SLUICE_TRY(const std::string upload, fields.text("upload", "uint8"));
+  const auto type = parse_upload(upload);
+  if (!type) return fields.wrong("upload", "uint8, fp16 or fp32");
+  spec.upload = *type;
+  SLUICE_TRY(const std::string recipe, fields.text("recipe", "rrc224"));
+  spec.three_augment = recipe == "three-augment";
+  if (!spec.three_augment && recipe != "rrc224")
+    return fields.wrong("recipe", "rrc224 or three-augment");
+  SLUICE_TRY(const std::string lanes, fields.text("loader", "cpu"));
+  const auto policy = loader::gpu::lane_policy(lanes);
+  if (!policy) return fields.wrong("loader", "cpu, gpu or hybrid");
+  spec.lanes = *policy;
+  if (spec.lanes != loader::gpu::LanePolicy::cpu && spec.upload != train::PixelType::u8)
+    return fields.wrong("upload", "uint8, where the GPU decodes");
+  SLUICE_TRY(spec.pin_memory, fields.boolean("pin_memory", spec.device != "cpu"));
   SLUICE_TRY(spec.persistent_workers, fields.boolean("persistent_workers", true));
   SLUICE_TRY(spec.skip_errors, fields.boolean("skip_errors", false));
   SLUICE_TRY(spec.first_epoch, fields.boolean("first_epoch", false));
@@ -80,8 +98,34 @@ Result<LoaderSpec> read_loader_spec(const measure::SubjectContext& context) {
   return spec;
 }
 
+void set_slots(loader::LoaderOptions& options, const LoaderSpec& spec) {
+  // Beside those made ahead: the batch in use; on its way to a GPU also the one before it.
+  options.prefetch = spec.prefetch + (spec.device == "cpu" ? 1 : 2);
+  options.pin_memory = spec.pin_memory;
+  if (!spec.pin_memory) return;
+  if (const auto index = train::cuda::device_index(spec.device))
+    options.pinned_allocator = pinned_for(*index);
+}
+
+Result<std::unique_ptr<loader::gpu::DeviceFeed>> make_lanes(
+    std::shared_ptr<const loader::Dataset> dataset, const LoaderSpec& spec,
+    const loader::LoaderOptions& options, int side) {
+  loader::gpu::DeviceFeedOptions made;
+  made.loader = options;
+  made.loader.pin_memory = true;
+  made.loader.pinned_allocator = nullptr;  // the line's own
+  made.recipe.side = side;
+  made.recipe.type = loader::BatchType::u8;
+  made.recipe.layout = loader::Layout::hwc;
+  made.policy = spec.lanes;
+  made.buffers = 4;  // in use, two ready, one being made
+  made.augment = spec.three_augment ? loader::gpu::Augment::fused : loader::gpu::Augment::none;
+  SLUICE_TRY(made.device, train::cuda::device_index(spec.device));
+  return loader::gpu::DeviceFeed::make(std::move(dataset), made);
+}
+
 Result<LoaderInput> open_loader_input(const LoaderSpec& spec) {
-  measure::SystemClock clock;
+  SystemClock clock;
   const std::int64_t start_ns = clock.now_ns();
   LoaderInput input;
   SLUICE_TRY(input.store, open_place(spec));
@@ -95,15 +139,28 @@ Result<LoaderInput> open_loader_input(const LoaderSpec& spec) {
 }
 
 Result<std::shared_ptr<const loader::Recipe>> recipe_of(const std::string& case_name,
-                                                        const loader::Dataset& dataset) {
+                                                        const loader::Dataset& dataset,
+                                                        std::optional<train::PixelType> upload) {
   if (kind_of(case_name) == "raw") {
     storage::ReadBuffer buffer;
     SLUICE_TRY(const auto bytes, dataset.read(0, buffer));
     SLUICE_TRY(const auto output, loader::array_output(bytes));
     return loader::make_array(output);
   }
+  if (kind_of(case_name) == "three-augment") {
+    loader::ThreeAugmentOptions options;
+    if (upload) {
+      options.type = batch_type(*upload);
+      options.layout = layout_of(*upload);
+    }
+    return loader::make_three_augment(options);
+  }
   loader::TrainCropOptions options;
   SLUICE_TRY(options.filter, filter_of(case_name));
+  if (upload) {
+    options.type = batch_type(*upload);
+    options.layout = layout_of(*upload);
+  }
   return loader::make_train_crop(options);
 }
 

@@ -2,14 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/loader/dataset.h"
+#include "sluice/loader/data/dataset.h"
+#include "sluice/loader/gpu/device_feed.h"
+#include "sluice/loader/gpu/router.h"
 #include "sluice/loader/loader.h"
-#include "sluice/measure/subject.h"
+#include "sluice/measure/worker/subject.h"
 #include "sluice/storage/object_store.h"
+#include "sluice/train/sent_images.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace sluice::scenario {
@@ -30,8 +34,12 @@ struct LoaderSpec {
   std::uint64_t epoch_items = 0;  // 0: all
   bool spread = false;            // epoch_items spread over the data, not the first ones
   std::uint64_t seed = 0;
-  double step_ms = 0;  // what the consumer does with a batch; 0: nothing
-  bool pin_memory = false;
+  double step_ms = 0;          // what the consumer does with a batch; 0: nothing
+  std::string device = "cpu";  // or "cuda:N": where batches are to arrive
+  train::PixelType upload = train::PixelType::u8;  // how they travel to a GPU
+  bool three_augment = false;  // the recipe of a training; else rrc224, antialiased
+  loader::gpu::LanePolicy lanes = loader::gpu::LanePolicy::cpu;  // who decodes for a GPU
+  bool pin_memory = false;  // of a GPU: true unless asked otherwise
   bool persistent_workers = true;
   bool skip_errors = false;
   bool first_epoch = false;  // a pass is `pass_batches` from the start, nothing touched before
@@ -39,6 +47,14 @@ struct LoaderSpec {
   std::uint64_t pass_batches = 1;
   std::string trace;  // file to write; empty: none
 };
+
+/// Slots of the ring, and pinned memory for them where that is asked for.
+void set_slots(loader::LoaderOptions& options, const LoaderSpec& spec);
+
+/// The feed of `lanes` for the spec's recipe, as u8; `options` as for a Loader.
+Result<std::unique_ptr<loader::gpu::DeviceFeed>> make_lanes(
+    std::shared_ptr<const loader::Dataset> dataset, const LoaderSpec& spec,
+    const loader::LoaderOptions& options, int side);
 
 /// Unknown fields are ignored, wrong types and values out of range are usage errors.
 Result<LoaderSpec> read_loader_spec(const measure::SubjectContext& context);
@@ -53,9 +69,11 @@ struct LoaderInput {
 };
 Result<LoaderInput> open_loader_input(const LoaderSpec& spec);
 
-/// By the case: "loader/rrc224", "loader/rrc224-antialias" or "loader/raw".
-Result<std::shared_ptr<const loader::Recipe>> recipe_of(const std::string& case_name,
-                                                        const loader::Dataset& dataset);
+/// By the case: "loader/rrc224", "loader/rrc224-antialias", "loader/three-augment" or "loader/raw".
+/// `upload`: as it travels to a GPU; nothing: as it is read on this side, f32.
+Result<std::shared_ptr<const loader::Recipe>> recipe_of(
+    const std::string& case_name, const loader::Dataset& dataset,
+    std::optional<train::PixelType> upload = std::nullopt);
 /// The whole central square, u8 HWC: what is compared with other libraries. `unsupported` for raw
 /// arrays.
 Result<std::shared_ptr<const loader::Recipe>> fixed_recipe_of(const std::string& case_name);

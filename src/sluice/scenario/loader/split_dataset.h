@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/loader/dataset.h"
+#include "sluice/loader/data/dataset.h"
 
 #include <memory>
 #include <vector>

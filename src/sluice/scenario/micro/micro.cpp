@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <stdexcept>
 
 namespace sluice::scenario {
 namespace {
@@ -30,7 +29,8 @@ class TransformOp final : public MicroOp {
     slots_[slot].resize(frames);
     src_.resize(frames);
     for (std::size_t f = 0; f < frames; ++f) {
-      require(slots_[slot][f].resize_for(out.width, out.height, out.channels, dtype()));
+      measure::Subject::require(
+          slots_[slot][f].resize_for(out.width, out.height, out.channels, dtype()));
       src_[f] = inputs_.view(index, static_cast<int>(f));
     }
     if (transform_->spec().makes_f32)
@@ -58,9 +58,6 @@ class TransformOp final : public MicroOp {
   }
 
  private:
-  static void require(const Status& status) {
-    if (!status) throw std::runtime_error(status.error().message);
-  }
   [[nodiscard]] image::DType dtype() const {
     return transform_->spec().makes_f32 ? image::DType::f32 : image::DType::u8;
   }
@@ -70,7 +67,8 @@ class TransformOp final : public MicroOp {
     dst.resize(outputs.size());
     for (std::size_t f = 0; f < outputs.size(); ++f)
       dst[f] = outputs[f].span<T>();
-    require(transform_->apply(aug::Frames<std::uint8_t, T>{dst, src_}, draw, scratch_));
+    measure::Subject::require(
+        transform_->apply(aug::Frames<std::uint8_t, T>{dst, src_}, draw, scratch_));
   }
   template <image::Sample T>
   [[nodiscard]] std::vector<image::ImageView<T>> views(std::size_t slot) const {

@@ -7,8 +7,8 @@
 #include "sluice/core/result.h"
 #include "sluice/core/rng.h"
 #include "sluice/image/image.h"
-#include "sluice/image/shared_inputs.h"
-#include "sluice/measure/subject.h"
+#include "sluice/image/inputs/shared_inputs.h"
+#include "sluice/measure/worker/subject.h"
 
 #include <cstddef>
 #include <functional>

@@ -5,7 +5,7 @@
 
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
-#include "sluice/measure/subject.h"
+#include "sluice/measure/worker/subject.h"
 #include "sluice/scenario/mixture/spec.h"
 
 #include <cstdint>

@@ -105,12 +105,8 @@ class MixtureSubject final : public measure::Subject {
   }
 
  private:
-  static void require(const Status& status) {
-    if (!status) throw std::runtime_error(status.error().message);
-  }
-
   MixtureSpec spec_;
-  measure::SystemClock clock_;
+  SystemClock clock_;
   std::unique_ptr<MixtureLoop> loop_;
 };
 

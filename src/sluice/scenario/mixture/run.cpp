@@ -51,11 +51,9 @@ double MixtureRun::samples_per_s() const {
   return batches_per_s() * batch_size;
 }
 
-MixtureLoop::MixtureLoop(MixtureSpec spec, measure::Clock& clock)
-    : spec_(std::move(spec)), clock_(clock) {}
+MixtureLoop::MixtureLoop(MixtureSpec spec, Clock& clock) : spec_(std::move(spec)), clock_(clock) {}
 
-MixtureLoop::MixtureLoop(MixtureSpec spec, const loader::episodes::Preset& preset,
-                         measure::Clock& clock)
+MixtureLoop::MixtureLoop(MixtureSpec spec, const loader::episodes::Preset& preset, Clock& clock)
     : spec_(std::move(spec)), preset_(&preset), clock_(clock) {}
 
 MixtureLoop::~MixtureLoop() = default;
@@ -154,7 +152,7 @@ Result<MixtureRun> MixtureLoop::finish() {
 
 Result<MixtureRun> run_mixture(const MixtureSpec& spec) {
   SLUICE_CHECK(check(spec));
-  measure::SystemClock clock;
+  SystemClock clock;
   MixtureLoop loop(spec, clock);
   SLUICE_CHECK(loop.start());
   SLUICE_CHECK(loop.measure());

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/clock.h"
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
-#include "sluice/measure/clock.h"
 #include "sluice/results/batch_times.h"
 #include "sluice/scenario/mixture/log.h"
 #include "sluice/scenario/mixture/spec.h"
@@ -53,8 +53,8 @@ Result<MixtureRun> mixture_run_from_json(const Json& json);
 /// A run in three parts, so that the middle one alone can be timed by whoever asks.
 class MixtureLoop {
  public:
-  MixtureLoop(MixtureSpec spec, measure::Clock& clock);
-  MixtureLoop(MixtureSpec spec, const loader::episodes::Preset& preset, measure::Clock& clock);
+  MixtureLoop(MixtureSpec spec, Clock& clock);
+  MixtureLoop(MixtureSpec spec, const loader::episodes::Preset& preset, Clock& clock);
   ~MixtureLoop();
   MixtureLoop(const MixtureLoop&) = delete;
   MixtureLoop& operator=(const MixtureLoop&) = delete;
@@ -74,7 +74,7 @@ class MixtureLoop {
 
   MixtureSpec spec_;
   const loader::episodes::Preset* preset_ = nullptr;  // null: the one that the spec names
-  measure::Clock& clock_;
+  Clock& clock_;
   std::vector<std::string> names_;
   ResidentMeter meter_;
   std::unique_ptr<MixtureLog> log_;

@@ -1,6 +1,6 @@
 // sluice/scenario/mixture/run_json.cpp - a run as the details of a row, and back.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/measure/reply.h"
+#include "sluice/measure/worker/reply.h"
 #include "sluice/scenario/mixture/run.h"
 
 #include <limits>

@@ -3,15 +3,15 @@
 #include "sluice/scenario/mixture/spec.h"
 
 #include "sluice/core/text.h"
-#include "sluice/measure/reply.h"
+#include "sluice/measure/worker/reply.h"
 #include "sluice/scenario/mixture/train.h"
 #include "sluice/storage/open_store.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <set>
 
@@ -29,6 +29,7 @@ using measure::Reply;
 constexpr std::int64_t kMost = 1'000'000;  // of any number of threads, blocks or samples
 constexpr std::int64_t kMostBatches = 10'000'000;
 constexpr double kLongestSleepS = 600;
+constexpr std::int64_t kMostSeed = std::numeric_limits<std::int64_t>::max();
 
 const char* name_of(OnBadData policy) {
   return policy == OnBadData::skip ? "skip" : "stop";
@@ -40,19 +41,36 @@ const char* name_of(Mix mix) {
   return to_string(mix);
 }
 
-/// One of `values` by its name.
-template <class T>
-Status read_word(const Reply& fields, const char* key, T& value, std::initializer_list<T> values) {
-  SLUICE_TRY(const std::string word, fields.text(key, name_of(value)));
-  std::vector<std::string> names;
-  for (const T one : values) {
-    names.emplace_back(name_of(one));
-    if (names.back() != word) continue;
-    value = one;
+/// An enum of the spec, whose values are words in it.
+template <class T, std::size_t Count>
+struct Word {
+  const char* key;
+  std::array<T, Count> values;
+
+  [[nodiscard]] std::string accepted() const {
+    std::vector<std::string> names;
+    for (const T one : values)
+      names.emplace_back(name_of(one));
+    return join(names, " or ");
+  }
+  [[nodiscard]] Result<T> parse(std::string_view word) const {
+    for (const T one : values)
+      if (name_of(one) == word) return one;
+    return Error{Errc::usage,
+                 fmt::format("{} '{}': {} is accepted", key, printable(word), accepted())};
+  }
+  Status read(const Reply& fields, T& value) const {
+    SLUICE_TRY(const std::string word, fields.text(key, name_of(value)));
+    const auto found = parse(word);
+    if (!found) return fields.wrong(key, accepted());
+    value = *found;
     return ok;
   }
-  return fields.wrong(key, join(names, " or "));
-}
+};
+constexpr Word<Metadata, 3> kMetadata{"metadata",
+                                      {Metadata::full, Metadata::dataset_only, Metadata::off}};
+constexpr Word<Mix, 2> kMix{"mix", {Mix::random, Mix::deficit}};
+constexpr Word<OnBadData, 2> kOnError{"on_error", {OnBadData::skip, OnBadData::stop}};
 
 Status read_int(const Reply& fields, const char* key, int& value) {
   SLUICE_TRY(const auto number, fields.integer(key, 0, kMost, value));
@@ -101,13 +119,12 @@ Status read_options(const Reply& fields, MixtureOptions& options) {
     SLUICE_CHECK(read_int(fields, one.key, options.*one.field));
   for (const FlagField& one : kFlags)
     SLUICE_CHECK(read_flag(fields, one.key, options.*one.field));
-  SLUICE_CHECK(read_word(fields, "metadata", options.metadata,
-                         {Metadata::full, Metadata::dataset_only, Metadata::off}));
-  SLUICE_CHECK(read_word(fields, "mix", options.mix, {Mix::random, Mix::deficit}));
-  SLUICE_CHECK(read_word(fields, "on_error", options.on_error, {OnBadData::skip, OnBadData::stop}));
+  SLUICE_CHECK(kMetadata.read(fields, options.metadata));
+  SLUICE_CHECK(kMix.read(fields, options.mix));
+  SLUICE_CHECK(kOnError.read(fields, options.on_error));
   SLUICE_TRY(options.stall_limit_s, fields.number("stall_limit_s", options.stall_limit_s));
-  SLUICE_TRY(const auto seed, fields.integer("seed", 0, std::numeric_limits<std::int64_t>::max(),
-                                             static_cast<std::int64_t>(options.seed)));
+  SLUICE_TRY(const auto seed,
+             fields.integer("seed", 0, kMostSeed, static_cast<std::int64_t>(options.seed)));
   options.seed = static_cast<std::uint64_t>(seed);
   return ok;
 }
@@ -184,6 +201,9 @@ Status check_numbers(const MixtureSpec& spec) {
   if (!(spec.sleep_s >= 0) || spec.sleep_s > kLongestSleepS)
     return Error{Errc::usage,
                  fmt::format("sleep {} s: 0 to {} is accepted", spec.sleep_s, kLongestSleepS)};
+  if (spec.options.seed > static_cast<std::uint64_t>(kMostSeed))
+    return Error{Errc::usage,
+                 fmt::format("seed {}: 0 to {} is accepted", spec.options.seed, kMostSeed)};
   return check(spec.options);
 }
 
@@ -200,6 +220,16 @@ Status check_train(const MixtureSpec& spec) {
 }
 
 }  // namespace
+
+Result<Metadata> parse_metadata(std::string_view word) {
+  return kMetadata.parse(word);
+}
+Result<Mix> parse_mix(std::string_view word) {
+  return kMix.parse(word);
+}
+Result<OnBadData> parse_on_error(std::string_view word) {
+  return kOnError.parse(word);
+}
 
 Json to_json(const MixtureSpec& spec) {
   Json json{{"root", spec.root},           {"endpoint", spec.endpoint},

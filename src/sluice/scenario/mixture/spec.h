@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::scenario {
@@ -44,6 +45,11 @@ struct MixtureSpec {
 
   [[nodiscard]] bool remote() const { return root.find("://") != std::string::npos; }
 };
+
+/// "full", "dataset_only" or "off"; "random" or "deficit"; "skip" or "stop".
+Result<loader::mixture::Metadata> parse_metadata(std::string_view word);
+Result<loader::mixture::Mix> parse_mix(std::string_view word);
+Result<loader::mixture::OnBadData> parse_on_error(std::string_view word);
 
 Json to_json(const MixtureSpec& spec);
 /// Unknown fields are ignored; missing ones have the values above. A wrong type or a

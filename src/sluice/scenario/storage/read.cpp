@@ -146,9 +146,6 @@ class StorageReadSubject final : public measure::Subject {
     return ok;
   }
 
-  static void require(const Status& status) {
-    if (!status) throw std::runtime_error(status.error().message);
-  }
   /// The store is open in a sample and otherwise only while it is used: the map of a worker that is
   /// stopped keeps pages in memory that another one wants to be cold.
   class Open {

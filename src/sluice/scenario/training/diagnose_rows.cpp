@@ -1,10 +1,11 @@
 // sluice/scenario/training/diagnose_rows.cpp - the parts of a training step, each alone, and all
 // together: "diagnose/loader", "diagnose/model", "diagnose/transfer", "diagnose/together".
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/clock.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/clock.h"
-#include "sluice/measure/reply.h"
+#include "sluice/loader/recipe/place.h"
+#include "sluice/measure/worker/reply.h"
 #include "sluice/scenario/loader/details.h"
 #include "sluice/scenario/scenario.h"
 #include "sluice/scenario/training/feed.h"
@@ -12,8 +13,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -23,7 +26,7 @@ namespace {
 
 enum class Part : std::uint8_t { loader, model, transfer, together };
 
-constexpr std::size_t kPageFloats = 4096 / sizeof(float);
+constexpr std::size_t kPageBytes = 4096;
 constexpr double kMaxModelMs = 3'600'000;
 constexpr std::int64_t kFirstPasses = 8;
 
@@ -44,16 +47,17 @@ class Model {
   virtual ~Model() = default;
   /// A digest of what it computes, the same in every process.
   virtual Result<std::string> check() = 0;
-  /// A whole step; null: with the batch that is there.
-  virtual Status step(const train::BatchView* batch) = 0;
+  /// A whole step; null: with the batch that is there. `meanwhile` is called while it computes.
+  virtual Status step(const train::BatchView* batch, const std::function<Status()>& meanwhile) = 0;
   virtual Status transfer() = 0;
   [[nodiscard]] virtual Json describe() const = 0;
 };
 
 class EngineModel final : public Model {
  public:
-  EngineModel(std::unique_ptr<train::Engine> engine)
+  EngineModel(std::unique_ptr<train::Engine> engine, const LoaderSpec& loader)
       : engine_(std::move(engine)),
+        loader_(loader),
         batch_(generate_batch(engine_->config().model, engine_->config().batch,
                               engine_->config().seed)) {}
 
@@ -62,22 +66,23 @@ class EngineModel final : public Model {
     if (!std::isfinite(evaluated.loss))
       return Error{Errc::measurement,
                    fmt::format("the loss of the untrained model is {}", evaluated.loss)};
-    SLUICE_CHECK(step(nullptr));
+    SLUICE_CHECK(step(nullptr, [] { return Status(ok); }));
     return fmt::format("loss {:a}", evaluated.loss);
   }
-  Status step(const train::BatchView* batch) override {
+  Status step(const train::BatchView* batch, const std::function<Status()>& meanwhile) override {
     const train::BatchView generated = batch_.view();
     if (batch == nullptr && !resident_) batch = &generated;
     SLUICE_CHECK(batch != nullptr ? engine_->micro_step(*batch) : engine_->micro_step_again());
     resident_ = true;
+    SLUICE_CHECK(meanwhile());
     SLUICE_TRY([[maybe_unused]] const train::StepResult result, engine_->update());
     engine_->synchronize();
     return ok;
   }
   Status transfer() override {
+    if (train::cuda::Inbox* inbox = engine_->inbox()) return send_to(*inbox);
     const train::Program& program = engine_->program();
     SLUICE_CHECK(engine_->write(program.plan.at(program.images).name, batch_.images));
-    engine_->synchronize();
     return ok;
   }
   [[nodiscard]] Json describe() const override {
@@ -88,7 +93,27 @@ class EngineModel final : public Model {
   }
 
  private:
+  /// As a loader's slot would be copied, from the memory that it would have.
+  Status send_to(train::cuda::Inbox& inbox) {
+    if (slot_.bytes().empty()) {
+      loader::LoaderOptions options;
+      set_slots(options, loader_);
+      SLUICE_TRY(slot_,
+                 loader::SlotMemory::make(batch_.images.size() * train::bytes_of(loader_.upload),
+                                          options.pinned_allocator));
+      std::fill(slot_.bytes().begin(), slot_.bytes().end(), std::byte{0});
+      if (loader_.upload == train::PixelType::u8)
+        levels_ = loader::normalized_levels(image::Normalization::imagenet());
+    }
+    SLUICE_TRY(const std::uint64_t number, inbox.send({slot_.bytes(), loader_.upload, levels_}));
+    SLUICE_CHECK(inbox.arrived(number, kCopyLimit));
+    return inbox.drop();
+  }
+
   std::unique_ptr<train::Engine> engine_;
+  LoaderSpec loader_;
+  loader::SlotMemory slot_;  // a batch for transfer()
+  std::vector<float> levels_;
   GeneratedBatch batch_;
   bool resident_ = false;  // the engine holds some batch
 };
@@ -98,7 +123,8 @@ class EmulatedModel final : public Model {
  public:
   explicit EmulatedModel(double ms) : ms_(ms) {}
   Result<std::string> check() override { return fmt::format("waits {:g} ms", ms_); }
-  Status step(const train::BatchView* /*batch*/) override {
+  Status step(const train::BatchView* /*batch*/,
+              const std::function<Status()>& /*meanwhile*/) override {
     std::this_thread::sleep_until(std::chrono::steady_clock::now() +
                                   std::chrono::duration<double, std::milli>(ms_));
     return ok;
@@ -115,23 +141,31 @@ class EmulatedModel final : public Model {
 class DiagnoseSubject final : public measure::Subject {
  public:
   DiagnoseSubject(Part part, LoaderSpec loader, std::unique_ptr<TrainingFeed> feed,
-                  std::unique_ptr<Model> model)
-      : part_(part), loader_(std::move(loader)), feed_(std::move(feed)), model_(std::move(model)) {}
+                  std::unique_ptr<Model> model, const train::Engine* connect_to)
+      : part_(part),
+        loader_(std::move(loader)),
+        model_(std::move(model)),
+        feed_(std::move(feed)),
+        connect_to_(connect_to) {}
 
   Result<std::string> check() override {
     std::string digest;
-    if (feed_) {
+    const bool lanes = loader_.lanes != loader::gpu::LanePolicy::cpu;
+    if (feed_ && lanes) {
+      SLUICE_CHECK(feed_->connect(*connect_to_));
+    } else if (feed_) {
       SLUICE_TRY(const FeedBatch batch, feed_->next_of_any_epoch());
       for (const float value : batch.view.images)
         if (!std::isfinite(value))
           return Error{Errc::measurement, "the loader's first batch holds what is no number"};
       Sha256 sha;
-      const auto bytes = std::as_bytes(batch.view.images);
+      const auto bytes = batch.pixels;
       sha.update(std::span<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(bytes.data()),
                                                bytes.size()));
       digest = sha.hex();
+      if (connect_to_) SLUICE_CHECK(feed_->connect(*connect_to_));
     }
-    if (model_) {
+    if (model_ && part_ != Part::loader) {
       SLUICE_TRY(const std::string computed, model_->check());
       digest += (digest.empty() ? "" : ", ") + computed;
     }
@@ -197,15 +231,16 @@ class DiagnoseSubject final : public measure::Subject {
 
   void step(const train::BatchView* batch) {
     const std::int64_t start_ns = clock_.now_ns();
-    require(model_->step(batch));
+    require(model_->step(batch, [&] { return feed_ ? feed_->ahead() : ok; }));
     model_ns_ += clock_.now_ns() - start_ns;
   }
 
-  /// One number of every page.
-  static void look_at(const FeedBatch& batch) {
-    float seen = 0;
-    for (std::size_t i = 0; i < batch.view.images.size(); i += kPageFloats)
-      seen += batch.view.images[i];
+  /// One byte of every page; what was sent to a device is dropped there.
+  void look_at(const FeedBatch& batch) {
+    if (batch.view.sent) return require(connect_to_->inbox()->drop());
+    auto seen = std::byte{};
+    for (std::size_t i = 0; i < batch.pixels.size(); i += kPageBytes)
+      seen ^= batch.pixels[i];
     asm volatile("" : : "r"(&seen) : "memory");
   }
 
@@ -217,10 +252,6 @@ class DiagnoseSubject final : public measure::Subject {
     }
   }
 
-  static void require(const Status& status) {
-    if (!status) throw std::runtime_error(status.error().message);
-  }
-
   static std::vector<std::int64_t> room_for_times() {
     std::vector<std::int64_t> times;
     times.reserve(4096);
@@ -229,9 +260,10 @@ class DiagnoseSubject final : public measure::Subject {
 
   Part part_;
   LoaderSpec loader_;
-  std::unique_ptr<TrainingFeed> feed_;  // null: this part loads nothing
   std::unique_ptr<Model> model_;        // null: this part computes nothing
-  measure::SystemClock clock_;
+  std::unique_ptr<TrainingFeed> feed_;  // null: this part loads nothing. Goes before the model
+  const train::Engine* connect_to_;     // the model's, where both are there
+  SystemClock clock_;
   LoaderMoment before_;
   std::int64_t wait_ns_ = 0, model_ns_ = 0, last_ns_ = 0, passes_ = 0;
   bool sized_ = false;  // the first sample has begun
@@ -253,14 +285,18 @@ Result<std::unique_ptr<measure::Subject>> make_diagnose(const measure::SubjectCo
     SLUICE_TRY(feed, TrainingFeed::open(options));
   }
   std::unique_ptr<Model> model;
+  const train::Engine* connect_to = nullptr;
+  // Lanes of a GPU need one also where the loader is alone.
+  const bool lanes = options.loader.lanes != loader::gpu::LanePolicy::cpu;
   if (part != Part::loader && model_ms > 0) {
     model = std::make_unique<EmulatedModel>(model_ms);
-  } else if (part != Part::loader) {
+  } else if (part != Part::loader || lanes) {
     SLUICE_TRY(auto engine, train::Engine::make(spec.engine));
-    model = std::make_unique<EngineModel>(std::move(engine));
+    if (feed) connect_to = engine.get();
+    model = std::make_unique<EngineModel>(std::move(engine), options.loader);
   }
-  return std::unique_ptr<measure::Subject>(
-      std::make_unique<DiagnoseSubject>(part, options.loader, std::move(feed), std::move(model)));
+  return std::unique_ptr<measure::Subject>(std::make_unique<DiagnoseSubject>(
+      part, options.loader, std::move(feed), std::move(model), connect_to));
 }
 
 }  // namespace sluice::scenario

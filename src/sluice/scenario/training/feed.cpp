@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/training/feed.h"
 
+#include "sluice/core/clock.h"
 #include "sluice/core/text.h"
-#include "sluice/loader/open_dataset.h"
-#include "sluice/loader/recipe_train_crop.h"
-#include "sluice/measure/clock.h"
+#include "sluice/loader/data/open_dataset.h"
+#include "sluice/loader/recipe/place.h"
+#include "sluice/loader/recipe/train_crop.h"
 
 #include <fmt/format.h>
 
@@ -41,9 +42,22 @@ Status check_labels(const loader::Dataset& dataset, const FeedOptions& options) 
 }
 
 Result<std::shared_ptr<const loader::Recipe>> recipe_for(const FeedOptions& options) {
+  if (options.loader.three_augment && options.use == FeedUse::train) {
+    loader::ThreeAugmentOptions recipe;
+    recipe.side = options.image;
+    if (options.loader.device != "cpu") {
+      recipe.type = batch_type(options.loader.upload);
+      recipe.layout = layout_of(options.loader.upload);
+    }
+    return loader::make_three_augment(recipe);
+  }
   loader::TrainCropOptions crop;
   crop.side = options.image;
   crop.filter = loader::Filter::antialias;
+  if (options.loader.device != "cpu") {
+    crop.type = batch_type(options.loader.upload);
+    crop.layout = layout_of(options.loader.upload);
+  }
   crop.crop = options.use == FeedUse::train ? loader::CropMode::random : loader::CropMode::centre;
   return loader::make_train_crop(crop);
 }
@@ -54,7 +68,6 @@ loader::LoaderOptions loader_options(const loader::Dataset& dataset, const FeedO
   loader::LoaderOptions made;
   made.batch_size = spec.batch_size;
   made.workers = spec.workers;
-  made.prefetch = spec.prefetch + 1;  // and the batch in use
   made.seed = spec.seed;
   made.shuffle = !train                              ? loader::Shuffle::none
                  : dataset.shard_starts().size() > 1 ? loader::Shuffle::shards
@@ -62,7 +75,7 @@ loader::LoaderOptions loader_options(const loader::Dataset& dataset, const FeedO
   made.drop_last = train;
   made.persistent_workers = spec.persistent_workers;
   made.next_epoch_ahead = train;
-  made.pin_memory = spec.pin_memory;
+  set_slots(made, spec);
   made.on_error = spec.skip_errors ? loader::OnError::skip : loader::OnError::fail;
   return made;
 }
@@ -102,8 +115,17 @@ Result<std::unique_ptr<TrainingFeed>> TrainingFeed::make(
   std::unique_ptr<TrainingFeed> feed(new TrainingFeed);
   feed->options_ = options;
   SLUICE_TRY(feed->recipe_, recipe_for(options));
-  SLUICE_TRY(feed->loader_,
-             loader::Loader::make(dataset, feed->recipe_, loader_options(*dataset, options)));
+  const loader::LoaderOptions loading = loader_options(*dataset, options);
+  // Beside a step the decoder's set-up for another number of images waits for the whole device: a
+  // training with shares that vary did not get ahead.
+  if (options.loader.lanes == loader::gpu::LanePolicy::hybrid)
+    return Error{Errc::usage,
+                 "--loader hybrid: is for bench dataloader alone; a training takes cpu or gpu"};
+  if (options.loader.lanes != loader::gpu::LanePolicy::cpu && options.use == FeedUse::train) {
+    SLUICE_TRY(feed->on_gpu_, make_lanes(dataset, options.loader, loading, options.image));
+  } else {
+    SLUICE_TRY(feed->loader_, loader::Loader::make(dataset, feed->recipe_, loading));
+  }
   feed->dataset_ = std::move(dataset);
   feed->labels_.resize(options.loader.batch_size);
   return feed;
@@ -114,6 +136,7 @@ Result<FeedOptions> feed_options(const TrainingSpec& spec, measure::SubjectConte
   context.spec = spec.loader;
   SLUICE_TRY(options.loader, read_loader_spec(context));
   options.loader.batch_size = static_cast<std::uint32_t>(spec.engine.batch);
+  options.loader.device = spec.engine.device;
   options.image = spec.engine.model.image;
   options.classes = spec.engine.model.classes;
   options.stand_in_labels = true;
@@ -125,14 +148,45 @@ Result<std::unique_ptr<TrainingFeed>> TrainingFeed::open(const FeedOptions& opti
   return make(std::move(input.dataset), options);
 }
 
-Status TrainingFeed::start_epoch(std::uint64_t epoch) {
+Status TrainingFeed::connect(const train::Engine& engine) {
   batch_.release();
-  return loader_->start_epoch(epoch);
+  inbox_ = engine.inbox();
+  const bool on_cpu = options_.loader.device == "cpu";
+  if ((inbox_ == nullptr) != on_cpu)
+    return Error{Errc::internal, fmt::format("batches for {} were given to {}",
+                                             options_.loader.device, engine.info().device)};
+  if (on_cpu) return ok;
+  if (options_.loader.upload == train::PixelType::u8)
+    levels_ = loader::normalized_levels(image::Normalization::imagenet());
+  outbox_ = on_gpu_ ? make_outbox(*on_gpu_, *inbox_, levels_)
+                    : make_outbox(*loader_, *inbox_, options_.loader.upload, levels_);
+  return ok;
+}
+
+Status TrainingFeed::end_epoch() {
+  batch_.release();
+  return outbox_ ? outbox_->clear() : ok;
+}
+
+Status TrainingFeed::start_epoch(std::uint64_t epoch) {
+  SLUICE_CHECK(end_epoch());
+  state_.reset();
+  return outbox_ ? outbox_->start_epoch(epoch) : loader_->start_epoch(epoch);
 }
 
 Status TrainingFeed::restore(const loader::LoaderState& state) {
-  batch_.release();
-  return loader_->restore(state);
+  SLUICE_CHECK(end_epoch());
+  state_.reset();
+  return outbox_ ? outbox_->restore(state) : loader_->restore(state);
+}
+
+loader::LoaderState TrainingFeed::state() const {
+  if (state_) return *state_;
+  return on_gpu_ ? on_gpu_->state() : loader_->state();
+}
+
+loader::LoaderStats TrainingFeed::stats() const {
+  return on_gpu_ ? on_gpu_->stats().loader : loader_->stats();
 }
 
 std::uint64_t TrainingFeed::steps() const {
@@ -140,36 +194,62 @@ std::uint64_t TrainingFeed::steps() const {
   return options_.use == FeedUse::train ? size() / batch : (size() + batch - 1) / batch;
 }
 
+void TrainingFeed::set_labels(FeedBatch& batch, std::span<const std::int64_t> given,
+                              std::span<const std::uint64_t> indices) {
+  batch.samples = static_cast<std::uint32_t>(given.size());
+  std::fill(labels_.begin(), labels_.end(), -1);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const bool stand_in = given[i] < 0;
+    labels_[i] =
+        stand_in
+            ? static_cast<std::int32_t>(indices[i] % static_cast<std::uint64_t>(options_.classes))
+            : static_cast<std::int32_t>(given[i]);
+  }
+  batch.view.labels = labels_;
+}
+
+Result<std::optional<FeedBatch>> TrainingFeed::next_sent() {
+  SLUICE_TRY(const auto sent, outbox_->next());
+  if (!sent) return std::optional<FeedBatch>();
+  FeedBatch batch;
+  set_labels(batch, sent->labels, sent->indices);
+  batch.view.sent = true;
+  state_ = sent->after;
+  if (epoch_) epoch_ = sent->epoch;
+  return std::optional<FeedBatch>(batch);
+}
+
 Result<std::optional<FeedBatch>> TrainingFeed::next() {
-  const std::int64_t start_ns = measure::SystemClock().now_ns();
+  const std::int64_t start_ns = SystemClock().now_ns();
+  if (outbox_) {
+    SLUICE_TRY(auto batch, next_sent());
+    if (batch) batch->wait_ns = SystemClock().now_ns() - start_ns;
+    return batch;
+  }
+  if (on_gpu_) return Error{Errc::internal, "batches of a GPU were asked for before connect()"};
   batch_.release();
   SLUICE_TRY(auto taken, loader_->next());
   if (!taken) return std::optional<FeedBatch>();
   batch_ = std::move(*taken);
   FeedBatch batch;
-  batch.samples = batch_.size();
-  const auto given = batch_.labels();
-  std::fill(labels_.begin(), labels_.end(), -1);
-  for (std::size_t i = 0; i < batch.samples; ++i) {
-    const bool stand_in = given[i] < 0;
-    labels_[i] = stand_in ? static_cast<std::int32_t>(batch_.indices()[i] %
-                                                      static_cast<std::uint64_t>(options_.classes))
-                          : static_cast<std::int32_t>(given[i]);
+  set_labels(batch, batch_.labels(), batch_.indices());
+  batch.pixels = batch_.data();
+  if (batch_.spec().type == loader::BatchType::f32) {
+    const auto pixels = batch_.as<float>();
+    batch.view.images = pixels;
+    if (batch.samples < labels_.size()) {
+      filled_.assign(pixels.size() / batch.samples * labels_.size(), 0.0F);
+      std::copy(pixels.begin(), pixels.end(), filled_.begin());
+      batch.view.images = filled_;
+    }
   }
-  const auto pixels = batch_.as<float>();
-  batch.view.images = pixels;
-  if (batch.samples < labels_.size()) {
-    filled_.assign(pixels.size() / batch.samples * labels_.size(), 0.0F);
-    std::copy(pixels.begin(), pixels.end(), filled_.begin());
-    batch.view.images = filled_;
-  }
-  batch.view.labels = labels_;
-  batch.wait_ns = measure::SystemClock().now_ns() - start_ns;
+  batch.wait_ns = SystemClock().now_ns() - start_ns;
   return std::optional<FeedBatch>(batch);
 }
 
 Result<FeedBatch> TrainingFeed::next_of_any_epoch() {
-  const std::int64_t start_ns = measure::SystemClock().now_ns();
+  const std::int64_t start_ns = SystemClock().now_ns();
+  if (outbox_) outbox_->set_endless();
   std::optional<FeedBatch> batch;
   if (epoch_) {
     SLUICE_TRY(batch, next());
@@ -181,7 +261,7 @@ Result<FeedBatch> TrainingFeed::next_of_any_epoch() {
   }
   if (!batch)
     return Error{Errc::invalid_input, "the loader gave no batch at the start of an epoch"};
-  batch->wait_ns = measure::SystemClock().now_ns() - start_ns;
+  batch->wait_ns = SystemClock().now_ns() - start_ns;
   return *batch;
 }
 

@@ -1,9 +1,9 @@
 // sluice/scenario/training/rows.cpp - one training step as a row: our engine behind the worker
 // protocol.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/clock.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/clock.h"
 #include "sluice/measure/usage.h"
 #include "sluice/scenario/loader/details.h"
 #include "sluice/scenario/scenario.h"
@@ -117,6 +117,7 @@ class TrainingSubject final : public measure::Subject {
       json["data"]["recipe"] = feed_->describe();
       json["data"]["samples"] = feed_->size();
       json["data"]["epochs"] = feed_->epoch();
+      if (const Json lanes = feed_->lanes(); !lanes.is_null()) json["data"]["lanes"] = lanes;
     }
     return json;
   }
@@ -141,6 +142,7 @@ class TrainingSubject final : public measure::Subject {
       const train::BatchView view = next();
       data_ns += clock_.now_ns() - start_ns;
       require(engine_->micro_step(view));
+      if (feed_) require(feed_->ahead());
     }
     auto result = engine_->update();
     if (!result) throw std::runtime_error(result.error().message);
@@ -178,15 +180,11 @@ class TrainingSubject final : public measure::Subject {
       list[std::string(to_string(train::kPhases[k]))] = std::exchange(phases_ns_[k], {});
   }
 
-  static void require(const Status& status) {
-    if (!status) throw std::runtime_error(status.error().message);
-  }
-
   TrainingSpec spec_;
   std::unique_ptr<train::Engine> engine_;
   std::unique_ptr<TrainingFeed> feed_;  // null: generated numbers
   GeneratedBatch batch_;
-  measure::SystemClock clock_;
+  SystemClock clock_;
   bool resident_ = false;  // the engine holds batch_
   int warmed_ = 0;
   std::int64_t first_step_ns_ = 0;
@@ -208,6 +206,7 @@ Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectCo
   if (spec.data == TrainingData::loader) {
     SLUICE_TRY(const FeedOptions options, feed_options(spec, context));
     SLUICE_TRY(feed, TrainingFeed::open(options));
+    SLUICE_CHECK(feed->connect(**engine));
   }
   return std::unique_ptr<measure::Subject>(
       std::make_unique<TrainingSubject>(std::move(spec), std::move(*engine), std::move(feed)));

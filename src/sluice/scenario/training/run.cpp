@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/training/run.h"
 
+#include "sluice/core/clock.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/clock.h"
 #include "sluice/train/checkpoint.h"
 
 #include <fmt/format.h>
@@ -124,7 +124,7 @@ Status TrainingRun::resume() {
 
 Status TrainingRun::run_step() {
   const int micros = engine_.config().grad_accum;
-  const std::int64_t start_ns = measure::SystemClock().now_ns();
+  const std::int64_t start_ns = SystemClock().now_ns();
   StepRecord record;
   record.step = engine_.steps();
   record.epoch = state_.epoch;
@@ -135,13 +135,16 @@ Status TrainingRun::run_step() {
                    fmt::format("the epoch ended at step {} of {}", state_.sums.steps, steps_)};
     record.wait_ns += batch->wait_ns;
     SLUICE_TRY(const train::BatchView view, mixer_.mix(batch->view, record.step, micro));
+    half_step_ = true;
     SLUICE_CHECK(engine_.micro_step(view));
+    SLUICE_CHECK(feed_.ahead());
     if (!mixer_.on() && engine_.config().device == "cpu")
       SLUICE_CHECK(judge(state_.sums, engine_, batch->view.labels));
     state_.sums.samples += batch->samples;
   }
   SLUICE_TRY(const train::StepResult result, engine_.update());
-  record.busy_ns = measure::SystemClock().now_ns() - start_ns;
+  half_step_ = false;
+  record.busy_ns = SystemClock().now_ns() - start_ns;
   record.loss = static_cast<double>(result.loss);
   record.learning_rate = result.learning_rate;
   record.gradient_norm = result.gradient_norm;
@@ -173,6 +176,7 @@ Status TrainingRun::finish_epoch() {
   const bool due = last || (state_.epoch + 1) % plan_.val_every == 0;
   const Stop stop = [this] { return observer_.interrupted(); };
   bool best = false;
+  SLUICE_CHECK(feed_.end_epoch());
   if (validation_ != nullptr && due) {
     SLUICE_TRY(record.validation, evaluate(engine_, *validation_, false, stop));
     if (engine_.config().average) {
@@ -200,7 +204,8 @@ Result<TrainingOutcome> TrainingRun::run() {
     outcome.interrupted = !done && done.error().code == Errc::interrupted;
     if (!done && !outcome.interrupted) return done.error();
   }
-  if (outcome.interrupted) SLUICE_CHECK(save(kLast));
+  // A read that was cancelled inside a step leaves gradients that no checkpoint holds.
+  if (outcome.interrupted && !half_step_) SLUICE_CHECK(save(kLast));
   outcome.epochs = state_.history;
   outcome.steps = engine_.steps();
   return outcome;

@@ -83,6 +83,7 @@ class TrainingRun {
   std::uint64_t steps_;  // of an epoch
   TrainingState state_;
   bool feed_started_ = false;  // the feed is where the state says
+  bool half_step_ = false;     // gradients were added that no update took yet
 };
 
 }  // namespace sluice::scenario

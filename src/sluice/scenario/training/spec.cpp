@@ -4,7 +4,7 @@
 
 #include "sluice/core/rng.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/reply.h"
+#include "sluice/measure/worker/reply.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/measure/subject.h"
+#include "sluice/measure/worker/subject.h"
 #include "sluice/scenario/loader/spec.h"
 #include "sluice/train/engine.h"
 

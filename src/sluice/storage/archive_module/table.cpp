@@ -1,30 +1,29 @@
 // sluice/storage/archive_module/table.cpp - libsluice_archive.so: tar through libarchive.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/storage/archive_module/stream.h"
 #include "sluice/storage/format/archive_table.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <new>
 
 struct SluiceArchive {
+  explicit SluiceArchive(const SluiceArchiveInput& input)
+      : file(input), stream(sluice_archive::Stream::open(file)) {}
+
+  sluice_archive::FileBytes file;
+  std::unique_ptr<sluice_archive::Stream> stream;
   archive* handle = nullptr;
-  SluiceArchiveInput input{};
 };
 
 namespace {
 
-struct Format {
-  int (*enable)(archive*);
-  const char* name;
-};
-// No other format: every further one is a further way in.
-constexpr Format kFormats[] = {
-    {archive_read_support_filter_gzip, "gzip"}, {archive_read_support_filter_bzip2, "bzip2"},
-    {archive_read_support_filter_xz, "xz"},     {archive_read_support_filter_zstd, "zstd"},
-    {archive_read_support_format_tar, "tar"},
-};
+/// Padding of the largest records that anybody writes; more of it is a bomb.
+constexpr std::uint64_t kMaxAfterEnd = std::uint64_t{64} << 20;
+constexpr la_int64_t kTarBlock = 512;
 
 std::int32_t report(SluiceArchiveError* error, std::int32_t code, const char* text) {
   error->code = code;
@@ -32,17 +31,16 @@ std::int32_t report(SluiceArchiveError* error, std::int32_t code, const char* te
   return code;
 }
 
-la_ssize_t read_input(archive* handle, void* self, const void** block) {
-  const SluiceArchiveInput& input = static_cast<SluiceArchive*>(self)->input;
-  const std::ptrdiff_t n = input.read(input.user, block);
+la_ssize_t read_stream(archive* handle, void* self, const void** block) {
+  sluice_archive::Stream& stream = *static_cast<SluiceArchive*>(self)->stream;
+  const std::ptrdiff_t n = stream.read(block);
   if (n >= 0) return n;
-  archive_set_error(handle, EIO, "cannot be read");
+  archive_set_error(handle, EIO, "%s", stream.error().c_str());
   return ARCHIVE_FATAL;
 }
 
-la_int64_t skip_input(archive*, void* self, la_int64_t count) {
-  const SluiceArchiveInput& input = static_cast<SluiceArchive*>(self)->input;
-  return input.skip(input.user, count);
+la_int64_t skip_stream(archive*, void* self, la_int64_t count) {
+  return static_cast<SluiceArchive*>(self)->stream->skip(count);
 }
 
 void close_archive(SluiceArchive* self) {
@@ -50,27 +48,58 @@ void close_archive(SluiceArchive* self) {
   delete self;
 }
 
+/// Throws bad_alloc only.
+std::int32_t open_unguarded(SluiceArchive** out, const SluiceArchiveInput* input,
+                            SluiceArchiveError* error) {
+  auto self = std::make_unique<SluiceArchive>(*input);
+  self->handle = archive_read_new();
+  if (self->handle == nullptr) return report(error, kSluiceArchiveNoMemory, "out of memory");
+  // No other format: every further one is a further way in.
+  std::int32_t code = report(error, kSluiceArchiveOk, "");
+  if (archive_read_support_format_tar(self->handle) != ARCHIVE_OK)
+    code = report(error, kSluiceArchiveUnsupported, "tar");
+  else if (archive_read_open2(self->handle, self.get(), nullptr, read_stream, skip_stream,
+                              nullptr) != ARCHIVE_OK)
+    code = report(error, kSluiceArchiveInvalid, archive_error_string(self->handle));
+  if (code == kSluiceArchiveOk)
+    *out = self.release();
+  else
+    archive_read_free(self->handle);
+  return code;
+}
+
 std::int32_t open_archive(SluiceArchive** out, const SluiceArchiveInput* input,
                           SluiceArchiveError* error) {
   *out = nullptr;
-  auto* self = new (std::nothrow) SluiceArchive;
-  if (self == nullptr) return report(error, kSluiceArchiveNoMemory, "out of memory");
-  self->input = *input;
-  self->handle = archive_read_new();
-  std::int32_t code = report(error, kSluiceArchiveOk, "");
-  if (self->handle == nullptr) code = report(error, kSluiceArchiveNoMemory, "out of memory");
-  for (const Format& format : kFormats)  // a warning means: through an external program
-    if (code == kSluiceArchiveOk && format.enable(self->handle) != ARCHIVE_OK)
-      code = report(error, kSluiceArchiveUnsupported, format.name);
-  if (code == kSluiceArchiveOk && archive_read_open2(self->handle, self, nullptr, read_input,
-                                                     skip_input, nullptr) != ARCHIVE_OK)
-    code = report(error, kSluiceArchiveInvalid, archive_error_string(self->handle));
-  if (code != kSluiceArchiveOk) {
-    close_archive(self);
-    return code;
+  try {
+    return open_unguarded(out, input, error);
+  } catch (const std::bad_alloc&) {
+    return report(error, kSluiceArchiveNoMemory, "out of memory");
   }
-  *out = self;
-  return code;
+}
+
+/// An archive that was cut short between two members looks like a whole one but for its end mark,
+/// and only who reads compressed data to its end has its checksum looked at.
+std::int32_t check_end(SluiceArchive* self, SluiceArchiveError* error) {
+  const la_int64_t mark =
+      archive_filter_bytes(self->handle, 0) - archive_read_header_position(self->handle);
+  if (mark < kTarBlock) {
+    report(error, kSluiceArchiveInvalid, "it ends without an end mark, as if cut short");
+    return -1;
+  }
+  if (!self->stream->compressed()) return 0;  // as GNU tar, which stops at the mark
+  const void* block = nullptr;
+  for (std::uint64_t after = 0; after <= kMaxAfterEnd;) {
+    const std::ptrdiff_t n = self->stream->read(&block);
+    if (n == 0) return 0;
+    if (n < 0) {
+      report(error, kSluiceArchiveInvalid, self->stream->error().c_str());
+      return -1;
+    }
+    after += static_cast<std::uint64_t>(n);
+  }
+  report(error, kSluiceArchiveInvalid, "more than 64 MiB follow its end mark");
+  return -1;
 }
 
 /// In the C locale libarchive has no plain form of names that a header declares as UTF-8.
@@ -82,7 +111,7 @@ const char* text_of(const char* plain, const char* utf8) {
 std::int32_t next_entry(SluiceArchive* self, SluiceArchiveEntry* out, SluiceArchiveError* error) {
   archive_entry* entry = nullptr;
   const int result = archive_read_next_header(self->handle, &entry);
-  if (result == ARCHIVE_EOF) return 0;
+  if (result == ARCHIVE_EOF) return check_end(self, error);
   if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
     report(error, kSluiceArchiveInvalid, archive_error_string(self->handle));
     return -1;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/stop.h"
+
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -21,8 +22,8 @@ class Flights {
       std::unique_lock lock(flights_.mutex_);
       leads_ = flights_.keys_.insert(key_).second;
       // The leader's wait is bounded by the time limits of its store, so this one is too.
-      while (!leads_ && !flights_.cancelled_ && flights_.keys_.count(key_) != 0)
-        flights_.landed_.wait_for(lock, std::chrono::milliseconds(100));
+      while (!leads_ && !flights_.cancelled() && flights_.keys_.count(key_) != 0)
+        flights_.landed_.wait_for(lock, kStopCheck);
     }
     ~Seat() {
       if (!leads_) return;
@@ -46,7 +47,7 @@ class Flights {
     cancelled_ = true;
     landed_.notify_all();
   }
-  [[nodiscard]] bool cancelled() const { return cancelled_; }
+  [[nodiscard]] bool cancelled() const { return cancelled_ || stop_requested(); }
 
  private:
   std::mutex mutex_;

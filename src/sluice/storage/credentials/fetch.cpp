@@ -122,6 +122,7 @@ Result<std::optional<Credentials>> fetch_instance(const CredentialOptions& optio
   request.url = base + "/latest/api/token";
   request.headers = {"X-aws-ec2-metadata-token-ttl-seconds: 21600"};
   const auto token = service.once(request);
+  if (!token && token.error().code == Errc::interrupted) return token.error();
   // No answer, or one of something else that listens there: this is no such instance.
   if (!token || token->head.status != 200 || token->body.empty() ||
       token->body.find_first_of("\r\n") != std::string::npos)

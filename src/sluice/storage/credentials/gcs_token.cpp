@@ -80,6 +80,7 @@ Found from_metadata(const GcsTokenOptions& options) {
   request.url = base + "/computeMetadata/v1/instance/service-accounts/default/token";
   request.headers = {"Metadata-Flavor: Google"};
   const auto first = service.once(request);
+  if (!first && first.error().code == Errc::interrupted) return first.error();
   if (!first) return std::optional<Credentials>();  // no such service: not an instance of theirs
   if (first->head.status == 200) return parse_token(service, first->body);
   if (first->head.status < 500) return std::optional<Credentials>();  // no account is attached

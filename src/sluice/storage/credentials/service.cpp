@@ -3,13 +3,14 @@
 #include "sluice/storage/credentials/service.h"
 
 #include "sluice/core/file.h"
+#include "sluice/core/stop.h"
 #include "sluice/core/text.h"
 #include "sluice/storage/remote/retry.h"
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <ctime>
-#include <thread>
 
 namespace sluice::storage {
 namespace {
@@ -42,13 +43,15 @@ Result<HttpReply> CredentialService::ask(const HttpRequest& request) const {
   for (int attempt = 1;; ++attempt) {
     Result<HttpReply> reply = once(request);
     if (reply && reply->head.status < 500 && reply->head.status != 429) return reply;
+    if (!reply && reply.error().code == Errc::interrupted) return reply;
     if (attempt == kAttempts) {
       if (reply) return refused(*reply);
       return Error{reply.error().code, fmt::format("{} gives no credentials: {}, {} attempts",
                                                    name_, reply.error().message, kAttempts)};
     }
-    std::this_thread::sleep_for(
-        std::chrono::duration<double>(retry_delay_s(policy, RetryCause::server, attempt, -1, rng)));
+    const double delay_s = retry_delay_s(policy, RetryCause::server, attempt, -1, rng);
+    if (!sleep_unless_stopped(std::chrono::duration<double>(delay_s)))
+      return Error{Errc::interrupted, fmt::format("{}: cancelled", name_)};
   }
 }
 

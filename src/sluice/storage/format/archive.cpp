@@ -21,7 +21,7 @@
 namespace sluice::storage {
 namespace {
 
-constexpr std::size_t kReadBlock = std::size_t{1} << 20;
+constexpr std::size_t kReadBlock = std::size_t{256} << 10;  // unpacked between two looks at `stop`
 
 Result<const SluiceArchiveTable*> load_archive_table() {
   SLUICE_TRY(void* symbol, load_module("archive", kSluiceArchiveSymbol));

@@ -37,7 +37,9 @@ class ArchiveReader {
   ArchiveReader(ArchiveReader&&) noexcept;
   ArchiveReader& operator=(ArchiveReader&&) noexcept;
 
-  /// The next entry; false at the end. What was not read of the one before is passed over.
+  /// The next entry; false at the end. What was not read of the one before is passed over. An
+  /// archive that ends without an end mark is invalid_input, and so is compressed data whose
+  /// checksum or length is wrong, or that anything but zeros follows.
   Result<bool> next(ArchiveEntry& out);
   /// Content of the entry that next() gave; 0 at its end.
   Result<std::size_t> read(std::span<std::byte> out);

@@ -4,6 +4,7 @@
 
 #include "sluice/core/descriptor.h"
 #include "sluice/core/file.h"
+#include "sluice/core/file_lock.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
@@ -16,7 +17,6 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <optional>
-#include <sys/file.h>
 #include <unistd.h>
 
 namespace sluice::storage {
@@ -91,14 +91,17 @@ class Writer {
     std::vector<ReadBuffer> buffers(kReadAtOnce);
     std::vector<std::optional<Result<std::span<const std::byte>>>> read(kReadAtOnce);
     for (std::size_t first = 0; first < objects.size();) {
-      if (options_.stop && options_.stop()) return Error{Errc::interrupted, "stopped"};
       const std::size_t end = run_end(objects, first);
       pool.parallel_for(end - first, [&](std::size_t i, unsigned) {
         const Object& object = objects[first + i];
-        read[i] = from_.read(object, 0, static_cast<std::size_t>(object.size), buffers[i]);
+        if (stopped())
+          read[i] = stop_error();
+        else
+          read[i] = from_.read(object, 0, static_cast<std::size_t>(object.size), buffers[i]);
       });
       for (std::size_t i = 0; i < end - first; ++i) {
         if (!read[i]->has_value()) return read[i]->error();
+        if (stopped()) return stop_error();
         SLUICE_CHECK(add(objects[first + i].key, read[i]->value()));
       }
       first = end;
@@ -121,6 +124,9 @@ class Writer {
   }
 
  private:
+  [[nodiscard]] bool stopped() const { return options_.stop && options_.stop(); }
+  static Error stop_error() { return {Errc::interrupted, "stopped"}; }
+
   Status add(std::string_view name, std::span<const std::byte> bytes) {
     const bool full = file_ && (file_->bundle().bytes >= options_.bundle_bytes ||
                                 bytes.size() > options_.bundle_bytes - file_->bundle().bytes);
@@ -163,20 +169,6 @@ Result<std::vector<Object>> wanted_objects(ObjectStore& from, const BundleOption
   return objects;
 }
 
-/// Makes the hidden folder beside `out` and locks it; the lock goes with its descriptor.
-Result<Descriptor> claim(const fs::path& folder) {
-  SLUICE_CHECK(create_folders(folder));
-  Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (lock.get() < 0) return failed(folder, "cannot be opened", errno);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-    return Error{Errc::io, fmt::format("{}: another process is writing bundles there",
-                                       printable(folder.string()))};
-  std::error_code error;
-  for (const auto& left : fs::directory_iterator(folder, error))
-    fs::remove_all(left.path(), error);
-  return lock;
-}
-
 }  // namespace
 
 Json BundleReport::json() const {
@@ -214,8 +206,11 @@ Result<BundleReport> write_bundles(ObjectStore& from, const BundleOptions& optio
     return Error{Errc::invalid_input, fmt::format("{}: none of {} objects is a sample",
                                                   printable(from.name()), left_out)};
   const fs::path partial = out.parent_path() / fmt::format(".{}.partial", out.filename().string());
-  SLUICE_TRY(const Descriptor lock, claim(partial));
+  SLUICE_CHECK(create_folders(out.parent_path()));
+  SLUICE_TRY(const FileLock lock, FileLock::take(lock_beside(out), name));
   const FolderGuard guard(partial);
+  fs::remove_all(partial, error);  // of a process that was killed
+  SLUICE_CHECK(create_folders(partial));
   Writer writer(from, options, partial);
   SLUICE_CHECK(writer.write(objects, progress));
   fs::rename(partial, out, error);

@@ -155,7 +155,8 @@ struct TarScan::State {
 
   /// The header at `position`; nothing at the end.
   Result<std::optional<Header>> header() {
-    if (position == archive.size) return std::optional<Header>();
+    if (position == archive.size)
+      return wrong(position, "it ends without an end mark, as if cut short");
     if (archive.size - position < kTarBlock) return wrong(position, "it ends inside a header");
     SLUICE_TRY(const auto block, bytes(position, kTarBlock));
     const Header found(block.data(), kTarBlock);
@@ -208,6 +209,8 @@ Result<std::optional<TarMember>> TarScan::State::next() {
   Extended extended;
   for (;;) {
     SLUICE_TRY(const auto found, header());
+    if (!found && (extended.name || extended.size))
+      return wrong(position, "an extended header that no member follows");
     if (!found) return std::optional<TarMember>();
     const Header block = *found;
     const char type = static_cast<char>(block[156]);

@@ -24,8 +24,8 @@ struct TarMember {
 ///
 /// invalid_input, naming the archive and the offset: a header whose checksum or numbers are wrong,
 /// content that goes on behind the end of the archive, names over 4 KiB, anything but zeros after
-/// the end mark begins, sparse members. An archive that ends after a member without an end mark is
-/// taken: many writers leave it out.
+/// the end mark begins, sparse members, and an archive that ends without an end mark: one that was
+/// cut short after a member looks the same.
 class TarScan {
  public:
   /// `archive.size` must be that of the object; the store must outlive the scan.

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t kPageObjects = 1024;
 constexpr std::size_t kMaxFolderDepth = 128;
+constexpr std::size_t kLookAfter = 1024;  // entries of a folder
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -84,8 +85,12 @@ class Listing {
                                   std::generic_category().message(error))};
   }
 
+  [[nodiscard]] Error stopped() const {
+    return {Errc::interrupted, fmt::format("{}: stopped", printable(name_))};
+  }
+
   Status flush() {
-    if (stop_()) return Error{Errc::interrupted, fmt::format("{}: stopped", printable(name_))};
+    if (stop_()) return stopped();
     SLUICE_CHECK(page_(objects_));
     objects_.clear();
     return ok;
@@ -93,7 +98,7 @@ class Listing {
 
   /// Reads the folder whole; one that is not there is as good as empty.
   Status enter(std::string key) {
-    if (stop_()) return Error{Errc::interrupted, fmt::format("{}: stopped", printable(name_))};
+    if (stop_()) return stopped();
     if (folders_.size() == kMaxFolderDepth)
       return Error{Errc::invalid_input,
                    fmt::format("{}/{}: folders in folders more than {} deep", printable(name_),
@@ -134,6 +139,7 @@ class Listing {
         if (errno != 0) return failed(folder.key, errno);
         break;
       }
+      if (folder.entries.size() % kLookAfter == 0 && stop_()) return stopped();
       const std::string_view name(found->d_name);
       if (name.front() == '.' || name.substr(0, wanted.size()) != wanted) continue;
       SLUICE_TRY(const auto entry, look(folder, *found, ::dirfd(directory)));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/local/store.h"
 
+#include "sluice/core/stop.h"
 #include "sluice/core/text.h"
 #include "sluice/storage/local/guarded_copy.h"
 #include "sluice/storage/local/list.h"
@@ -61,7 +62,8 @@ class LocalStore final : public ObjectStore {
     }
     const std::string_view folder = prefix.substr(0, std::min(prefix.rfind('/'), prefix.size()));
     if (!folder.empty() && !is_key(folder)) return no_key(prefix);
-    return list_folder(root_.fd(), name_, prefix, page, [this] { return cancelled_.load(); });
+    return list_folder(root_.fd(), name_, prefix, page,
+                       [this] { return cancelled_ || stop_requested(); });
   }
 
   Result<Object> stat(std::string_view key) override {

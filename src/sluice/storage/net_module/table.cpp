@@ -55,11 +55,11 @@ std::int32_t code_of(CURLcode result) {
     case CURLE_ABORTED_BY_CALLBACK:
       return kSluiceNetStopped;
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_BAD_FUNCTION_ARGUMENT:
       return kSluiceNetInvalid;
     case CURLE_OUT_OF_MEMORY:
       return kSluiceNetNoMemory;
+    case CURLE_UNSUPPORTED_PROTOCOL:  // what was sent as an answer is taken for HTTP/0.9
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING:
       return kSluiceNetProtocol;
@@ -213,6 +213,9 @@ std::int32_t slot_ended(SluiceNetLane* lane, std::int32_t number, SluiceNetOutco
   long connects = 0;
   curl_easy_getinfo(slot.easy, CURLINFO_NUM_CONNECTS, &connects);
   outcome->code = code_of(slot.result);
+  long sent = 0;  // bytes of the request
+  curl_easy_getinfo(slot.easy, CURLINFO_REQUEST_SIZE, &sent);
+  if (slot.result == CURLE_UNSUPPORTED_PROTOCOL && sent == 0) outcome->code = kSluiceNetInvalid;
   outcome->new_connections = static_cast<std::int32_t>(connects);
   const char* text = slot.text[0] != '\0' ? slot.text : curl_easy_strerror(slot.result);
   std::snprintf(outcome->text, sizeof outcome->text, "%s", slot.result == CURLE_OK ? "" : text);

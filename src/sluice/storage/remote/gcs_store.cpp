@@ -6,6 +6,7 @@
 #include "sluice/storage/credentials/refresh.h"
 #include "sluice/storage/remote/gcs_dialect.h"
 #include "sluice/storage/remote/s3_store.h"
+#include "sluice/storage/uri.h"
 
 #include <fmt/format.h>
 
@@ -26,6 +27,7 @@ bool is_gcs_bucket_name(std::string_view name) {
 
 /// `text` may lack its scheme, as STORAGE_EMULATOR_HOST does by habit.
 Result<std::string> checked_endpoint(std::string text, bool scheme_may_lack) {
+  SLUICE_CHECK(check_no_password("endpoint", text));
   if (scheme_may_lack && text.find("://") == std::string::npos) text = "http://" + text;
   while (text.ends_with('/'))
     text.pop_back();

@@ -3,6 +3,7 @@
 #include "sluice/storage/remote/http.h"
 
 #include "sluice/core/module.h"
+#include "sluice/core/stop.h"
 #include "sluice/core/text.h"
 #include "sluice/storage/remote/net_table.h"
 
@@ -323,7 +324,7 @@ HttpExchange HttpClient::exchange(HttpRequest request, std::size_t max_body,
   own.start(0, std::move(request), sink, limits);
   while (true) {
     own.poll(kCancelCheck_s);
-    if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) {
+    if (stop_requested() || (cancel != nullptr && cancel->load(std::memory_order_relaxed))) {
       result.outcome.fault = HttpFault::cancelled;
       return result;
     }

@@ -165,8 +165,8 @@ class HttpClient {
   Result<Lease> lane();
 
   /// One request, one whole answer of any status. Errors are of the connection and name the host
-  /// and the cause: timeout, interrupted (when *cancel becomes true), io, invalid_input (body over
-  /// `max_body` bytes).
+  /// and the cause: timeout, interrupted (when *cancel becomes true, or the user wants to stop),
+  /// io, invalid_input (body over `max_body` bytes).
   Result<HttpReply> call(HttpRequest request, std::size_t max_body,
                          const std::atomic<bool>* cancel = nullptr);
   Result<HttpReply> call(HttpRequest request, std::size_t max_body, const HttpLimits& limits,

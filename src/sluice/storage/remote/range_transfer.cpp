@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/remote/range_transfer.h"
 
+#include "sluice/core/stop.h"
 #include "sluice/core/text.h"
 
 #include <fmt/format.h>
@@ -56,10 +57,12 @@ std::string RangeSink::check_range(const HttpHead& head) {
     return {};
   }
   const auto range = parse_content_range(text);
-  if (!range || range->first != offset_ || range->last - range->first + 1 != out_.size() ||
-      (length && *length != out_.size()))
+  if (!range || range->first != offset_ || range->last - range->first + 1 != out_.size())
     return fmt::format("Content-Range {} where bytes {}-{} were asked for", printable(text),
                        offset_, offset_ + out_.size() - 1);
+  if (length && *length != out_.size())
+    return fmt::format("a Content-Length of {} where {} bytes were asked for", *length,
+                       out_.size());
   if (range->total && *range->total != object_.size)
     return fmt::format("an object of {} bytes where it has {}", *range->total, object_.size);
   return {};
@@ -198,7 +201,7 @@ Result<RangeAttempt> Race::run() {
     if (hedge_after_s_ >= 0)
       wait_s = std::clamp(hedge_after_s_ - lane_.elapsed_s(0), 0.001, kCancelCheck_s);
     lane_.poll(wait_s);
-    if (task_.cancel.load(std::memory_order_relaxed)) {
+    if (stop_requested() || task_.cancel.load(std::memory_order_relaxed)) {
       result_.outcome.fault = HttpFault::cancelled;
       break;
     }

@@ -2,17 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/remote/remote_store.h"
 
+#include "sluice/core/stop.h"
 #include "sluice/core/text.h"
-#include "sluice/storage/plan.h"
 #include "sluice/storage/remote/counters.h"
+#include "sluice/storage/remote/listing_check.h"
 #include "sluice/storage/remote/range_transfer.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <new>
 
 namespace sluice::storage {
 
@@ -106,6 +109,10 @@ class RemoteStore final : public ObjectStore {
   void count(const RangeAttempt& attempt, std::size_t size);
   Failure failure_of(const RangeAttempt& attempt);
   bool wait(double seconds);
+  /// By whoever owns the store, or by the user.
+  [[nodiscard]] bool cancelled() const {
+    return cancelled_.load(std::memory_order_relaxed) || stop_requested();
+  }
 
   std::unique_ptr<Dialect> dialect_;
   RemoteOptions options_;
@@ -174,10 +181,15 @@ Status RemoteStore::Attempts::next(const Failure& failure) {
 
 /// False: cancelled.
 bool RemoteStore::wait(double seconds) {
-  const auto gone = [this] { return cancelled_.load(std::memory_order_relaxed); };
-  if (seconds <= 0) return !gone();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   std::unique_lock lock(mutex_);
-  return !woken_.wait_for(lock, std::chrono::duration<double>(seconds), gone);
+  while (!cancelled()) {
+    const auto left = end - std::chrono::steady_clock::now();
+    if (left.count() <= 0) return true;
+    // A signal wakes nobody: the wait is taken in parts.
+    woken_.wait_for(lock, std::min<std::chrono::duration<double>>(left, kStopCheck));
+  }
+  return false;
 }
 
 void RemoteStore::cancel() {
@@ -194,7 +206,7 @@ Result<HttpReply> RemoteStore::whole(const std::string& what,
                                      const std::function<Status(const HttpReply&)>& accept) {
   Attempts attempts(*this, what);
   while (true) {
-    if (cancelled_.load(std::memory_order_relaxed)) return attempts.error(Errc::interrupted, "");
+    if (cancelled()) return attempts.error(Errc::interrupted, "");
     SLUICE_TRY(HttpRequest request, make());
     request.fresh = attempts.fresh();
     add(counters_.requests, 1);
@@ -226,31 +238,29 @@ Result<Object> RemoteStore::stat(std::string_view key) {
       dialect_->name(key), [&] { return dialect_->stat(key); },
       [&](const HttpReply& reply) -> Status {
         SLUICE_TRY(object, dialect_->parse_stat(key, reply));
+        if (object.size > kMaxObjectBytes)
+          return Error{Errc::invalid_input,
+                       fmt::format("has {} bytes; {} are accepted", object.size, kMaxObjectBytes)};
         return ok;
       }));
   return object;
 }
 
 Status RemoteStore::list(std::string_view prefix, const Page& page) {
+  const std::string what = prefix.empty() ? name() : dialect_->name(prefix);
   std::string token;
-  std::string last;  // key of the page before
+  ListingCheck check;
   do {
     ListPage part;
     SLUICE_CHECK(whole(
-        prefix.empty() ? name() : dialect_->name(prefix),
-        [&] { return dialect_->list(prefix, token); },
+        what, [&] { return dialect_->list(prefix, token); },
         [&](const HttpReply& reply) -> Status {
           SLUICE_TRY(part, dialect_->parse_list(reply));
-          if (!part.next.empty() && part.next == token)
-            return Error{Errc::invalid_input, "a listing that goes round in circles"};
-          if (!part.objects.empty() && !last.empty() && !name_less(last, part.objects[0].key))
-            return Error{Errc::invalid_input, "a listing that is not in the order of keys"};
-          return ok;
+          return check.take(part);
         }));
-    if (!part.objects.empty()) {
-      last = part.objects.back().key;
-      SLUICE_CHECK(page(part.objects));
-    }
+    if (const Status going = check.advance(part); !going)
+      return Error{going.error().code, fmt::format("{}: {}", what, going.error().message)};
+    if (!part.objects.empty()) SLUICE_CHECK(page(part.objects));
     token = std::move(part.next);
   } while (!token.empty());
   return ok;
@@ -262,7 +272,13 @@ Result<std::span<const std::byte>> RemoteStore::read(const Object& object, std::
     return Error{Errc::invalid_input,
                  fmt::format("{}: bytes {} to {} asked for, it has {}", dialect_->name(object.key),
                              offset, offset + size, object.size)};
-  const std::span<std::byte> out = buffer.take(size);
+  std::span<std::byte> out;
+  try {  // a size is what a server says
+    out = buffer.take(size);
+  } catch (const std::bad_alloc&) {
+    return Error{Errc::io,
+                 fmt::format("{}: no memory for {} bytes", dialect_->name(object.key), size)};
+  }
   if (size > 0) SLUICE_CHECK(fetch(object, offset, out));
   return std::span<const std::byte>(out);
 }
@@ -298,7 +314,7 @@ Status RemoteStore::fetch(const Object& object, std::uint64_t offset, std::span<
   std::optional<Object> pinned;  // what was read without a version goes on with the one it began
   std::string changed;           // the other version that the last answer was of
   while (true) {
-    if (cancelled_.load(std::memory_order_relaxed)) return attempts.error(Errc::interrupted, "");
+    if (cancelled()) return attempts.error(Errc::interrupted, "");
     SLUICE_TRY(auto lane, client_->lane());
     SLUICE_TRY(const RangeAttempt attempt,
                attempt_range(*lane, {.dialect = *dialect_,

@@ -16,7 +16,7 @@
 
 namespace sluice::storage {
 
-/// One page of a listing. Keys are relative to the root of the store and in order.
+/// One page of a listing. Keys are relative to the root of the store.
 struct ListPage {
   std::vector<Object> objects;
   std::string next{};  // token of the next page; empty: this was the last

@@ -1,13 +1,10 @@
 // sluice/storage/remote/s3_answers.cpp - what S3 writes: listings and errors.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/storage/plan.h"
 #include "sluice/storage/remote/s3_store.h"
 #include "sluice/storage/remote/xml.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace sluice::storage {
 
@@ -39,10 +36,6 @@ Result<Object> to_object(RawEntry raw, bool encoded, std::string_view root) {
     return invalid("an object without a size");
   object.version = s3_version(raw.etag);
   return object;
-}
-
-bool key_less(const Object& a, const Object& b) {
-  return name_less(a.key, b.key);
 }
 
 }  // namespace
@@ -89,7 +82,6 @@ Result<ListPage> parse_s3_listing(std::string_view xml, std::string_view root) {
     SLUICE_TRY(Object object, to_object(std::move(entry), encoded, root));
     if (!object.key.empty()) page.objects.push_back(std::move(object));
   }
-  if (!std::ranges::is_sorted(page.objects, key_less)) std::ranges::sort(page.objects, key_less);
   if (truncated) page.next = std::move(token);
   return page;
 }

@@ -4,6 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/storage/credentials/sigv4.h"
+#include "sluice/storage/uri.h"
 
 #include <fmt/format.h>
 
@@ -38,6 +39,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
         Errc::usage,
         fmt::format("endpoint `{}`: expected http://HOST[:PORT] or https://...", printable(text))};
   };
+  SLUICE_CHECK(check_no_password("endpoint", text));
   Endpoint endpoint;
   std::string_view rest = text;
   if (rest.starts_with("http://"))
@@ -79,12 +81,10 @@ bool is_region(std::string_view region) {
   });
 }
 
-/// Not to be sent elsewhere because somebody says so: the same machine, or AWS itself.
+/// Not to be sent elsewhere because somebody says so: the same server, or AWS itself. Another port
+/// of the same machine may be another user's.
 bool is_trusted(std::string_view host, std::string_view ours) {
-  const auto plain = [](std::string_view name) { return name.substr(0, name.rfind(':')); };
-  host = plain(host);
-  return host == plain(ours) || host.ends_with(".amazonaws.com") ||
-         host.ends_with(".amazonaws.com.cn");
+  return host == ours || host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn");
 }
 
 class S3Dialect final : public Dialect {

@@ -5,7 +5,7 @@
 #include "sluice/core/thread_pool.h"
 #include "sluice/train/cpu/executor.h"
 #include "sluice/train/cpu/update.h"
-#include "sluice/train/rope_tables.h"
+#include "sluice/train/model/rope_tables.h"
 
 #include <fmt/format.h>
 
@@ -80,6 +80,7 @@ class CpuBackend final : public Backend {
     return ok;
   }
 
+  Status unpack_images() override { return Error{Errc::internal, "the CPU has no inbox"}; }
   Status mix_images(const MixupDraw& draw, bool channels_last) override {
     const Tensor& images = program_.plan.at(program_.images);
     MixupImages all;

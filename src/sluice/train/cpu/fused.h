@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sluice/train/cpu/team.h"
-#include "sluice/train/shapes.h"
+#include "sluice/train/model/shapes.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include "sluice/train/bf16.h"
 #include "sluice/train/cpu/team.h"
-#include "sluice/train/shapes.h"
+#include "sluice/train/model/shapes.h"
 
 #include <cstdint>
 

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cuda/backend.h"
 
+#include "sluice/train/cuda/inbox.h"
 #include "sluice/train/cuda/library.h"
 #include "sluice/train/cuda/lowering.h"
 #include "sluice/train/cuda/session.h"
 #include "sluice/train/cuda/update_settings.h"
-#include "sluice/train/rope_tables.h"
+#include "sluice/train/model/rope_tables.h"
 
 #include <fmt/format.h>
 
@@ -19,8 +20,18 @@
 namespace sluice::train::cuda {
 namespace {
 
-/// Events that mark the edges of phases; those of ops follow.
-enum : int { kForward, kLoss, kBackward, kMicroEnd, kUpdate, kUpdateEnd, kOrigin, kFirstOpEvent };
+/// Events that mark the edges of phases; those of the inbox and of ops follow.
+enum : int {
+  kForward,
+  kLoss,
+  kBackward,
+  kMicroEnd,
+  kUpdate,
+  kUpdateEnd,
+  kOrigin,
+  kInbox,
+  kFirstOpEvent = kInbox + Inbox::kEvents
+};
 
 constexpr std::int64_t kStretch = 16384;  // elements of one tensor that a block updates
 
@@ -35,6 +46,7 @@ class CudaBackend final : public Backend {
       : program_(program),
         config_(config),
         session_(std::move(session)),
+        inbox_(session_, {config.batch, 3, config.model.image, config.model.image}, kInbox),
         lowering_(program_, session_.memory()),
         info_(std::move(info)) {}
 
@@ -61,6 +73,9 @@ class CudaBackend final : public Backend {
     SLUICE_CHECK(check_bytes(program_.plan.at(tensor), bytes.size()));
     return session_.download(bytes, lowering_.at<void>(tensor));
   }
+
+  Inbox* inbox() override { return program_.images.exists() ? &inbox_ : nullptr; }
+  Status unpack_images() override { return inbox_.unpack(lowering_.at<float>(program_.images)); }
 
   Status mix_images(const MixupDraw& draw, bool channels_last) override {
     MixImagesCall call;
@@ -198,6 +213,7 @@ class CudaBackend final : public Backend {
   const Program& program_;
   EngineConfig config_;
   Session session_;
+  Inbox inbox_;
   Lowering lowering_;
   EngineInfo info_;
   CopyWeightsCall copies_;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
-#include "sluice/train/device_summary.h"
+#include "sluice/train/profile/device_summary.h"
 
 namespace sluice::train::cuda {
 

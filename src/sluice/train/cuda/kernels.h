@@ -4,7 +4,8 @@
 #pragma once
 
 #include "sluice/train/dtype.h"
-#include "sluice/train/shapes.h"
+#include "sluice/train/model/shapes.h"
+#include "sluice/train/sent_images.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,16 @@ struct MixImagesCall {
   bool channels_last = false, cut = false;
   float keep = 1, take = 0;
   std::int64_t top = 0, bottom = 0, left = 0, right = 0;
+};
+/// What a loader sent (train/sent_images.h) becomes what a model takes: images [batch, channels,
+/// height, width] f32. The value of a u8 is levels[channel * 256 + level], for at most 4 channels.
+/// Images from `given` on are 0.
+struct UnpackCall {
+  float* images = nullptr;
+  const void* pixels = nullptr;
+  PixelType type = PixelType::u8;
+  const float* levels = nullptr;
+  std::int64_t batch = 0, given = 0, channels = 3, height = 0, width = 0;
 };
 struct UnpatchifyCall {
   float* d_images = nullptr;
@@ -274,6 +285,6 @@ using KernelCall =
                  QkNormRopeBackwardCall, AttentionCall, AttentionBackwardCall, QkvAttentionCall,
                  QkvAttentionBackwardCall, AddBranchCall, AddBranchBackwardCall, GeluCall,
                  GeluBackwardCall, ReadOutCall, ReadOutBackwardCall, CrossEntropyCall, ClearCall,
-                 CopyWeightsCall, FoldLayerScaleCall, UpdateCall, MixImagesCall>;
+                 CopyWeightsCall, FoldLayerScaleCall, UpdateCall, MixImagesCall, UnpackCall>;
 
 }  // namespace sluice::train::cuda

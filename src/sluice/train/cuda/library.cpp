@@ -79,4 +79,20 @@ Result<DeviceFacts> device_facts(int index) {
   return facts;
 }
 
+Result<std::span<std::byte>> pin(int index, std::size_t bytes) {
+  SLUICE_CHECK(device_facts(index));  // its words for a device that is not there
+  SLUICE_TRY(const Table* table, library());
+  char why[256] = "";
+  void* memory = nullptr;
+  const int code = table->pin(index, bytes, &memory, why, sizeof why);
+  if (code != kDone)
+    return Error{code == kOutOfMemory ? Errc::usage : Errc::measurement,
+                 fmt::format("{} bytes of pinned memory for cuda:{}: {}", bytes, index, why)};
+  return std::span(static_cast<std::byte*>(memory), bytes);
+}
+
+void unpin(std::span<std::byte> memory) {
+  if (const auto table = library()) (*table)->unpin(memory.data());
+}
+
 }  // namespace sluice::train::cuda

@@ -5,6 +5,8 @@
 #include "sluice/core/result.h"
 #include "sluice/train/cuda/table.h"
 
+#include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace sluice::train::cuda {
@@ -18,5 +20,10 @@ Result<int> device_index(std::string_view device);
 /// Errc::usage, one line, for "cuda:N": no module, no driver, no such device, an architecture below
 /// 8.0.
 Result<DeviceFacts> device_facts(int index);
+
+/// Host memory that the device copies from without a detour, aligned to 4096; it may outlive every
+/// use of the device. Errc::usage as device_facts(), and where there is none left.
+Result<std::span<std::byte>> pin(int index, std::size_t bytes);
+void unpin(std::span<std::byte> memory);
 
 }  // namespace sluice::train::cuda

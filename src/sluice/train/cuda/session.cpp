@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -44,13 +45,13 @@ Session::Session(Session&& other) noexcept
       choices_(std::move(other.choices_)),
       plan_(std::exchange(other.plan_, nullptr)),
       allocated_(other.allocated_),
-      lists_(std::move(other.lists_)) {}
+      kept_(std::move(other.kept_)) {}
 
 Session::~Session() {
   if (device_ == nullptr) return;
   choices_.keep(*table_, device_);
-  for (void* list : lists_)
-    table_->release(device_, list);
+  for (const Kept& kept : kept_)
+    table_->release(device_, kept.memory);
   if (plan_ != nullptr) table_->release(device_, plan_);
   table_->close(device_);
 }
@@ -59,11 +60,25 @@ std::size_t Session::bytes() const {
   return allocated_ + table_->own_bytes(device_);
 }
 
-Result<void*> Session::kept_copy(std::span<const std::byte> bytes) {
+Result<void*> Session::allocate(std::size_t bytes) {
   void* memory = nullptr;
-  SLUICE_CHECK(status(table_->allocate(device_, bytes.size(), &memory), "allocate"));
-  lists_.push_back(memory);
-  allocated_ += bytes.size();
+  SLUICE_CHECK(status(table_->allocate(device_, bytes, &memory), "allocate"));
+  kept_.push_back({memory, bytes});
+  allocated_ += bytes;
+  return memory;
+}
+
+void Session::give_back(void* memory) {
+  const auto at = std::find_if(kept_.begin(), kept_.end(),
+                               [&](const Kept& kept) { return kept.memory == memory; });
+  if (memory == nullptr || at == kept_.end()) return;
+  table_->release(device_, memory);
+  allocated_ -= at->bytes;
+  kept_.erase(at);
+}
+
+Result<void*> Session::kept_copy(std::span<const std::byte> bytes) {
+  SLUICE_TRY(void* memory, allocate(bytes.size()));
   SLUICE_CHECK(upload(memory, bytes));
   return memory;
 }
@@ -83,6 +98,24 @@ Status Session::download(std::span<std::byte> to, const void* from) const {
 }
 Status Session::copy(void* to, const void* from, std::size_t bytes) {
   return status(table_->copy(device_, to, from, bytes), "copy");
+}
+Status Session::send(void* to, std::span<const std::byte> from, int after, int begun, int sent) {
+  return status(table_->send(device_, to, from.data(), from.size(), after, begun, sent), "send");
+}
+Status Session::await(int event) {
+  return status(table_->await(device_, event), "event");
+}
+Status Session::await_other(void* event) {
+  return status(table_->await_other(device_, event), "event");
+}
+void* Session::event(int event) const {
+  return table_->event(device_, event);
+}
+Result<bool> Session::reached(int event, double limit_seconds) {
+  const int code = table_->reached(device_, event, limit_seconds);
+  if (code == kHung && limit_seconds <= 0) return false;
+  SLUICE_CHECK(status(code, "event"));
+  return true;
 }
 Status Session::issue(const Call& call, const char* what) {
   table_->push_range(what);

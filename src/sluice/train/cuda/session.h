@@ -49,10 +49,19 @@ class Session {
     return static_cast<T*>(memory);
   }
 
+  /// Given back when the session ends, or before that; null: nothing is.
+  Result<void*> allocate(std::size_t bytes);
+  void give_back(void* memory);
   Status upload(void* to, std::span<const std::byte> from);
   /// Waits; a device that does not answer for minutes is Errc::measurement.
   Status download(std::span<std::byte> to, const void* from) const;
   Status copy(void* to, const void* from, std::size_t bytes);  // within the device
+  /// Functions of the table.
+  Status send(void* to, std::span<const std::byte> from, int after, int begun, int sent);
+  Status await(int event);
+  Status await_other(void* event);
+  [[nodiscard]] void* event(int event) const;
+  Result<bool> reached(int event, double limit_seconds);
   /// `what`: the op's name, for errors and as an NVTX range (of the capture, where one is made).
   Status issue(const Call& call, const char* what);
   Result<std::unique_ptr<SessionGraph>> capture(const std::function<Status()>& issue_all);
@@ -72,7 +81,11 @@ class Session {
   KeptChoices choices_{};
   void* plan_ = nullptr;
   std::size_t allocated_ = 0;
-  std::vector<void*> lists_;
+  struct Kept {
+    void* memory = nullptr;
+    std::size_t bytes = 0;
+  };
+  std::vector<Kept> kept_;
 };
 
 }  // namespace sluice::train::cuda

@@ -12,10 +12,10 @@
 
 namespace sluice::train::cuda {
 
-inline constexpr std::uint32_t kCudaAbi = 4;
+inline constexpr std::uint32_t kCudaAbi = 6;
 inline constexpr const char* kCudaSymbol = "sluice_cuda_table";
 
-struct Device;  // one GPU, one stream, a cuBLASLt handle and a workspace
+struct Device;  // one GPU, its stream and one for sends, a cuBLASLt handle and a workspace
 struct Graph;   // a captured sequence of calls
 
 struct DeviceFacts {
@@ -70,6 +70,23 @@ struct Table {
   int (*upload)(Device* device, void* to, const void* from, std::size_t bytes) = nullptr;
   int (*download)(Device* device, void* to, const void* from,
                   std::size_t bytes) = nullptr;  // waits
+  /// Host memory that send() copies from without a detour, aligned to 4096. Needs no open device,
+  /// may outlive it, and is given back by any thread.
+  int (*pin)(int index, std::size_t bytes, void** memory, char* why,
+             std::size_t why_bytes) = nullptr;
+  void (*unpin)(void* memory) = nullptr;
+  /// Beside the stream, one after another: waits for event `after` where that was ever recorded,
+  /// copies, and records `begun` and `sent` around the copy. `from` must stay until `sent`.
+  int (*send)(Device* device, void* to, const void* from, std::size_t bytes, int after, int begun,
+              int sent) = nullptr;
+  /// What is issued to the stream from now on waits for the event, which was recorded.
+  int (*await)(Device* device, int event) = nullptr;
+  /// The same for an event of another library in this process: a cudaEvent_t.
+  int (*await_other)(Device* device, void* event) = nullptr;
+  /// One of ours for them, as a cudaEvent_t; null: never recorded.
+  void* (*event)(Device* device, int event) = nullptr;
+  /// Whether what was recorded has come; kHung when it has not within the limit (0: asks once).
+  int (*reached)(Device* device, int event, double limit_seconds) = nullptr;
   /// Within the device, in the order of the stream.
   int (*copy)(Device* device, void* to, const void* from, std::size_t bytes) = nullptr;
   int (*multiply)(Device* device, const Product* product) = nullptr;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/core/result.h"
-#include "sluice/train/device_record.h"
+#include "sluice/train/profile/device_record.h"
 
 #include <string>
 #include <vector>

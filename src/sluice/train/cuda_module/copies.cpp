@@ -12,9 +12,8 @@ namespace sluice::train::cuda {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::size_t kFirstRing = 16 * kMiB;
-constexpr std::size_t kLargestRing = 512 * kMiB;  // two batches of 256 images of 224², f32
-constexpr std::size_t kPiece = 4 * kMiB;          // copied while the next is filled
+constexpr std::size_t kRing = 16 * kMiB;
+constexpr std::size_t kPiece = 4 * kMiB;  // copied while the next is filled
 constexpr std::size_t kHalf = 4 * kMiB;
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kMostPieces = 512;
@@ -33,10 +32,9 @@ int Staging::make_event(Device& device, cudaEvent_t& event) {
 
 int Staging::open(Device& device) {
   void* memory = nullptr;
-  if (const cudaError_t error = cudaHostAlloc(&memory, kFirstRing, cudaHostAllocDefault))
+  if (const cudaError_t error = cudaHostAlloc(&memory, kRing, cudaHostAllocDefault))
     return fail(device, "cudaHostAlloc", error);
   ring_ = static_cast<char*>(memory);
-  ring_bytes_ = kFirstRing;
   if (const cudaError_t error = cudaHostAlloc(&memory, 2 * kHalf, cudaHostAllocDefault))
     return fail(device, "cudaHostAlloc", error);
   halves_ = static_cast<char*>(memory);
@@ -65,26 +63,6 @@ int Staging::free_oldest(Device& device) {
   return kDone;
 }
 
-/// So large that two uploads of `bytes` fit. A host that has no more pinned memory is no error:
-/// the copy is then made in more turns.
-int Staging::grow(Device& device, std::size_t bytes) {
-  const std::size_t wanted =
-      std::min(rounded_up(2 * std::min(bytes, kLargestRing), kFirstRing), kLargestRing);
-  if (wanted <= ring_bytes_ || !may_grow_) return kDone;
-  while (!used_.empty())
-    if (const int result = free_oldest(device)) return result;
-  void* memory = nullptr;
-  if (cudaHostAlloc(&memory, wanted, cudaHostAllocDefault) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-    may_grow_ = false;
-    return kDone;
-  }
-  static_cast<void>(cudaFreeHost(ring_));
-  ring_ = static_cast<char*>(memory);
-  ring_bytes_ = wanted;
-  return kDone;
-}
-
 /// Finds `bytes` in a row. What is used lies in [oldest, next), or around the end of the ring;
 /// next is the oldest only when nothing is used.
 int Staging::take(Device& device, std::size_t bytes, std::size_t& begin) {
@@ -95,7 +73,7 @@ int Staging::take(Device& device, std::size_t bytes, std::size_t& begin) {
     }
     const std::size_t oldest = used_.front().begin;
     if (used_.size() < kMostPieces) {
-      if (next_ > oldest && ring_bytes_ - next_ >= bytes) {
+      if (next_ > oldest && kRing - next_ >= bytes) {
         begin = next_;
         break;
       }
@@ -115,8 +93,12 @@ int Staging::take(Device& device, std::size_t bytes, std::size_t& begin) {
 }
 
 int Staging::upload(Device& device, void* to, const void* from, std::size_t bytes) {
-  if (bytes > ring_bytes_ / 2)
-    if (const int result = grow(device, bytes)) return result;
+  if (bytes > kRing) {  // the driver's own detour is faster than one thread of ours
+    if (const cudaError_t error =
+            cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device.launch.stream))
+      return fail(device, "cudaMemcpyAsync to the device", error);
+    return kDone;
+  }
   for (std::size_t done = 0; done < bytes;) {
     const std::size_t count = std::min(bytes - done, kPiece);
     std::size_t begin = 0;

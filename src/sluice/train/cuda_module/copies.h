@@ -13,9 +13,9 @@ namespace sluice::train::cuda {
 
 struct Device;
 
-/// Pinned memory. Uploads take pieces of a ring in turn, each free again when its copy has run:
-/// while the device is busy the host fills the next ones, and a whole batch fits. Downloads have
-/// two halves of their own.
+/// Pinned memory for what is small: labels, settings, lists. Uploads take pieces of a ring in turn,
+/// each free again when its copy has run: the host goes on while the device is busy. What is larger
+/// than the ring waits for the device. Downloads have two halves of their own.
 class Staging {
  public:
   int open(Device& device);
@@ -29,13 +29,11 @@ class Staging {
     cudaEvent_t copied = nullptr;
   };
   int make_event(Device& device, cudaEvent_t& event);
-  int grow(Device& device, std::size_t bytes);
   int take(Device& device, std::size_t bytes, std::size_t& begin);
   int free_oldest(Device& device);
 
   char* ring_ = nullptr;
-  std::size_t ring_bytes_ = 0, next_ = 0;
-  bool may_grow_ = true;    // false when the host had no more
+  std::size_t next_ = 0;
   std::deque<Piece> used_;  // oldest first
   std::vector<cudaEvent_t> idle_;
   char* halves_ = nullptr;

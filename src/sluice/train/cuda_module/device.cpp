@@ -63,6 +63,8 @@ int open_parts(Device& device) {
   if (const cudaError_t error =
           cudaStreamCreateWithFlags(&device.launch.stream, cudaStreamNonBlocking))
     return fail(device, "cudaStreamCreate", error);
+  if (const cudaError_t error = cudaStreamCreateWithFlags(&device.sends, cudaStreamNonBlocking))
+    return fail(device, "cudaStreamCreate", error);
   if (const cudaError_t error = cudaMalloc(&device.launch.workspace, kWorkspaceBytes))
     return fail(device, "cudaMalloc of the workspace", error);
   device.launch.workspace_bytes = kWorkspaceBytes;
@@ -186,13 +188,30 @@ void close(Device* device) {
   const std::unique_ptr<Device> owned(device);
   // Freeing waits for the device: of one that hangs, nothing is freed.
   if (enter(*device) != kDone || (device->hung && wait_for_stream(*device, 0) != kDone)) return;
+  if (device->sends != nullptr) static_cast<void>(cudaStreamSynchronize(device->sends));
   device->staging.close();
   for (const cudaEvent_t event : device->events)
     if (event != nullptr) static_cast<void>(cudaEventDestroy(event));
   if (device->products != nullptr) static_cast<void>(cublasLtDestroy(device->products));
   static_cast<void>(cudaFree(device->product_workspace));
   static_cast<void>(cudaFree(device->launch.workspace));
-  if (device->launch.stream != nullptr) static_cast<void>(cudaStreamDestroy(device->launch.stream));
+  for (const cudaStream_t stream : {device->launch.stream, device->sends})
+    if (stream != nullptr) static_cast<void>(cudaStreamDestroy(stream));
+  static_cast<void>(cudaGetLastError());
+}
+
+int pin(int index, std::size_t bytes, void** memory, char* why, std::size_t why_bytes) {
+  *memory = nullptr;
+  cudaError_t error = cudaSetDevice(index);
+  if (error == cudaSuccess) error = cudaHostAlloc(memory, bytes, cudaHostAllocPortable);
+  if (error == cudaSuccess) return kDone;
+  *memory = nullptr;
+  describe(why, why_bytes, "cudaHostAlloc", error);
+  return error == cudaErrorMemoryAllocation ? kOutOfMemory : kFailed;
+}
+
+void unpin(void* memory) {
+  static_cast<void>(cudaFreeHost(memory));  // waits for copies that still read it
   static_cast<void>(cudaGetLastError());
 }
 

@@ -23,6 +23,7 @@ struct Device {
   Launch launch;  // the stream and the workspace of the kernels
   cublasLtHandle_t products = nullptr;
   void* product_workspace = nullptr;
+  cudaStream_t sends = nullptr;  // copies of whole batches, beside the other
   Staging staging;
   std::vector<cudaEvent_t> events;  // by number; null: not yet named
   bool capturing = false;
@@ -52,6 +53,8 @@ int device_count(int* count, char* why, std::size_t why_bytes);
 int facts(int index, DeviceFacts* facts, char* why, std::size_t why_bytes);
 int open(int index, Device** device, char* why, std::size_t why_bytes);
 void close(Device* device);
+int pin(int index, std::size_t bytes, void** memory, char* why, std::size_t why_bytes);
+void unpin(void* memory);
 int allocate(Device& device, std::size_t bytes, void** memory);
 void release(Device& device, void* memory);
 

@@ -23,7 +23,8 @@ inline constexpr std::array kKernelNames{"patchify",      "unpatchify",
                                          "read_out",      "read_out_backward",
                                          "cross_entropy", "clear",
                                          "copy_weights",  "fold_layer_scale",
-                                         "update",        "mix_images"};
+                                         "update",        "mix_images",
+                                         "unpack"};
 static_assert(kKernelNames.size() == std::variant_size_v<KernelCall>);
 
 /// Every kernel of the list above and "product", each with at least the form that runs anywhere.

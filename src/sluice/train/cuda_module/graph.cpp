@@ -1,4 +1,5 @@
-// sluice/train/cuda_module/graph.cpp - CUDA graphs by stream capture, and numbered events.
+// sluice/train/cuda_module/graph.cpp - CUDA graphs by stream capture, numbered events, and what is
+// ordered by them.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cuda_module/graph.h"
 
@@ -65,9 +66,16 @@ void drop_graph(Device& device, Graph* graph) {
   static_cast<void>(cudaGetLastError());
 }
 
-int record(Device& device, int event) {
+namespace {
+
+/// Null: never recorded.
+cudaEvent_t recorded(const Device& device, int event) {
+  const auto at = static_cast<std::size_t>(event);
+  return event < 0 || at >= device.events.size() ? nullptr : device.events[at];
+}
+
+int make_event(Device& device, int event) {
   if (event < 0) return refuse(device, "record: event %d; 0 and above are accepted", event);
-  if (const int result = enter(device)) return result;
   const auto at = static_cast<std::size_t>(event);
   try {
     if (at >= device.events.size()) device.events.resize(at + 1, nullptr);
@@ -80,6 +88,15 @@ int record(Device& device, int event) {
       device.events[at] = nullptr;
       return fail(device, "cudaEventCreate", error);
     }
+  return kDone;
+}
+
+}  // namespace
+
+int record(Device& device, int event) {
+  if (const int result = enter(device)) return result;
+  if (const int result = make_event(device, event)) return result;
+  const auto at = static_cast<std::size_t>(event);
   // A plain record inside a capture only orders the capture; an external one is a node of the
   // graph.
   if (const cudaError_t error = cudaEventRecordWithFlags(
@@ -93,11 +110,9 @@ int elapsed(Device& device, int from, int to, double* nanoseconds) {
   *nanoseconds = 0;
   if (const int result = enter_uncaptured(device, "elapsed")) return result;
   for (const int event : {from, to})
-    if (event < 0 || static_cast<std::size_t>(event) >= device.events.size() ||
-        device.events[static_cast<std::size_t>(event)] == nullptr)
+    if (recorded(device, event) == nullptr)
       return refuse(device, "elapsed: event %d was never recorded", event);
-  const cudaEvent_t first = device.events[static_cast<std::size_t>(from)];
-  const cudaEvent_t last = device.events[static_cast<std::size_t>(to)];
+  const cudaEvent_t first = recorded(device, from), last = recorded(device, to);
   for (const cudaEvent_t event : {first, last})
     if (const int result = wait_for_event(device, event, kLongestWait)) return result;
   float milliseconds = 0;
@@ -105,6 +120,54 @@ int elapsed(Device& device, int from, int to, double* nanoseconds) {
     return fail(device, "cudaEventElapsedTime", error);
   *nanoseconds = static_cast<double>(milliseconds) * 1e6;
   return kDone;
+}
+
+int send(Device& device, void* to, const void* from, std::size_t bytes, int after, int begun,
+         int sent) {
+  if (const int result = enter_uncaptured(device, "send")) return result;
+  for (const int event : {begun, sent})
+    if (const int result = make_event(device, event)) return result;
+  cudaError_t error = cudaSuccess;
+  if (const cudaEvent_t wait = recorded(device, after))
+    error = cudaStreamWaitEvent(device.sends, wait, 0);
+  if (error == cudaSuccess) error = cudaEventRecord(recorded(device, begun), device.sends);
+  if (error == cudaSuccess)
+    error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device.sends);
+  if (error == cudaSuccess) error = cudaEventRecord(recorded(device, sent), device.sends);
+  return error == cudaSuccess ? int{kDone} : fail(device, "send", error);
+}
+
+int await(Device& device, int event) {
+  if (const int result = enter_uncaptured(device, "await")) return result;
+  const cudaEvent_t come = recorded(device, event);
+  if (come == nullptr) return refuse(device, "await: event %d was never recorded", event);
+  if (const cudaError_t error = cudaStreamWaitEvent(device.launch.stream, come, 0))
+    return fail(device, "cudaStreamWaitEvent", error);
+  return kDone;
+}
+
+int await_other(Device& device, void* event) {
+  if (const int result = enter_uncaptured(device, "await_other")) return result;
+  if (const cudaError_t error =
+          cudaStreamWaitEvent(device.launch.stream, static_cast<cudaEvent_t>(event), 0))
+    return fail(device, "cudaStreamWaitEvent", error);
+  return kDone;
+}
+
+void* event_of(Device& device, int event) {
+  return recorded(device, event);
+}
+
+int reached(Device& device, int event, double limit_seconds) {
+  if (const int result = enter_uncaptured(device, "reached")) return result;
+  const cudaEvent_t come = recorded(device, event);
+  if (come == nullptr) return refuse(device, "reached: event %d was never recorded", event);
+  if (limit_seconds > 0) return wait_for_event(device, come, limit_seconds);
+  const cudaError_t state = cudaEventQuery(come);
+  if (state == cudaSuccess) return kDone;
+  if (state != cudaErrorNotReady) return fail(device, "cudaEventQuery", state);
+  static_cast<void>(cudaGetLastError());
+  return kHung;
 }
 
 }  // namespace sluice::train::cuda

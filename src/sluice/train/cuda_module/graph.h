@@ -13,5 +13,11 @@ int run_graph(Device& device, Graph& graph);
 void drop_graph(Device& device, Graph* graph);
 int record(Device& device, int event);
 int elapsed(Device& device, int from, int to, double* nanoseconds);
+int send(Device& device, void* to, const void* from, std::size_t bytes, int after, int begun,
+         int sent);
+int await(Device& device, int event);
+int await_other(Device& device, void* event);
+void* event_of(Device& device, int event);
+int reached(Device& device, int event, double limit_seconds);
 
 }  // namespace sluice::train::cuda

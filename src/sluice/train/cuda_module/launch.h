@@ -44,5 +44,6 @@ cudaError_t launch(const CopyWeightsCall& call, const Launch& on);
 cudaError_t launch(const FoldLayerScaleCall& call, const Launch& on);
 cudaError_t launch(const UpdateCall& call, const Launch& on);
 cudaError_t launch(const MixImagesCall& call, const Launch& on);
+cudaError_t launch(const UnpackCall& call, const Launch& on);
 
 }  // namespace sluice::train::cuda

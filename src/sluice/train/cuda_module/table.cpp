@@ -91,6 +91,18 @@ Table make_table(const char* library) {
   table.own_bytes = [](Device*) { return 2 * kWorkspaceBytes; };
   table.upload = upload;
   table.download = download;
+  table.pin = pin;
+  table.unpin = unpin;
+  table.send = [](Device* device, void* to, const void* from, std::size_t bytes, int after,
+                  int begun, int sent) {
+    return guarded(*device, [&] { return send(*device, to, from, bytes, after, begun, sent); });
+  };
+  table.await = [](Device* device, int event) { return await(*device, event); };
+  table.await_other = [](Device* device, void* event) { return await_other(*device, event); };
+  table.event = [](Device* device, int event) { return event_of(*device, event); };
+  table.reached = [](Device* device, int event, double limit_seconds) {
+    return reached(*device, event, limit_seconds);
+  };
   table.copy = copy;
   table.multiply = [](Device* device, const Product* product) {
     return guarded(*device, [&] { return multiply(*device, *product); });

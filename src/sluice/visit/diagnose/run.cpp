@@ -3,17 +3,11 @@
 #include "sluice/visit/diagnose/run.h"
 
 #include "sluice/analysis/step_rows.h"
-#include "sluice/backend/visit.h"
-#include "sluice/config/emit.h"
-#include "sluice/config/from_json.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/image/photo_dataset.h"
-#include "sluice/measure/local_runner.h"
-#include "sluice/measure/policy.h"
+#include "sluice/image/inputs/photo_dataset.h"
 #include "sluice/peers/places.h"
-#include "sluice/report/report.h"
-#include "sluice/results/run_folder.h"
+#include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/training/spec.h"
 
 #include <fmt/format.h>
@@ -25,8 +19,6 @@ namespace sluice::visit {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kDiagnoseResult = "diagnose.json";
 
 bool emulated(const DiagnosePlan& plan) {
   return plan.model_time_ms > 0;
@@ -70,7 +62,7 @@ Result<std::vector<measure::SubjectSpec>> subjects_of(const DiagnosePlan& plan) 
     subject.case_name = fmt::format("diagnose/{}", part);
     subject.spec = spec;
     subject.params = {{"batch_size", std::to_string(plan.loader.batch_size)}};
-    subject.command = {places.program.string(), "worker"};
+    subject.command = places.worker();
     subject.threads = threads_of(plan);
     subject.thread_policy = measure::kLoaderThreads;
     subject.cpu_limit = measure::kNoCpuLimit;
@@ -87,12 +79,11 @@ analysis::LoaderSetting setting_of(const LoaderRequest& loader) {
   setting.remote = loader.remote;
   setting.cached = !loader.cache_dir.empty();
   setting.persistent = loader.persistent_workers;
+  setting.sending = {loader.pin_memory, scenario::to_string(loader.upload)};
   return setting;
 }
 
 Json run_config_of(const DiagnosePlan& plan, bool generated) {
-  Json policy = measure::to_json(plan.policy);
-  policy.erase("seed");
   Json config{{"command", "diagnose"},
               {"input", generated            ? "generated"
                         : plan.loader.remote ? plan.loader.input
@@ -101,29 +92,30 @@ Json run_config_of(const DiagnosePlan& plan, bool generated) {
               {"num_workers", plan.loader.workers},
               {"prefetch", plan.loader.prefetch},
               {"threads", threads_of(plan)},
-              {"policy", std::move(policy)}};
+              {"policy", policy_json(plan.policy)}};
   if (emulated(plan))
     config["model_time_ms"] = plan.model_time_ms;
   else
     config["model"] = train::to_json(plan.engine.model);
   config["dtype"] = to_string(plan.engine.regime);
   config["device"] = plan.engine.device;
+  if (plan.engine.device != "cpu") {
+    config["pin_memory"] = plan.loader.pin_memory;
+    config["upload"] = scenario::to_string(plan.loader.upload);
+  }
   return config;
 }
 
-Result<results::ResultFile> describe(const DiagnosePlan& plan, const backend::VisitOptions& visit,
-                                     bool generated) {
-  SLUICE_TRY(results::ResultFile file, backend::begin_visit(visit));
+Status describe(results::ResultFile& file, const DiagnosePlan& plan, bool generated) {
   SLUICE_TRY(const InputFacts input, inspect_input(plan.loader));
   file.run_config = run_config_of(plan, generated);
-  file.dataset = {input.hash, static_cast<std::int64_t>(input.items),
-                  static_cast<std::int64_t>(input.bytes)};
+  file.dataset = dataset_of(input);
   file.timing = {.scope = "per case: loader, step, transfer, together",
                  .data_source = plan.loader.remote ? "bucket" : "file",
                  .includes_decode = true,
                  .includes_collate = true};
   file.block_order_seed = plan.policy.seed;
-  return file;
+  return ok;
 }
 
 }  // namespace
@@ -135,61 +127,42 @@ Result<Diagnosis> diagnose(const DiagnosePlan& plan, const measure::RunnerContex
   result.rows = std::move(wave.rows);
   result.interrupted = wave.interrupted;
   if (wave.interrupted) return result;
-  SLUICE_TRY(result.summary, analysis::diagnosis_json(result.rows, plan.loader.batch_size,
-                                                      setting_of(plan.loader)));
-  result.summary["step"] = step_text(plan);
+  SLUICE_TRY(result.found,
+             analysis::diagnosis_of(result.rows, plan.loader.batch_size, setting_of(plan.loader)));
+  result.found.step = step_text(plan);
   return result;
 }
 
-Result<DiagnoseResult> run_diagnose(const Caller& caller, const DiagnosePlan& asked) {
+Result<Visited> run_diagnose(const Caller& caller, const DiagnosePlan& asked) {
   DiagnosePlan plan = asked;
   const bool generated = plan.loader.input.empty();
-  if (!generated) {  // before anything is written
-    SLUICE_TRY([[maybe_unused]] const InputFacts input, inspect_input(plan.loader));
-  }
-  if (!emulated(plan)) {  // a model that does not fit, a device that is not there
-    SLUICE_TRY([[maybe_unused]] const auto planned, train::plan_engine(plan.engine));
-  }
-  const fs::path storage = generated ? caller.out : fs::path(plan.loader.input);
-  const backend::VisitOptions visit{plan.loader.remote || storage.empty() ? fs::path(".") : storage,
-                                    env::ProfileDevice::cpu, caller.argv};
-  results::RunFolder::Options where;
-  where.out = caller.out;
-  where.name = "diagnose";
-  SLUICE_TRY(where.profile, backend::profile_of_visit(visit));
-  SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
+  if (!generated) SLUICE_CHECK(inspect_input(plan.loader));  // before anything is written
+  if (!emulated(plan))  // a model that does not fit, a device that is not there
+    SLUICE_CHECK(train::plan_engine(plan.engine));
+  Visit visit(caller, "diagnose");
+  SLUICE_CHECK(visit.open({.storage = generated ? caller.out : storage_of(plan.loader)}));
   std::optional<FolderGuard> photos;  // goes when the run ends
   if (generated) {
-    photos.emplace(folder.path() / "data");
+    photos.emplace(visit.path() / "data");
     plan.loader.input = photos->path().string();
-    image::PhotoDatasetOptions options;
-    options.folder = photos->path();
-    options.count = std::max(plan.images, plan.loader.batch_size);
-    options.seed = caller.seed;
-    SLUICE_TRY([[maybe_unused]] const auto made,
-               image::make_photo_dataset(options, *caller.progress));
+    SLUICE_CHECK(image::make_photo_dataset({.folder = photos->path(),
+                                            .count = std::max(plan.images, plan.loader.batch_size),
+                                            .seed = caller.seed},
+                                           *caller.progress));
   }
-  SLUICE_TRY(results::ResultFile file, describe(plan, visit, generated));
-  SLUICE_CHECK(folder.write_environment(file.environment));
-  SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file.run_config))));
-
-  measure::LocalRunner local;
-  SLUICE_TRY(measure::RunnerContext runner,
-             local.context(*caller.progress, file.session_id, folder.path() / "logs"));
-  runner.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
-    file.rows = rows;
-    return folder.write_result(kDiagnoseResult, file);
-  };
+  SLUICE_CHECK(visit.begin());
+  SLUICE_CHECK(describe(visit.file, plan, generated));
+  SLUICE_CHECK(visit.described());
+  SLUICE_CHECK(visit.start());
+  measure::RunnerContext runner = visit.runner;
+  runner.on_block = [&](const std::vector<measure::Row>& rows) { return visit.keep(rows); };
   SLUICE_TRY(Diagnosis found, diagnose(plan, runner));
-  file.rows = std::move(found.rows);
-  if (!found.interrupted)
-    file.extra = Json{{"verdict", Json{{"bottleneck", found.summary["attribution"]["verdict"]},
-                                       {"statement", found.summary["attribution"]["statement"]}}},
-                      {"summary", std::move(found.summary)}};
-  SLUICE_CHECK(folder.write_result(kDiagnoseResult, file));
-  const std::vector<results::ResultFile> files{file};
-  SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
-  return DiagnoseResult{std::move(file), folder.path(), found.interrupted};
+  visit.file.rows = std::move(found.rows);
+  if (!found.interrupted) {
+    visit.file.diagnosis = std::move(found.found);
+    visit.file.diagnosis->is_the_verdict = true;
+  }
+  return visit.finish(found.interrupted);
 }
 
 }  // namespace sluice::visit

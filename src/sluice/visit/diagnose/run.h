@@ -24,19 +24,14 @@ struct DiagnosePlan {
 /// Loader, step and both together; transfer too where there is one.
 struct Diagnosis {
   std::vector<measure::Row> rows;
-  Json summary;  // batch_size, step, attribution, diagnosis, stages; null when interrupted
+  results::Diagnosis found;  // nothing when interrupted
   bool interrupted = false;
 };
 /// Measures in the given session; `runner.on_block` is called with these rows alone. An Error when
 /// a row failed.
 Result<Diagnosis> diagnose(const DiagnosePlan& plan, const measure::RunnerContext& runner);
 
-struct DiagnoseResult {
-  results::ResultFile file;
-  std::filesystem::path folder;
-  bool interrupted = false;
-};
 /// A visit of its own: run folder, results/diagnose.json, report.
-Result<DiagnoseResult> run_diagnose(const Caller& caller, const DiagnosePlan& plan);
+Result<Visited> run_diagnose(const Caller& caller, const DiagnosePlan& plan);
 
 }  // namespace sluice::visit

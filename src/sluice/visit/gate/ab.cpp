@@ -3,14 +3,13 @@
 #include "sluice/visit/gate/ab.h"
 
 #include "sluice/backend/visit.h"
+#include "sluice/core/clock.h"
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/rng.h"
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
 #include "sluice/core/version.h"
-#include "sluice/gate/pairs/paired_row.h"
-#include "sluice/peers/timed_command.h"
 #include "sluice/results/result_file.h"
 
 #include <fmt/format.h>
@@ -39,8 +38,16 @@ std::string with_folder(std::string command, const fs::path& folder) {
 }  // namespace
 
 Result<CommandPairs::Value> CommandPairs::printed_value(const AbSide& side,
-                                                        const std::string& printed) const {
+                                                        const peers::CommandRun& done) const {
+  const std::string& printed = done.printed;
   const auto number = peers::last_number(printed);
+  const auto claimed_s = peers::last_seconds(printed);
+  if (claimed_s && *claimed_s > done.wall_s)
+    return Error{
+        Errc::measurement,
+        fmt::format("{} ({}): printed {:g} s, but ran for {:.6f} s: no part of it can have "
+                    "taken longer",
+                    side.name, printable(side.command), *claimed_s, done.wall_s)};
   if (number) return Value{*number, {}, plan_.stdout_better};
   const std::string line = peers::last_line(printed);
   return Error{Errc::invalid_input,
@@ -64,7 +71,10 @@ Result<std::vector<CommandPairs::Value>> CommandPairs::run(const AbSide& side,
   command.environment["SLUICE_PADDING"] = std::string(padding, 'x');
   command.timeout_s = plan_.timeout_s;
   command.cancel_fd = context_.cancel_fd;
+  SystemClock clock;
+  const std::int64_t start_ns = clock.now_ns();
   SLUICE_TRY(const peers::CommandRun done, peers::run_timed(command));
+  const std::int64_t end_ns = clock.now_ns();
   std::optional<analysis::ResultSet> set;
   std::vector<Value> values;
   for (const AbMetric& metric : plan_.metrics) {
@@ -73,7 +83,7 @@ Result<std::vector<CommandPairs::Value>> CommandPairs::run(const AbSide& side,
       continue;
     }
     if (metric.name == kStdoutMetric) {
-      SLUICE_TRY(Value value, printed_value(side, done.printed));
+      SLUICE_TRY(Value value, printed_value(side, done));
       values.push_back(std::move(value));
       continue;
     }
@@ -86,6 +96,7 @@ Result<std::vector<CommandPairs::Value>> CommandPairs::run(const AbSide& side,
                         side.name, printable(side.command), printable(metric.name), kOutWord)};
       SLUICE_TRY(set, analysis::read_set(out.path()));
       set->name = fmt::format("result of {}", side.name);
+      SLUICE_CHECK(fresh_.add(*set, start_ns, end_ns));
     }
     SLUICE_TRY(gate::RowValue row, gate::row_value(*set, metric.name));
     values.push_back({row.value, std::move(row.unit), row.better});

@@ -6,6 +6,8 @@
 #include "sluice/core/progress.h"
 #include "sluice/gate/pairs/paired_gate.h"
 #include "sluice/gate/pairs/paired_report.h"
+#include "sluice/gate/pairs/paired_row.h"
+#include "sluice/peers/timed_command.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -70,13 +72,14 @@ class CommandPairs {
     measure::Better better = measure::Better::lower;
   };
   Result<std::vector<Value>> run(const AbSide& side, std::uint64_t padding);
-  Result<Value> printed_value(const AbSide& side, const std::string& printed) const;
+  Result<Value> printed_value(const AbSide& side, const peers::CommandRun& done) const;
 
   const AbPlan& plan_;
   AbContext context_;
   std::filesystem::path scratch_;
   double pair_s_ = 0;
   int runs_ = 0;
+  gate::FreshResults fresh_;
   std::vector<std::string> orders_;
 };
 

@@ -9,7 +9,7 @@
 #include "sluice/measure/interrupt.h"
 #include "sluice/results/eval_file.h"
 #include "sluice/scenario/training/spec.h"
-#include "sluice/train/profile.h"
+#include "sluice/train/profile/profile.h"
 #include "sluice/visit/training/result.h"
 #include "sluice/visit/training/run.h"
 
@@ -52,17 +52,17 @@ class DoneWhen {
 
   Status files() {
     begin("Gate 1: bench and eval leave sound files");
-    results::RunFolder::Options where;
-    where.out = folder_ / "bench";
-    SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
+    SLUICE_TRY(const results::RunFolder folder,
+               results::RunFolder::open({.out = folder_ / "bench"}));
     const auto measured = run_training(caller_, plan_, &folder);
     if (measured && measured->interrupted) return Error{Errc::interrupted, "interrupted"};
     SLUICE_CHECK(done(measured, "the benchmark runs"));
     SLUICE_TRY(const gate::RunFiles left, gate::read_run_files(folder.path()));
     check("metrics.json is there", left.metrics.has_value(), "the benchmark wrote none");
     if (left.metrics) {
-      metrics_ = *left.metrics;
-      check_problems("metrics.json", analysis::training_metrics_problems(metrics_));
+      metrics_ = left.metrics;
+      check_problems("metrics.json",
+                     analysis::training_metrics_problems(results::to_json(*metrics_)));
       const gate::Visit visit = gate::visit_of(left);
       for (const char* figure : {"tokens_per_sec_p50", "step_time_p50_s"}) {
         const auto at = visit.figures.find(figure);
@@ -77,7 +77,7 @@ class DoneWhen {
     SLUICE_CHECK(done(evaluated, "the evaluation runs"));
     if (evaluated) {
       eval_ = eval::eval_json(*evaluated,
-                              {"test_validation_profile", metrics_.value("env", Json::object()),
+                              {"test_validation_profile", metrics_ ? metrics_->env : Json::object(),
                                "2026-01-01T00:00:00Z"});
       check_problems("eval.json", results::eval_problems(eval_, results::Perplexity::or_reason));
     }
@@ -129,10 +129,10 @@ class DoneWhen {
   [[nodiscard]] gate::RunFiles changed(double tokens, double step, double ppl,
                                        double points) const {
     gate::RunFiles files{"candidate", metrics_, eval_};
-    const auto scale = [](Json& value, double factor) { value = value.get<double>() * factor; };
-    scale((*files.metrics)["throughput"]["tokens_per_sec_p50"], tokens);
-    scale((*files.metrics)["timing"]["step_time_p50_s"], step);
-    scale((*files.eval)["ppl_fixed_shard"], ppl);
+    *files.metrics->throughput.tokens_p50.value *= tokens;
+    *files.metrics->timing.p50.value *= step;
+    Json& perplexity = (*files.eval)["ppl_fixed_shard"];
+    perplexity = perplexity.get<double>() * ppl;
     Json& probe = (*files.eval)["task_probe_accuracy"].begin().value();
     probe = probe.get<double>() + points / 100;
     return files;
@@ -140,14 +140,14 @@ class DoneWhen {
 
   void comparisons() {
     begin("Gate 3: a comparison passes, fails and skips as it should");
-    const bool possible = metrics_.is_object() && eval_.is_object();
+    const bool possible = metrics_ && eval_.is_object();
     check("gate 1 left something to compare", possible, "see gate 1");
     if (!possible) return;
-    metrics_["machine_profile"] = eval_["machine_profile"];
+    metrics_->machine_profile = string_at(eval_, "machine_profile");
     // Both sides are the same run, changed: what the machine did meanwhile is no part of it.
-    metrics_.erase("noise");
-    metrics_.erase("canary");
-    metrics_["timing"]["waited_share"] = nullptr;
+    metrics_->noise.reset();
+    metrics_->canary.reset();
+    metrics_->timing.waited_share = {std::nullopt, "both sides are the same run"};
     const gate::RunFiles base{"baseline", metrics_, eval_};
     const auto expect = [&](const char* text, const gate::RunFiles& current,
                             const gate::RunFiles& baseline, GateStatus status) {
@@ -164,7 +164,8 @@ class DoneWhen {
   const Caller& caller_;
   fs::path folder_;
   TrainingPlan plan_;
-  Json metrics_, eval_;
+  std::optional<results::TrainingMetrics> metrics_;
+  Json eval_;
   std::vector<DoneWhenGate> gates_;
 };
 

@@ -3,6 +3,7 @@
 #include "sluice/visit/gate/kept_program.h"
 
 #include "sluice/core/file.h"
+#include "sluice/core/file_lock.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/module.h"
 #include "sluice/core/sha256.h"
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unistd.h>
 
 namespace sluice::visit {
 namespace fs = std::filesystem;
@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::size_t kMostPrograms = 4;
 constexpr const char* kProgramName = "sluice";
+constexpr const char* kMaking = "making";  // a copy that is not whole yet
+constexpr double kLockWaitS = 60;
 
 bool is_module(const fs::path& path) {
   const std::string name = path.filename().string();
@@ -57,7 +59,8 @@ void remove_oldest(const fs::path& programs) {
   std::vector<std::pair<fs::file_time_type, fs::path>> kept;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(programs, ignored))
-    kept.emplace_back(entry.last_write_time(ignored), entry.path());
+    if (entry.is_directory(ignored))
+      kept.emplace_back(entry.last_write_time(ignored), entry.path());
   std::ranges::sort(kept, std::greater<>());
   for (std::size_t i = kMostPrograms; i < kept.size(); ++i)
     fs::remove_all(kept[i].second, ignored);
@@ -91,12 +94,16 @@ Status keep_own_program(const std::string& digest, const fs::path& cache) {
   SLUICE_TRY(const ProgramFiles own, own_program());
   const fs::path programs = cache / "programs";
   const fs::path kept = programs / digest;
+  SLUICE_CHECK(create_folders(programs));
+  SLUICE_TRY(const FileLock lock,
+             FileLock::take(programs / kLockInFolder, shown(programs), {.limit_s = kLockWaitS}));
   std::error_code ignored;
   if (fs::exists(kept)) {
     fs::last_write_time(kept, fs::file_time_type::clock::now(), ignored);
     return ok;
   }
-  const FolderGuard making(programs / fmt::format("making-{}", getpid()));
+  const FolderGuard making(programs / kMaking);
+  fs::remove_all(making.path(), ignored);  // of a process that was killed
   SLUICE_CHECK(create_folders(making.path()));
   SLUICE_CHECK(copy_to(own.program, making.path() / kProgramName));
   for (const fs::path& module : own.modules)

@@ -8,12 +8,14 @@
 #include "sluice/core/user_folders.h"
 #include "sluice/core/utc.h"
 #include "sluice/gate/baseline/pairs.h"
+#include "sluice/gate/baseline/proof.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/report/gate/exports.h"
 #include "sluice/report/gate/text.h"
 #include "sluice/visit/gate/pairs.h"
 #include "sluice/visit/training/profile.h"
 #include "sluice/visit/training/result.h"
+#include "sluice/visit/visit.h"
 
 #include <fmt/format.h>
 
@@ -28,17 +30,14 @@ class GateVisit {
 
   Result<GateOutcome> run() {
     if (!plan_.modes.measures()) return compare_stored();
-    const backend::VisitOptions visit = training_visit(plan_.training, caller_.argv);
+    backend::VisitOptions visit = training_visit(plan_.training);
+    visit.argv = caller_.argv;
     SLUICE_TRY(profile_, backend::profile_of_visit(visit));
     if (plan_.modes.compare) {  // a baseline that cannot be read is no reason to measure first
       SLUICE_TRY(baseline_, gate::read_baseline(plan_.baseline_dir, profile_));
     }
     SLUICE_CHECK(eval::check_config(plan_.eval));
-    results::RunFolder::Options where;
-    where.out = caller_.out;
-    where.name = "gate";
-    where.profile = profile_;
-    SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
+    SLUICE_TRY(const results::RunFolder folder, open_run_folder(caller_, "gate", profile_));
     out_.folder = folder.path();
     SLUICE_TRY(const results::ResultFile visited, backend::begin_visit(visit));
     environment_ = visited.environment;
@@ -64,13 +63,12 @@ class GateVisit {
   }
 
   Status bench(const results::RunFolder& folder) {
-    SLUICE_TRY(TrainingResult result, run_training(caller_, measured_plan(), &folder));
+    SLUICE_TRY(Visited result, run_training(caller_, measured_plan(), &folder));
     if (result.interrupted)
       return Error{Errc::interrupted, fmt::format("interrupted; what was measured is in {}",
                                                   printable(out_.folder.string()))};
     out_.failed_rows = results::has_failed_row(result.file);
-    if (const auto metrics = result.file.extra.find("metrics"); metrics != result.file.extra.end())
-      out_.metrics = *metrics;
+    out_.metrics = result.file.training;
     out_.file = std::move(result.file);
     return ok;
   }
@@ -138,16 +136,14 @@ class GateVisit {
     results::ResultFile file = *out_.file;
     file.rows = std::move(taken->rows);
     file.canary.clear();
-    file.extra = Json();
+    file.training.reset();
+    file.training_summary.reset();
+    file.peer_ratios.clear();
     SLUICE_CHECK(results::write(place("pairs.json"), file));
     taken->report["program"] = gate::program_of(baseline_.files);
-    (*out_.metrics)["pairs"] = std::move(taken->report);
-    SLUICE_CHECK(write_metrics());
+    out_.metrics->pairs = std::move(taken->report);
+    SLUICE_CHECK(write_metrics(out_.folder, *out_.metrics));
     return true;
-  }
-
-  Status write_metrics() const {
-    return write_file_atomic(place("metrics.json"), dump_json(*out_.metrics) + "\n");
   }
 
   [[nodiscard]] gate::GatePolicy policy_of(gate::CompareScope scope) const {
@@ -161,22 +157,23 @@ class GateVisit {
 
   Status measure_again() {
     log::info("slower than the baseline: measuring once more before that counts");
-    results::RunFolder::Options where;
-    where.out = place("confirm");
-    SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
-    SLUICE_TRY(TrainingResult again, run_training(caller_, measured_plan(), &folder));
+    SLUICE_TRY(const results::RunFolder folder,
+               results::RunFolder::open({.out = place("confirm")}));
+    SLUICE_TRY(Visited again, run_training(caller_, measured_plan(), &folder));
     if (again.interrupted) return Error{Errc::interrupted, "interrupted"};
-    const auto found = again.file.extra.find("metrics");
-    if (found == again.file.extra.end()) return ok;
-    out_.metrics = gate::confirmed(*out_.metrics, *found);
-    if (at_pointer(*out_.metrics, "/confirmation/kept") == "second")
-      out_.file = std::move(again.file);
-    return write_metrics();
+    if (!again.file.training) return ok;
+    out_.metrics = gate::confirmed(*out_.metrics, *again.file.training);
+    if (out_.metrics->confirmation->kept == "second") out_.file = std::move(again.file);
+    return write_metrics(out_.folder, *out_.metrics);
   }
 
   /// `--compare` alone: files that are there already; this machine plays no part.
   Result<GateOutcome> compare_stored() {
     SLUICE_TRY(const gate::RunFiles current, gate::read_run_files(plan_.current));
+    SLUICE_TRY(const bool proven, gate::metrics_are_proven(plan_.current, current));
+    if (current.metrics && !proven)
+      log::warn("{}: no result files beside metrics.json; its figures are taken as they stand",
+                shown(plan_.current));
     profile_ = current.machine_profile();
     if (!profile_.empty()) {
       SLUICE_TRY(baseline_, gate::read_baseline(plan_.baseline_dir, profile_));
@@ -194,8 +191,8 @@ class GateVisit {
     return std::move(out_);
   }
 
-  static Json figure(const std::optional<Json>& file, const char* pointer) {
-    return file ? at_pointer(*file, pointer) : Json();
+  static Json number(const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
   }
 
   Json part(bool asked, bool done, const char* file) const {
@@ -232,13 +229,14 @@ class GateVisit {
     for (const auto& [name, on] : names)
       if (on) run.push_back(name);
     Json bench = part(modes.bench, out_.metrics.has_value(), "metrics.json");
-    bench["tokens_per_sec_p50"] = figure(out_.metrics, "/throughput/tokens_per_sec_p50");
-    bench["step_time_p50"] = figure(out_.metrics, "/timing/step_time_p50_s");
-    bench["mfu_p50"] = figure(out_.metrics, "/mfu/mfu_p50");
-    bench["peak_allocated_gb"] = figure(out_.metrics, "/memory/peak_allocated_gb");
+    const results::TrainingMetrics found = out_.metrics.value_or(results::TrainingMetrics{});
+    bench["tokens_per_sec_p50"] = number(found.throughput.tokens_p50.value);
+    bench["step_time_p50"] = number(found.timing.p50.value);
+    bench["mfu_p50"] = number(found.mfu.p50.value);
+    bench["peak_allocated_gb"] = number(found.memory.peak_allocated_gb.value);
     Json eval = part(modes.eval, out_.eval.has_value(), "eval.json");
-    eval["ppl_fixed_shard"] = figure(out_.eval, "/ppl_fixed_shard");
-    eval["task_probe_accuracy"] = figure(out_.eval, "/task_probe_accuracy");
+    eval["ppl_fixed_shard"] = at(out_.eval.value_or(Json()), "ppl_fixed_shard");
+    eval["task_probe_accuracy"] = at(out_.eval.value_or(Json()), "task_probe_accuracy");
     Json profile{{"status", modes.profile ? "ok" : "skipped_profile_off"}};
     if (modes.profile) profile["files"] = traces_;
     const bool passed = out_.report && out_.report->status != gate::GateStatus::fail &&

@@ -33,7 +33,8 @@ struct GatePlan {
 
 struct GateOutcome {
   std::optional<results::ResultFile> file;  // of the benchmark
-  std::optional<Json> metrics, eval;
+  std::optional<results::TrainingMetrics> metrics;
+  std::optional<Json> eval;
   std::optional<gate::GateReport> report;  // absent: nothing was compared
   Json summary;                            // run_summary.json
   std::filesystem::path folder;            // empty: nothing was written

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/loader/bundles.h"
 
+#include "sluice/analysis/bottleneck.h"
 #include "sluice/analysis/peer_ratio.h"
-#include "sluice/loader/open_dataset.h"
-#include "sluice/measure/clock.h"
+#include "sluice/core/clock.h"
+#include "sluice/loader/data/open_dataset.h"
 #include "sluice/storage/format/bundle_writer.h"
 #include "sluice/storage/open_store.h"
 #include "sluice/visit/loader/rows.h"
 
 namespace sluice::visit {
-namespace {}  // namespace
 
 Result<Json> pack_input(const LoaderRequest& request, const std::filesystem::path& out,
                         Progress& progress, const std::function<bool()>& stop) {
@@ -23,7 +23,7 @@ Result<Json> pack_input(const LoaderRequest& request, const std::filesystem::pat
     return loader::is_image_key(object.key) || loader::is_array_key(object.key);
   };
   options.stop = stop;
-  measure::SystemClock clock;
+  SystemClock clock;
   const std::int64_t start_ns = clock.now_ns();
   SLUICE_TRY(const auto report, storage::write_bundles(*store, options, progress));
   Json json = report.json();
@@ -45,20 +45,19 @@ Json bundled_spec(const LoaderRequest& request, const std::filesystem::path& fol
   return spec;
 }
 
-Json bundling_summary(const results::ResultFile& file, const std::string& base_case) {
-  Json json = Json::object();
+results::BundlingGain bundling_gain(const results::ResultFile& file, const std::string& base_case) {
+  results::BundlingGain gain;
   const measure::Row* plain = find_row(file, base_case);
   const measure::Row* packed = find_row(file, base_case + "/bundling=on");
   const measure::Row* plain_first = find_row(file, base_case + "/epoch=first");
   const measure::Row* packed_first = find_row(file, base_case + "/bundling=on/epoch=first");
   if (mean_of(plain_first) > 0 && packed_first != nullptr)
-    json["first_epoch_ratio"] = mean_of(packed_first) / mean_of(plain_first);
+    gain.first_epoch = mean_of(packed_first) / mean_of(plain_first);
   if (mean_of(plain) > 0 && packed != nullptr) {
-    json["ratio"] = mean_of(packed) / mean_of(plain);
-    if (const auto ratio = analysis::row_ratio(*packed, *plain, true))
-      json["ci95"] = {{"low", ratio->low}, {"high", ratio->high}};
+    gain.later = analysis::row_ratio(*packed, *plain, true).value_or(analysis::exactly(0));
+    gain.later->point = mean_of(packed) / mean_of(plain);
   }
-  return json;
+  return gain;
 }
 
 }  // namespace sluice::visit

@@ -17,6 +17,6 @@ Result<Json> pack_input(const LoaderRequest& request, const std::filesystem::pat
 Json bundled_spec(const LoaderRequest& request, const std::filesystem::path& folder);
 
 /// Bundled over unbundled, first epoch and later, from the rows of the file.
-Json bundling_summary(const results::ResultFile& file, const std::string& base_case);
+results::BundlingGain bundling_gain(const results::ResultFile& file, const std::string& base_case);
 
 }  // namespace sluice::visit

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
+#include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/loader/spec.h"
 #include "sluice/visit/loader/run.h"
 
@@ -32,6 +33,7 @@ Result<InputFacts> inspect_input(const LoaderRequest& request) {
   SLUICE_TRY(const scenario::LoaderInput input, scenario::open_loader_input(spec_of(request)));
   const loader::Dataset& data = *input.dataset;
   InputFacts facts;
+  facts.three_augment = request.three_augment;
   facts.items = data.size();
   const auto share = std::ceil(static_cast<double>(facts.items) * request.sample_ratio);
   facts.epoch_items = std::min(facts.items, static_cast<std::uint64_t>(share));
@@ -57,8 +59,26 @@ Result<InputFacts> inspect_input(const LoaderRequest& request) {
   return facts;
 }
 
+std::filesystem::path storage_of(const LoaderRequest& request) {
+  return request.remote ? "." : request.input;
+}
+
+results::Dataset dataset_of(const InputFacts& input) {
+  return {input.hash, static_cast<std::int64_t>(input.items),
+          static_cast<std::int64_t>(input.bytes)};
+}
+
+results::Timing loader_timing(const LoaderRequest& request, const InputFacts& input) {
+  return {.scope = "loader",
+          .data_source = request.remote ? "bucket" : "file",
+          .includes_decode = !input.arrays,
+          .includes_collate = true,
+          .includes_transfer = request.gpu_index >= 0};
+}
+
 std::string base_case(const InputFacts& input) {
-  return input.arrays ? "loader/raw" : "loader/rrc224-antialias";
+  if (input.arrays) return "loader/raw";
+  return input.three_augment ? "loader/three-augment" : "loader/rrc224-antialias";
 }
 
 Json loader_spec_json(const DataloaderPlan& plan, const InputFacts& input, std::uint64_t seed) {
@@ -70,9 +90,15 @@ Json loader_spec_json(const DataloaderPlan& plan, const InputFacts& input, std::
             {"seed", seed >> 1U},
             {"epoch_items", input.epoch_items < input.items ? input.epoch_items : 0},
             {"spread", plan.libraries.size() == 1},
+            {"device", loader.device},
             {"pin_memory", loader.pin_memory},
             {"persistent_workers", loader.persistent_workers},
             {"skip_errors", plan.skip_errors}};
+  if (loader.three_augment) spec["recipe"] = "three-augment";
+  if (loader.gpu_index >= 0) {
+    spec["upload"] = scenario::to_string(loader.upload);
+    spec["loader"] = to_string(loader.lanes);
+  }
   if (loader.remote) {
     spec["endpoint"] = loader.endpoint;
     spec["region"] = loader.region;

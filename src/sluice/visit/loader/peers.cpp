@@ -5,8 +5,8 @@
 #include "sluice/core/file.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/measure/policy.h"
-#include "sluice/measure/session.h"
 #include "sluice/measure/summary.h"
+#include "sluice/measure/worker/session.h"
 #include "sluice/peers/auditor.h"
 #include "sluice/peers/launch.h"
 

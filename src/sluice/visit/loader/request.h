@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/loader/gpu/router.h"
+#include "sluice/train/sent_images.h"
+
 #include <string>
 
 namespace sluice::visit {
@@ -22,7 +25,10 @@ struct LoaderRequest {
   int workers = 2;
   bool workers_given = false;
   int prefetch = 2;
-  bool pin_memory = false;
+  train::PixelType upload = train::PixelType::u8;                // to a GPU
+  bool three_augment = false;                                    // the recipe; else rrc224
+  loader::gpu::LanePolicy lanes = loader::gpu::LanePolicy::cpu;  // who decodes
+  bool pin_memory = false;  // unless said otherwise: with a GPU
   bool persistent_workers = true;
   double sample_ratio = 1;
   int num_batches = 0;  // 0: chosen by the command

@@ -5,6 +5,7 @@
 #include "sluice/analysis/loader_verdict.h"
 #include "sluice/analysis/peer_ratio.h"
 #include "sluice/core/thread_pool.h"
+#include "sluice/scenario/loader/outbox.h"
 #include "sluice/visit/loader/bundles.h"
 #include "sluice/visit/loader/rows.h"
 
@@ -54,6 +55,7 @@ analysis::LoaderSetting setting_of(const DataloaderPlan& plan, const InputFacts&
   setting.cached = !plan.loader.cache_dir.empty();
   setting.bundled = plan.loader.bundling;
   setting.persistent = plan.loader.persistent_workers;
+  setting.sending = {plan.loader.pin_memory, scenario::to_string(plan.loader.upload)};
   setting.mean_sample_bytes = static_cast<double>(input.bytes) / static_cast<double>(input.items);
   return setting;
 }
@@ -106,23 +108,23 @@ const SweptRow* optimal(const std::vector<SweptRow>& list) {
   return chosen;
 }
 
-Json sweep_json(const std::vector<SweptRow>& list, const SweptRow* best) {
-  Json json = Json::array();
+std::vector<results::LoaderSweepLine> sweep_lines(const std::vector<SweptRow>& list,
+                                                  const SweptRow* best) {
+  std::vector<results::LoaderSweepLine> lines;
   for (const SweptRow& one : list) {
-    Json line{{"num_workers", one.workers}, {"prefetch", one.prefetch}};
-    if (one.row->summary) {
-      line["samples_per_sec"] = mean_of(one.row);
-      if (one.row->summary->ci95)
-        line["ci95"] = {{"low", one.row->summary->ci95->low},
-                        {"high", one.row->summary->ci95->high}};
-    } else {
-      line["samples_per_sec"] = nullptr;
-      line["samples_per_sec_reason"] = one.row->reason;
-    }
-    line["optimal"] = &one == best;
-    json.push_back(std::move(line));
+    const auto& summary = one.row->summary;
+    results::LoaderSweepLine& line = lines.emplace_back();
+    line.workers = one.workers;
+    line.prefetch = one.prefetch;
+    line.optimal = &one == best;
+    if (!summary)
+      line.samples_per_s.reason = one.row->reason;
+    else if (summary->ci95)
+      line.samples_per_s.value = {mean_of(one.row), summary->ci95->low, summary->ci95->high};
+    else
+      line.samples_per_s.value = analysis::exactly(mean_of(one.row));
   }
-  return json;
+  return lines;
 }
 
 /// What one process wants to hear about the number of workers, R003-13.
@@ -138,10 +140,10 @@ std::string advice_of(const SweptRow& best, double slowest, unsigned cores) {
   return "a balanced setting; storage that is far away may want more workers" + times;
 }
 
-Json recommendation(const DataloaderPlan& plan, const std::vector<SweptRow>& swept,
-                    const SweptRow* best) {
+results::RecommendedFlags recommendation(const DataloaderPlan& plan,
+                                         const std::vector<SweptRow>& swept, const SweptRow* best) {
   LoaderRequest request = plan.loader;
-  Json json;
+  results::RecommendedFlags recommended;
   if (best != nullptr) {
     request.workers = best->workers;
     request.prefetch = best->prefetch;
@@ -149,25 +151,25 @@ Json recommendation(const DataloaderPlan& plan, const std::vector<SweptRow>& swe
     for (const SweptRow& one : swept)
       if (mean_of(one.row) > 0)
         slowest = slowest > 0 ? std::min(slowest, mean_of(one.row)) : mean_of(one.row);
-    json["reason"] = advice_of(*best, slowest, usable_cores());
+    recommended.reason = advice_of(*best, slowest, usable_cores());
   } else {
     const int cores = static_cast<int>(usable_cores());
     if (!plan.loader.remote && request.workers < cores) request.workers = cores;
-    json["reason"] = "one worker per core; measure others with --sweep workers=...";
+    recommended.reason = "one worker per core; measure others with --sweep workers=...";
   }
-  json["flags"] = loader_flags_text(request);
-  return json;
+  recommended.flags = loader_flags_text(request);
+  return recommended;
 }
 
-Json estimate_json(const Row& row, const InputFacts& input, const LoaderRequest& loader) {
+std::optional<results::EpochEstimate> estimate_of(const Row& row, const InputFacts& input,
+                                                  const LoaderRequest& loader) {
   const auto seconds = analysis::epoch_estimate(row, static_cast<double>(input.items));
-  if (!seconds) return nullptr;
-  Json json{{"sample_ratio", loader.sample_ratio},
-            {"samples", input.items},
-            {"estimated_full_epoch_time_seconds", seconds->point}};
-  if (seconds->confidence > 0) json["ci95"] = {{"low", seconds->low}, {"high", seconds->high}};
-  json["estimated_total_batches"] = input.items / static_cast<std::uint64_t>(loader.batch_size);
-  return json;
+  if (!seconds) return std::nullopt;
+  return results::EpochEstimate{
+      .sample_ratio = loader.sample_ratio,
+      .samples = input.items,
+      .seconds = *seconds,
+      .batches = input.items / static_cast<std::uint64_t>(loader.batch_size)};
 }
 
 }  // namespace
@@ -175,44 +177,31 @@ Json estimate_json(const Row& row, const InputFacts& input, const LoaderRequest&
 void conclude(results::ResultFile& file, const DataloaderPlan& plan, const InputFacts& input,
               const WatchedGpu& gpu) {
   const analysis::LoaderFacts facts = facts_of(file, input, gpu);
-  Json metrics = analysis::loader_metrics_json(facts);
-  metrics["workers"] = plan.loader.workers;
-  metrics["batch_size"] = plan.loader.batch_size;
-  Json summary = Json::object();
-  const auto step = step_of(file, plan, input, facts);
-  const auto findings = analysis::loader_findings(facts, setting_of(plan, input), step);
   const Row* base = find_row(file, base_case(input));
-  const auto list_of = [](const auto& things) {
-    Json json = Json::array();
-    for (const auto& one : things)
-      json.push_back(analysis::to_json(one));
-    return json;
-  };
-  summary["targets"] = list_of(analysis::loader_targets(facts));
-  summary["indicators"] = list_of(analysis::loader_indicators(
-      facts, base != nullptr && base->summary->n_runs > 1 ? base->summary->cv : 0));
-  if (facts.steady) summary["stages"] = analysis::stages_json(*facts.steady);
-  summary["diagnosis"] = list_of(findings);
-  if (step) summary["step"] = analysis::to_json(*step);
   const auto swept = swept_rows(file);
   const SweptRow* best = optimal(swept);
-  if (!swept.empty()) summary["sweep"] = sweep_json(swept, best);
-  summary["recommended"] = recommendation(plan, swept, best);
-  if (base != nullptr) summary["epoch"] = estimate_json(*base, input, plan.loader);
-  if (facts.first)
-    summary["first_epoch"] =
-        Json{{"page_cache", facts.first->page_cache}, {"samples", facts.first->samples}};
-  if (plan.loader.bundling) summary["bundling"] = bundling_summary(file, base_case(input));
-  Json ratios = Json::array();
-  for (const analysis::PeerRatio& ratio : analysis::peer_ratios(file))
-    ratios.push_back(analysis::to_json(ratio));
-  if (!ratios.empty()) summary["peer_ratios"] = std::move(ratios);
-  Json verdict{{"limit", facts.steady ? analysis::limiting_stage(*facts.steady) : ""}};
-  verdict["is_it_the_loader"] = step ? Json(analysis::to_string(step->verdict)) : Json(nullptr);
-  if (!step) verdict["is_it_the_loader_reason"] = "no consumer was emulated; give --step-ms";
-  if (!findings.empty()) verdict["statement"] = findings.front().diagnosis;
-  file.extra =
-      Json{{"metrics", std::move(metrics)}, {"verdict", std::move(verdict)}, {"summary", summary}};
+  results::LoaderMetrics loader = analysis::loader_figures(facts);
+  loader.workers = plan.loader.workers;
+  loader.batch_size = plan.loader.batch_size;
+  loader.step = step_of(file, plan, input, facts);
+  loader.findings = analysis::loader_findings(facts, setting_of(plan, input), loader.step);
+  loader.targets = analysis::loader_targets(facts);
+  loader.indicators = analysis::loader_indicators(
+      facts, base != nullptr && base->summary->n_runs > 1 ? base->summary->cv : 0);
+  if (facts.steady) loader.stages = analysis::stage_shares(*facts.steady);
+  loader.sweep = sweep_lines(swept, best);
+  loader.recommended = recommendation(plan, swept, best);
+  if (base != nullptr) loader.epoch = estimate_of(*base, input, plan.loader);
+  if (facts.first) loader.first_epoch = {facts.first->page_cache, facts.first->samples};
+  if (plan.loader.bundling) loader.bundling = bundling_gain(file, base_case(input));
+  if (facts.steady) loader.limit = analysis::limiting_stage(*facts.steady);
+  if (loader.step)
+    loader.is_it_the_loader.value = to_string(loader.step->verdict);
+  else
+    loader.is_it_the_loader.reason = "no consumer was emulated; give --step-ms";
+  if (!loader.findings.empty()) loader.statement = loader.findings.front().diagnosis;
+  file.loader = std::move(loader);
+  file.peer_ratios = analysis::peer_ratios(file);
 }
 
 }  // namespace sluice::visit

@@ -2,16 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/loader/run.h"
 
-#include "sluice/backend/visit.h"
-#include "sluice/config/emit.h"
-#include "sluice/config/from_json.h"
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
-#include "sluice/measure/local_runner.h"
 #include "sluice/peers/places.h"
-#include "sluice/report/report.h"
-#include "sluice/results/run_folder.h"
+#include "sluice/scenario/loader/outbox.h"
 #include "sluice/visit/loader/bundles.h"
 #include "sluice/visit/loader/peers.h"
 #include "sluice/visit/loader/result.h"
@@ -29,14 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLoaderResult = "bench-dataloader.json";
 constexpr std::uint64_t kFirstEpochItems = 20'000;  // more would make a first look an evening
 constexpr std::int64_t kFewestBatches = 4, kMostBatches = 200;
 
 Json run_config_of(const DataloaderPlan& plan, const InputFacts& input) {
   const LoaderRequest& loader = plan.loader;
-  Json policy = measure::to_json(plan.policy);
-  policy.erase("seed");
   Json config{{"command", "bench-dataloader"},
               {"case", base_case(input)},
               {"input", loader.remote ? loader.input : "local"},
@@ -51,7 +43,11 @@ Json run_config_of(const DataloaderPlan& plan, const InputFacts& input) {
               {"cached", !loader.cache_dir.empty()},
               {"bundling", loader.bundling},
               {"read_mode", loader.remote ? Json(nullptr) : Json(loader.read_mode)},
-              {"policy", std::move(policy)}};
+              {"policy", policy_json(plan.policy)}};
+  if (loader.gpu_index >= 0) {
+    config["upload"] = scenario::to_string(loader.upload);
+    config["loader"] = to_string(loader.lanes);
+  }
   if (loader.bundling) config["bundle_size_gb"] = loader.bundle_size_gb;
   if (plan.step_ms > 0) config["step_ms"] = plan.step_ms;
   return config;
@@ -60,60 +56,31 @@ Json run_config_of(const DataloaderPlan& plan, const InputFacts& input) {
 class DataloaderVisit {
  public:
   DataloaderVisit(const Caller& caller, const DataloaderPlan& plan)
-      : caller_(caller), plan_(plan) {}
+      : plan_(plan), visit_(caller, "bench-dataloader") {}
 
-  Result<DataloaderResult> run() {
+  Result<Visited> run() {
     SLUICE_TRY(input_, inspect_input(plan_.loader));
     SLUICE_TRY(const peers::Places places, peers::find_places());
-    const backend::VisitOptions visit{fs::path(plan_.loader.remote ? "." : plan_.loader.input),
-                                      env::ProfileDevice::cpu, caller_.argv};
-    results::RunFolder::Options where;
-    where.out = caller_.out;
-    where.name = "bench-dataloader";
-    SLUICE_TRY(where.profile, backend::profile_of_visit(visit));
-    SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
-    SLUICE_TRY(file_, backend::begin_visit(visit));
-    describe();
-    SLUICE_CHECK(folder.write_environment(file_.environment));
-    SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file_.run_config))));
-    folder_ = folder.path();
-    SLUICE_TRY(runner_, local_.context(*caller_.progress, file_.session_id, folder_ / "logs"));
-    runner_.on_block = [&](const std::vector<measure::Row>& rows) -> Status {
-      put(rows);
-      return folder.write_result(kLoaderResult, file_);
-    };
-    const RowMaker maker{plan_, input_, {places.program.string(), "worker"}, plan_.policy.seed};
-    const Status measured = measure_all(maker);
-    if (!measured && measured.error().code != Errc::interrupted) return measured.error();
-    conclude(file_, plan_, input_, gpu_);
-    SLUICE_CHECK(folder.write_result(kLoaderResult, file_));
-    const std::vector<results::ResultFile> files{file_};
-    SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
-    return DataloaderResult{std::move(file_), folder.path(), !measured};
+    SLUICE_CHECK(visit_.open({.storage = storage_of(plan_.loader)}));
+    SLUICE_CHECK(visit_.begin());
+    visit_.file.run_config = run_config_of(plan_, input_);
+    visit_.file.dataset = dataset_of(input_);
+    visit_.file.timing = loader_timing(plan_.loader, input_);
+    visit_.file.block_order_seed = plan_.policy.seed;
+    SLUICE_CHECK(visit_.described());
+    SLUICE_CHECK(visit_.start());
+    const RowMaker maker{plan_, input_, places.worker(), plan_.policy.seed};
+    SLUICE_TRY(const bool interrupted, is_interrupted(measure_all(maker)));
+    conclude(visit_.file, plan_, input_, gpu_);
+    return visit_.finish(interrupted);
   }
 
  private:
-  void describe() {
-    file_.run_config = run_config_of(plan_, input_);
-    file_.dataset = {input_.hash, static_cast<std::int64_t>(input_.items),
-                     static_cast<std::int64_t>(input_.bytes)};
-    file_.timing = {.scope = "loader",
-                    .data_source = plan_.loader.remote ? "bucket" : "file",
-                    .includes_decode = !input_.arrays,
-                    .includes_collate = true};
-    file_.block_order_seed = plan_.policy.seed;
-  }
-
-  void put(const std::vector<measure::Row>& rows) {
-    file_.rows = first_rows_;
-    file_.rows.insert(file_.rows.end(), rows.begin(), rows.end());
-  }
-
   Status measure_all(const RowMaker& maker) {
-    const FolderGuard bundles(folder_ / "bundles");  // may be gigabytes
+    const FolderGuard bundles(visit_.path() / "bundles");  // may be gigabytes
     SLUICE_TRY(measure::Row first, first_epoch(maker, Json::object(), {}));
     size_samples(first);
-    keep_first(std::move(first));
+    visit_.add({std::move(first)});
     std::vector<measure::SubjectSpec> rows{maker.ours(base_case(input_), {}, {})};
     if (plan_.loader.bundling) SLUICE_CHECK(add_bundled(maker, bundles.path(), rows));
     if (plan_.step_ms > 0)
@@ -126,10 +93,9 @@ class DataloaderVisit {
     for (measure::SubjectSpec& row : rows)
       row.min_items = items;
     GpuWatch watch(plan_.loader.gpu_index);
-    SLUICE_TRY(const measure::WaveResult wave, measure::run_wave(rows, plan_.policy, runner_));
-    put(wave.rows);
+    const Status measured = visit_.measure(rows, plan_.policy);
     gpu_ = watch.stop();
-    if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
+    SLUICE_CHECK(measured);
     if (!plan_.trace.empty()) SLUICE_CHECK(write_trace(maker));
     return ok;
   }
@@ -148,17 +114,13 @@ class DataloaderVisit {
     over["drop_cache"] = true;
     over["pass_batches"] = batches;
     axes["epoch"] = "first";
-    SLUICE_TRY(measure::Row row, measure_once(maker.ours(base_case(input_), over, axes), 1, runner_,
-                                              plan_.policy.step_timeout_s, plan_.policy.seed));
+    SLUICE_TRY(measure::Row row,
+               measure_once(maker.ours(base_case(input_), over, axes), 1, visit_.runner,
+                            plan_.policy.step_timeout_s, plan_.policy.seed));
     if (row.status == measure::RowStatus::ok) return row;
     return Error{
         row.status == measure::RowStatus::unsupported ? Errc::unsupported : Errc::invalid_input,
         row.reason};
-  }
-
-  void keep_first(measure::Row row) {
-    first_rows_.push_back(std::move(row));
-    put({});
   }
 
   void size_samples(const measure::Row& first) {
@@ -168,26 +130,27 @@ class DataloaderVisit {
       const double wanted = std::ceil(plan_.sample_s * rate / plan_.loader.batch_size);
       batches_ = std::clamp(static_cast<std::int64_t>(wanted), kFewestBatches, kMostBatches);
     }
-    file_.run_config["batches_per_sample"] = batches_;
+    visit_.file.run_config["batches_per_sample"] = batches_;
   }
 
   Status add_bundled(const RowMaker& maker, const fs::path& bundles,
                      std::vector<measure::SubjectSpec>& rows) {
-    SLUICE_TRY(file_.run_config["bundles"],
-               pack_input(plan_.loader, bundles, *caller_.progress, runner_.interrupted));
+    SLUICE_TRY(
+        visit_.file.run_config["bundles"],
+        pack_input(plan_.loader, bundles, *visit_.runner.progress, visit_.runner.interrupted));
     const Json over = bundled_spec(plan_.loader, bundles);
     SLUICE_TRY(measure::Row first, first_epoch(maker, over, {{"bundling", "on"}}));
-    keep_first(std::move(first));
+    visit_.add({std::move(first)});
     rows.push_back(maker.ours(base_case(input_), over, {{"bundling", "on"}}));
     return ok;
   }
 
   /// Beside each other library a row of ours of the same case.
   Status add_peers(const RowMaker& maker, std::vector<measure::SubjectSpec>& rows) {
-    const FolderGuard scratch(folder_ / "samples");
+    const FolderGuard scratch(visit_.path() / "samples");
     SLUICE_CHECK(create_folders(scratch.path()));
     SLUICE_TRY(PeerRows peers,
-               choose_peers(maker, runner_, scratch.path(), plan_.policy.step_timeout_s));
+               choose_peers(maker, visit_.runner, scratch.path(), plan_.policy.step_timeout_s));
     for (measure::SubjectSpec& row : peers.rows) {
       const bool ours = std::any_of(rows.begin(), rows.end(), [&](const auto& other) {
         return other.library == "sluice" && other.case_name == row.case_name;
@@ -195,8 +158,8 @@ class DataloaderVisit {
       if (!ours) rows.push_back(maker.ours(row.case_name, {}, {}));
       rows.push_back(std::move(row));
     }
-    first_rows_.insert(first_rows_.end(), peers.refused.begin(), peers.refused.end());
-    file_.run_config["peer_set_ups"] = std::move(peers.set_up);
+    visit_.add(peers.refused);
+    visit_.file.run_config["peer_set_ups"] = std::move(peers.set_up);
     return ok;
   }
 
@@ -204,9 +167,9 @@ class DataloaderVisit {
     const measure::SubjectSpec spec = maker.ours(
         base_case(input_),
         Json{{"trace", fs::absolute(plan_.trace).string()}, {"step_ms", plan_.step_ms}}, {});
-    SLUICE_TRY(
-        const measure::Row row,
-        measure_once(spec, batches_, runner_, plan_.policy.step_timeout_s, plan_.policy.seed));
+    SLUICE_TRY(const measure::Row row,
+               measure_once(spec, batches_, visit_.runner, plan_.policy.step_timeout_s,
+                            plan_.policy.seed));
     if (row.status != measure::RowStatus::ok)
       log::warn("--trace {}: {}", plan_.trace.string(), row.reason);
     else if (row.runs.front().details.front().contains("trace_reason"))
@@ -214,21 +177,16 @@ class DataloaderVisit {
     return ok;
   }
 
-  const Caller& caller_;
   const DataloaderPlan& plan_;
+  Visit visit_;
   InputFacts input_;
-  results::ResultFile file_;
-  std::vector<measure::Row> first_rows_;
   std::int64_t batches_ = kFewestBatches;
-  fs::path folder_;
   WatchedGpu gpu_{std::nullopt, "no GPU was asked for (--gpu cuda:0)"};
-  measure::LocalRunner local_;
-  measure::RunnerContext runner_;
 };
 
 }  // namespace
 
-Result<DataloaderResult> run_dataloader(const Caller& caller, const DataloaderPlan& plan) {
+Result<Visited> run_dataloader(const Caller& caller, const DataloaderPlan& plan) {
   return DataloaderVisit(caller, plan).run();
 }
 

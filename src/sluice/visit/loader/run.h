@@ -4,11 +4,8 @@
 #pragma once
 
 #include "sluice/analysis/loader_metrics.h"
-#include "sluice/measure/policy.h"
-#include "sluice/measure/runner.h"
-#include "sluice/results/result_file.h"
-#include "sluice/visit/caller.h"
 #include "sluice/visit/loader/request.h"
+#include "sluice/visit/visit.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -40,23 +37,23 @@ struct InputFacts {
   std::uint64_t epoch_items = 0;  // with --sample-ratio
   std::uint64_t bytes = 0;
   bool arrays = false;
-  std::string hash;  // over names and sizes
+  bool three_augment = false;  // asked for
+  std::string hash;            // over names and sizes
 };
 Result<InputFacts> inspect_input(const LoaderRequest& request);
+/// Whose file system a run depends on: the input's, or this folder's for a store.
+std::filesystem::path storage_of(const LoaderRequest& request);
+/// What a result file says of its input, and of what is timed of the loader.
+results::Dataset dataset_of(const InputFacts& input);
+results::Timing loader_timing(const LoaderRequest& request, const InputFacts& input);
 
 /// Fields of `prepare` for our rows.
 Json loader_spec_json(const DataloaderPlan& plan, const InputFacts& input, std::uint64_t seed);
 /// "loader/rrc224-antialias", or "loader/raw" for arrays.
 std::string base_case(const InputFacts& input);
 
-struct DataloaderResult {
-  results::ResultFile file;
-  std::filesystem::path folder;
-  bool interrupted = false;
-};
-
 /// Errors before the first sample: bad input, libraries that do not exist. A library that fails
 /// costs its rows only.
-Result<DataloaderResult> run_dataloader(const Caller& caller, const DataloaderPlan& plan);
+Result<Visited> run_dataloader(const Caller& caller, const DataloaderPlan& plan);
 
 }  // namespace sluice::visit

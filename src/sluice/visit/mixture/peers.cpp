@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/mixture/peers.h"
 
-#include "sluice/measure/session.h"
+#include "sluice/measure/worker/session.h"
 #include "sluice/peers/auditor.h"
 #include "sluice/scenario/mixture/peer.h"
 #include "sluice/visit/loader/peers.h"

@@ -26,49 +26,46 @@ double ms_per_sample(const scenario::MixtureRun& run, double cpu_s) {
 }
 
 /// What a library does not count is left out.
-Json cpu_ms_json(const scenario::MixtureRun& run) {
-  Json json{{"process", ms_per_sample(run, run.cpu_s)}};
+std::vector<std::pair<std::string, double>> cpu_ms_of(const scenario::MixtureRun& run) {
+  std::vector<std::pair<std::string, double>> list{{"process", ms_per_sample(run, run.cpu_s)}};
   for (std::size_t i = 0; i < run.stage_cpu_s.size(); ++i)
     if (run.stage_cpu_s[i] > 0)
-      json[to_string(static_cast<loader::mixture::MixtureStage>(i))] =
-          ms_per_sample(run, run.stage_cpu_s[i]);
-  return json;
+      list.emplace_back(to_string(static_cast<loader::mixture::MixtureStage>(i)),
+                        ms_per_sample(run, run.stage_cpu_s[i]));
+  return list;
 }
 
-Json take_json(const MixtureTake& take, const analysis::MixtureAnalysis& analysis) {
-  Json json{{"case", take.case_name},
-            {"library", take.library},
-            {"block", take.block},
-            {"batches_per_s", analysis.batches_per_s},
-            {"samples_per_s", analysis.samples_per_s},
-            {"mean_s", analysis.time.mean},
-            {"p50_s", analysis.time.p50},
-            {"p90_s", analysis.time.p90},
-            {"p99_s", analysis.time.p99},
-            {"max_s", analysis.time.max},
-            {"start_s", take.run.start_s},
-            {"teardown_s", take.run.teardown_s},
-            {"wait_fraction", take.run.wait_fraction()},
-            {"cpu_ms_per_sample", cpu_ms_json(take.run)},
-            {"schedule_hash", take.run.stats.schedule_hash}};
-  if (analysis.memory_growth)
-    json["memory_growth_bytes_per_1000_batches"] = {{"point", analysis.memory_growth->point},
-                                                    {"low", analysis.memory_growth->low},
-                                                    {"high", analysis.memory_growth->high}};
-  return json;
+results::MixtureRunLine line_of(const MixtureTake& take,
+                                const analysis::MixtureAnalysis& analysis) {
+  return {.case_name = take.case_name,
+          .library = take.library,
+          .block = take.block,
+          .batches_per_s = analysis.batches_per_s,
+          .samples_per_s = analysis.samples_per_s,
+          .mean_s = analysis.time.mean,
+          .p50_s = analysis.time.p50,
+          .p90_s = analysis.time.p90,
+          .p99_s = analysis.time.p99,
+          .max_s = analysis.time.max,
+          .start_s = take.run.start_s,
+          .teardown_s = take.run.teardown_s,
+          .wait_fraction = take.run.wait_fraction(),
+          .cpu_ms_per_sample = cpu_ms_of(take.run),
+          .schedule_hash = take.run.stats.schedule_hash,
+          .memory_growth = analysis.memory_growth};
 }
 
 /// CPU seconds by stage, with their shares of what the process used.
-Json stages_json(const scenario::MixtureRun& run) {
-  Json json = Json::object();
+void put_stages(results::MixtureMetrics& metrics, const scenario::MixtureRun& run) {
   double sum = 0;
   for (std::size_t i = 0; i < run.stage_cpu_s.size(); ++i) {
-    sum += run.stage_cpu_s[i];
-    json[to_string(static_cast<loader::mixture::MixtureStage>(i))] = {
-        {"cpu_s", run.stage_cpu_s[i]},
-        {"share", run.cpu_s > 0 ? run.stage_cpu_s[i] / run.cpu_s : 0}};
+    const double cpu_s = run.stage_cpu_s[i];
+    sum += cpu_s;
+    metrics.stages.push_back({to_string(static_cast<loader::mixture::MixtureStage>(i)), cpu_s,
+                              run.cpu_s > 0 ? cpu_s / run.cpu_s : 0});
   }
-  return {{"stages", json}, {"sum_s", sum}, {"process_s", run.cpu_s}};
+  metrics.stage_sum_s = sum;
+  metrics.process_s = run.cpu_s;
 }
 
 /// Data sets that were late, bad or gone, each in words.
@@ -90,10 +87,10 @@ std::vector<std::string> remarks_of(const MixtureTake& take) {
   return remarks;
 }
 
-Json starved_json(const MixtureTake& take) {
-  Json list = Json::array();
+std::vector<results::StarvedSource> starved_of(const MixtureTake& take) {
+  std::vector<results::StarvedSource> list;
   for (const SourceStats& source : take.run.stats.sources)
-    if (source.starved > 0) list.push_back({{"name", source.name}, {"blocks", source.starved}});
+    if (source.starved > 0) list.push_back({source.name, source.starved});
   return list;
 }
 
@@ -158,24 +155,23 @@ std::string ratios_text(const std::vector<analysis::PeerRatio>& ratios) {
 }
 
 /// The metrics of the file, and the sections for a terminal.
-std::string show(results::ResultFile& file, Json& summary, const MixturePlan& plan,
-                 const MixtureTake& take, const analysis::MixtureAnalysis& analysis) {
+std::string show(results::ResultFile& file, const MixturePlan& plan, const MixtureTake& take,
+                 const analysis::MixtureAnalysis& analysis) {
   std::string text = settings(plan, take) + "\n" + report::mixture_text(analysis);
-  Json metrics = to_json(analysis);
-  metrics["start_s"] = take.run.start_s;
-  metrics["open_s"] = take.run.open_s;
-  metrics["teardown_s"] = take.run.teardown_s;
+  results::MixtureMetrics& metrics = file.mixture.emplace(analysis::mixture_metrics(analysis));
+  metrics.start_s = take.run.start_s;
+  metrics.open_s = take.run.open_s;
+  metrics.teardown_s = take.run.teardown_s;
   text += wait_text(plan.spec, take.run);
   add_wait(metrics, take.run);
-  metrics["cpu"] = stages_json(take.run);
-  metrics["schedule_hash"] = take.run.stats.schedule_hash;
+  put_stages(metrics, take.run);
+  metrics.schedule_hash = take.run.stats.schedule_hash;
   if (take.run.stats.samples > 0)  // what `deficit` keeps to, as a share
-    metrics["shares"]["bound"] = static_cast<double>(plan.spec.options.mix_block) /
-                                 static_cast<double>(take.run.stats.samples);
-  file.extra["metrics"] = std::move(metrics);
+    metrics.shares.bound = static_cast<double>(plan.spec.options.mix_block) /
+                           static_cast<double>(take.run.stats.samples);
   const std::vector<std::string> remarks = remarks_of(take);
-  summary["starved"] = starved_json(take);
-  summary["remarks"] = remarks;
+  file.mixture_summary->starved = starved_of(take);
+  file.mixture_summary->remarks = remarks;
   if (!remarks.empty()) text += "\nRemarks\n-------\n";
   for (const std::string& remark : remarks)
     text += "  " + remark + "\n";
@@ -193,33 +189,29 @@ const MixtureTake* shown_take(const std::vector<MixtureTake>& takes) {
 
 Result<std::string> conclude_mixture(results::ResultFile& file, const MixturePlan& plan,
                                      const std::vector<MixtureTake>& takes) {
-  Json summary{{"runs", Json::array()}};
-  Json verdict{{"short_run", is_short(plan.spec)}};
+  results::MixtureSummary& summary = file.mixture_summary.emplace();
+  summary.short_run = is_short(plan.spec);
   std::string text;
   RunTable table;
   for (const MixtureTake& take : takes) {
     if (take.batches.empty()) continue;
     SLUICE_TRY(const auto analysis,
                analysis::analyse_mixture(take.batches, mixture_facts_of(take, plan.spec)));
-    summary["runs"].push_back(take_json(take, analysis));
+    summary.runs.push_back(line_of(take, analysis));
     table.add(take, analysis);
-    if (&take == shown_take(takes)) text = show(file, summary, plan, take, analysis);
+    if (&take == shown_take(takes)) text = show(file, plan, take, analysis);
   }
   if (takes.size() > 1) text += table.text();
-  const std::vector<analysis::PeerRatio> ratios = analysis::peer_ratios(file);
-  for (const analysis::PeerRatio& one : ratios)
-    summary["peer_ratios"].push_back(analysis::to_json(one));
-  text += ratios_text(ratios);
+  file.peer_ratios = analysis::peer_ratios(file);
+  text += ratios_text(file.peer_ratios);
   if (is_short(plan.spec)) {
-    verdict["statement"] = short_words(plan.spec);
+    summary.statement = short_words(plan.spec);
     text += short_words(plan.spec) + "\n";
   }
   for (const measure::Row& row : file.rows)
     if (row.status != measure::RowStatus::ok)
       text += fmt::format("{} in {}: {}: {}\n", row.case_name, row.library,
                           measure::to_string(row.status), row.reason);
-  file.extra["summary"] = std::move(summary);
-  file.extra["verdict"] = std::move(verdict);
   return text;
 }
 

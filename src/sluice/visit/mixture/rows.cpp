@@ -48,7 +48,7 @@ Result<measure::SubjectSpec> mixture_row(const scenario::MixtureSpec& spec,
   row.cpus = spec.cpus;
   if (library == "sluice") {
     SLUICE_TRY(const peers::Places places, peers::find_places());
-    row.command = {places.program.string(), "worker"};
+    row.command = places.worker();
     return row;
   }
   SLUICE_TRY(row.spec, scenario::peer_spec(sent));

@@ -3,20 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/results/result_file.h"
-#include "sluice/visit/caller.h"
 #include "sluice/visit/mixture/plan.h"
+#include "sluice/visit/visit.h"
 
-#include <filesystem>
 #include <string>
 
 namespace sluice::visit {
 
-struct MixtureResult {
-  results::ResultFile file;
-  std::filesystem::path folder;
+struct MixtureResult : Visited {
   std::string text;  // for a terminal
-  bool interrupted = false;
 };
 
 /// Errors before anything is written: a root, preset or data set that is not there, options that

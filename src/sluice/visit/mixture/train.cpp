@@ -18,11 +18,11 @@ std::string wait_text(const scenario::MixtureSpec& spec, const scenario::Mixture
   return text;
 }
 
-void add_wait(Json& metrics, const scenario::MixtureRun& run) {
-  metrics["wait_fraction"] = run.wait_fraction();
+void add_wait(results::MixtureMetrics& metrics, const scenario::MixtureRun& run) {
+  metrics.wait_fraction = run.wait_fraction();
   if (run.step_s <= 0) return;
-  metrics["step_s"] = run.step_s;
-  if (run.loss > 0) metrics["loss"] = {{"first", run.first_loss}, {"last", run.loss}};
+  metrics.step_s = run.step_s;
+  if (run.loss > 0) metrics.loss = {run.first_loss, run.loss};
 }
 
 }  // namespace sluice::visit

@@ -14,6 +14,6 @@ namespace sluice::visit {
 std::string wait_text(const scenario::MixtureSpec& spec, const scenario::MixtureRun& run);
 
 /// `wait_fraction`, and with a step `step_s` and the losses.
-void add_wait(Json& metrics, const scenario::MixtureRun& run);
+void add_wait(results::MixtureMetrics& metrics, const scenario::MixtureRun& run);
 
 }  // namespace sluice::visit

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
 #include "sluice/core/rng.h"
+#include "sluice/core/stop.h"
 #include "sluice/core/text.h"
 #include "sluice/visit/storage/rows.h"
 
@@ -35,6 +36,8 @@ std::string noise(std::size_t size, std::uint64_t seed) {
 Status write_file(const fs::path& path, std::string& noise, std::uint64_t size) {
   std::ofstream file(path, std::ios::binary);
   for (std::uint64_t at = 0; file && at < size; at += noise.size()) {
+    if (stop_requested())
+      return Error{Errc::interrupted, fmt::format("{}: stopped", printable(path.string()))};
     std::memcpy(noise.data(), &at, std::min(sizeof at, noise.size()));
     file.write(noise.data(),
                static_cast<std::streamsize>(std::min<std::uint64_t>(noise.size(), size - at)));

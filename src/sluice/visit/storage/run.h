@@ -3,21 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/results/result_file.h"
-#include "sluice/visit/caller.h"
 #include "sluice/visit/storage/rows.h"
-
-#include <filesystem>
+#include "sluice/visit/visit.h"
 
 namespace sluice::visit {
 
-struct StorageResult {
-  results::ResultFile file;
-  std::filesystem::path folder;
-  bool interrupted = false;
-};
-
 /// Without an input in the plan data are generated, and removed at the end.
-Result<StorageResult> run_storage(const Caller& caller, const StoragePlan& plan);
+Result<Visited> run_storage(const Caller& caller, const StoragePlan& plan);
 
 }  // namespace sluice::visit

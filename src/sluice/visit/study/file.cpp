@@ -20,6 +20,7 @@ using config::closed_interval;
 using config::Node;
 using config::Problems;
 using config::Reader;
+using loader::mixture::Mix;
 
 constexpr int kMostOfAxis = 65'536;
 constexpr std::uint64_t kMostStudyBatches = 10'000'000;
@@ -215,7 +216,8 @@ Result<StudyFile> StudyFile::parse(const Node& node) {
   reader.read("seed", study.seed);
   reader.read("repeats", study.repeats, closed_interval(1, 1000), "runs of every setting");
   reader.read("pipeline_interleave", study.pipeline_interleave, closed_interval(1, kMostOfAxis));
-  reader.read("order", study.order, config::one_of({"deficit", "random"}));
+  reader.read("order", study.order,
+              config::names<Mix>({{"deficit", Mix::deficit}, {"random", Mix::random}}));
   reader.read("min_ready", study.min_ready, closed_interval(1, kMostOfAxis));
   reader.read("prime", study.prime);
   double target = 0;

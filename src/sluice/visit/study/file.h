@@ -5,6 +5,7 @@
 #include "sluice/analysis/mixture_study.h"
 #include "sluice/config/node.h"
 #include "sluice/core/result.h"
+#include "sluice/loader/mixture/schedule.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -27,8 +28,8 @@ struct StudyFile {
   int batch_size = 64;
   std::uint64_t seed = 42;
   int repeats = 3;
-  int pipeline_interleave = 4;    // shards of a data set that are read in turn
-  std::string order = "deficit";  // or random: MixtureOptions::mix
+  int pipeline_interleave = 4;  // shards of a data set that are read in turn
+  loader::mixture::Mix order = loader::mixture::Mix::deficit;
   int min_ready = 8;
   bool prime = false;
   std::optional<double> target_samples_per_s;

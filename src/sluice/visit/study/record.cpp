@@ -39,7 +39,7 @@ Json study_json(const StudyFile& study) {
               {"preset", study.preset},
               {"batch_size", study.batch_size},
               {"pipeline_interleave", study.pipeline_interleave},
-              {"order", study.order},
+              {"order", to_string(study.order)},
               {"min_ready", study.min_ready},
               {"prime", study.prime},
               {"base", knobs_json(study.base)},

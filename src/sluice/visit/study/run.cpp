@@ -3,7 +3,6 @@
 #include "sluice/visit/study/run.h"
 
 #include "sluice/analysis/mixture_analysis.h"
-#include "sluice/backend/visit.h"
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
@@ -11,13 +10,12 @@
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
 #include "sluice/env/core_time.h"
-#include "sluice/measure/local_runner.h"
 #include "sluice/measure/usage.h"
-#include "sluice/results/run_folder.h"
 #include "sluice/visit/mixture/artifacts.h"
 #include "sluice/visit/mixture/rows.h"
 #include "sluice/visit/mixture/run.h"
 #include "sluice/visit/study/record.h"
+#include "sluice/visit/visit.h"
 
 #include <fmt/format.h>
 
@@ -37,7 +35,7 @@ double own_cpu_s() {
 /// What others take of some cores while it lives.
 class OthersWatch {
  public:
-  OthersWatch(const measure::CpuList& cpus, measure::Clock& clock)
+  OthersWatch(const measure::CpuList& cpus, Clock& clock)
       : cpus_(cpus),
         clock_(clock),
         start_ns_(clock.now_ns()),
@@ -57,7 +55,7 @@ class OthersWatch {
 
  private:
   measure::CpuList cpus_;
-  measure::Clock& clock_;
+  Clock& clock_;
   std::int64_t start_ns_;
   double own_s_;
   env::CoreTime before_;
@@ -66,18 +64,20 @@ class OthersWatch {
 class StudyVisit {
  public:
   StudyVisit(const Caller& caller, const StudyRequest& request)
-      : caller_(caller), request_(request), study_(request.study) {}
+      : caller_(caller),
+        request_(request),
+        study_(request.study),
+        visit_(caller, "study-" + request.study.name) {}
 
   Result<StudyResult> run() {
     SLUICE_CHECK(prepare());
     SLUICE_CHECK(open_folder());
-    const Status measured = measure_all();
-    if (!measured && measured.error().code != Errc::interrupted) return measured.error();
+    SLUICE_TRY(const bool interrupted, is_interrupted(measure_all()));
     SLUICE_CHECK(write());
     const bool failed = std::any_of(record_.runs.begin(), record_.runs.end(), [&](const auto& one) {
       return one.machine == machine_ && !one.failure.empty();
     });
-    return StudyResult{std::move(record_), folder_->path(), failed, !measured, facts_.planned};
+    return StudyResult{std::move(record_), visit_.path(), failed, interrupted, facts_.planned};
   }
 
  private:
@@ -114,37 +114,30 @@ class StudyVisit {
     spec.warmup = one.knobs.warmup;
     spec.steps = one.knobs.steps;
     spec.cpus = measure::CpuList(cpus_.begin(), cpus_.begin() + one.knobs.cpus);
-    Json words = to_json(spec);
-    words.update(Json{{"metadata", one.knobs.metadata}, {"mix", study_.order}});
-    return scenario::mixture_spec_from_json(words);
+    spec.options.mix = study_.order;
+    SLUICE_TRY(spec.options.metadata, scenario::parse_metadata(one.knobs.metadata));
+    return spec;
   }
 
   Status open_folder() {
-    const backend::VisitOptions visit{
-        .storage = fs::path(request_.data.remote() ? "." : request_.data.root),
-        .argv = caller_.argv};
-    results::RunFolder::Options where;
-    where.out = caller_.out;
-    where.name = "study-" + study_.name;
-    SLUICE_TRY(where.profile, backend::profile_of_visit(visit));
-    machine_ = where.profile;
     record_.study = study_json(study_);
+    const fs::path& out = caller_.out;
     std::error_code code;
-    where.resume = !where.out.empty() && fs::exists(where.out / kStudyRecord, code);
-    if (where.resume) {
-      SLUICE_TRY(StudyRecord found, read_study_record(where.out / kStudyRecord));
+    const bool resume = !out.empty() && fs::exists(out / kStudyRecord, code);
+    if (resume) {
+      SLUICE_TRY(StudyRecord found, read_study_record(out / kStudyRecord));
       if (found.study != record_.study)
         return Error{Errc::usage,
                      fmt::format("{}: holds another study ({}); name a new folder with --out",
-                                 printable(where.out.string()),
+                                 printable(out.string()),
                                  printable(found.study.value("name", std::string("no name"))))};
       record_ = std::move(found);
     }
-    SLUICE_TRY(auto folder, results::RunFolder::open(where));
-    folder_.emplace(std::move(folder));
-    SLUICE_TRY(const results::ResultFile file, backend::begin_visit(visit));
-    SLUICE_CHECK(folder_->write_environment(file.environment));
-    session_ = file.session_id;
+    const scenario::MixtureSpec& data = request_.data;
+    SLUICE_CHECK(visit_.open({.storage = fs::path(data.remote() ? "." : data.root)}, resume));
+    SLUICE_CHECK(visit_.begin());
+    SLUICE_CHECK(visit_.write_environment());
+    machine_ = visit_.file.machine_profile;
     // A run that failed before is measured again.
     std::erase_if(record_.runs,
                   [&](const auto& one) { return one.machine == machine_ && !one.failure.empty(); });
@@ -184,8 +177,8 @@ class StudyVisit {
   }
 
   Status measure_all() {
-    SLUICE_TRY(runner_, local_.context(Progress::silent(), session_, folder_->path() / "logs"));
-    const FolderGuard scratch(folder_->path() / "scratch");
+    SLUICE_CHECK(visit_.start(Progress::silent()));
+    const FolderGuard scratch(visit_.path() / "scratch");
     SLUICE_CHECK(create_folders(scratch.path()));
     const std::vector<ToDo> list = to_do();
     Progress::Bar bar = caller_.progress->bar("study " + study_.name, list.size(), "runs");
@@ -211,8 +204,8 @@ class StudyVisit {
     run.knobs = next.one->knobs;
     run.seed = next.one->seed;
     run.repeat = next.repeat;
-    const OthersWatch watch(spec.cpus, local_.clock());
-    SLUICE_TRY(const measure::WaveResult wave, measure::run_wave({row}, policy, runner_));
+    const OthersWatch watch(spec.cpus, *visit_.runner.clock);
+    SLUICE_TRY(const measure::WaveResult wave, measure::run_wave({row}, policy, visit_.runner));
     run.others = watch.share();
     if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
     SLUICE_CHECK(fill(run, wave.rows.front(), spec));
@@ -251,7 +244,7 @@ class StudyVisit {
   /// Every run's batches; drawings of the long ones.
   Status keep_batches(const analysis::MixtureStudyRun& run, const MixtureTake& take) const {
     const fs::path folder =
-        folder_->path() / "batch_times" / results::file_name_part(machine_ + "-" + run.id);
+        visit_.path() / "batch_times" / results::file_name_part(machine_ + "-" + run.id);
     SLUICE_CHECK(create_folders(folder));
     SLUICE_CHECK(results::write_batch_times(folder / results::kBatchTimesFile, take.batches));
     std::error_code ignored;
@@ -262,20 +255,18 @@ class StudyVisit {
     return ok;
   }
 
-  Status write() const { return write_study(folder_->path(), record_, facts_); }
+  Status write() const { return write_study(visit_.path(), record_, facts_); }
 
   const Caller& caller_;
   const StudyRequest& request_;
   const StudyFile& study_;
+  Visit visit_;
   FittedStudy fitted_;
   measure::CpuList cpus_;
-  std::string machine_, session_;
+  std::string machine_;  // its profile
   StudyRecord record_;
   report::StudyFacts facts_;
-  std::optional<results::RunFolder> folder_;
   std::uint64_t order_seed_ = caller_.seed_given ? caller_.seed : std::random_device{}();
-  measure::LocalRunner local_;
-  measure::RunnerContext runner_;
 };
 
 }  // namespace

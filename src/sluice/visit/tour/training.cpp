@@ -67,7 +67,7 @@ Result<std::vector<measure::SubjectSpec>> step_subjects(const LaterPart& part,
     subject.case_name = fmt::format("{}/{}", fed ? "end-to-end" : "training", kTourModel);
     subject.params = {{"batch_size", std::to_string(spec.engine.batch)}};
     subject.spec = to_json(spec);
-    subject.command = {places.program.string(), "worker"};
+    subject.command = places.worker();
     subject.threads = tour_cores(session);
     if (fed) subject.cpu_limit = measure::kNoCpuLimit;
     subject.unit = "samples/s";
@@ -124,17 +124,16 @@ Status tour_accelerator(const LaterPart& part, const measure::Policy& session) {
   plan.policy.min_sample_ms = 2.5 * session.min_sample_ms;  // a batch takes longer than an image
   const auto found = diagnose(plan, part.runner);
   if (found && found->interrupted) return Error{Errc::interrupted, "interrupted"};
-  Json& summary = part.file.extra["summary"];
+  results::Diagnosis& diagnosis = part.file.diagnosis.emplace();
   if (!found) {
-    summary["attribution"] = nullptr;
-    summary["attribution_reason"] = found.error().message;
+    diagnosis.attribution.reason = found.error().message;
     log::warn("no diagnosis of loader and accelerator: {}", found.error().message);
     return ok;
   }
-  summary.update(found->summary);
-  summary["step"] = fmt::format("an emulated accelerator that trains {:.0f} images/s",
-                                1e3 / kAcceleratorMsPerImage);
-  summary["step_rows"] = raw_rows(found->rows);
+  diagnosis = found->found;
+  diagnosis.step = fmt::format("an emulated accelerator that trains {:.0f} images/s",
+                               1e3 / kAcceleratorMsPerImage);
+  diagnosis.step_rows = raw_rows(found->rows);
   return ok;
 }
 

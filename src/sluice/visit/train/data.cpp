@@ -28,6 +28,10 @@ scenario::LoaderSpec spec_of(const TrainRequest& request, const std::string& inp
   spec.batch_size = static_cast<std::uint32_t>(loader.batch_size);
   spec.workers = loader.workers;
   spec.prefetch = loader.prefetch;
+  spec.device = request.engine.device;
+  spec.upload = loader.upload;
+  spec.lanes = loader.lanes;
+  spec.three_augment = loader.three_augment;
   spec.pin_memory = loader.pin_memory;
   spec.persistent_workers = loader.persistent_workers;
   spec.seed = request.engine.seed;

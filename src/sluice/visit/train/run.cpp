@@ -1,7 +1,6 @@
 // sluice/visit/train/run.cpp - a training from its request to train.json: folder, progress,
 // steps.jsonl.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/backend/visit.h"
 #include "sluice/config/emit.h"
 #include "sluice/config/from_json.h"
 #include "sluice/core/file.h"
@@ -9,8 +8,8 @@
 #include "sluice/core/version.h"
 #include "sluice/env/collect.h"
 #include "sluice/measure/interrupt.h"
-#include "sluice/results/run_folder.h"
 #include "sluice/visit/train/request.h"
+#include "sluice/visit/visit.h"
 
 #include <fmt/format.h>
 
@@ -141,8 +140,8 @@ Json data_json(const TrainData& data) {
 /// All of a training but its folder: nothing is written before this has succeeded.
 struct Prepared {
   TrainRequest request;
-  TrainData data;
   std::unique_ptr<train::Engine> engine;
+  TrainData data;  // feeds the engine: goes first
 };
 
 Status check_checkpoint_dir(const TrainRequest& request) {
@@ -171,18 +170,9 @@ Result<Prepared> prepare(TrainRequest asked) {
                              prepared.data.train->steps())};
   set_schedule(request.engine.update, request.plan, steps);
   SLUICE_TRY(prepared.engine, train::Engine::make(request.engine));
+  for (const auto* feed : {&prepared.data.train, &prepared.data.validation})
+    if (*feed != nullptr) SLUICE_CHECK((*feed)->connect(*prepared.engine));
   return prepared;
-}
-
-Result<results::RunFolder> open_folder(const Caller& caller, const TrainRequest& request,
-                                       const std::string& profile) {
-  results::RunFolder::Options where;
-  where.out = caller.out;
-  where.name = "train";
-  where.profile = profile;
-  std::error_code problem;
-  where.resume = request.resume && !where.out.empty() && fs::exists(where.out, problem);
-  return results::RunFolder::open(where);
 }
 
 class Training {
@@ -203,7 +193,9 @@ class Training {
       run.emplace(make_run(watcher));
       SLUICE_CHECK(run->resume());
     }
-    SLUICE_TRY(const results::RunFolder folder, open_folder(caller_, request, profile));
+    std::error_code problem;
+    const bool resume = request.resume && !caller_.out.empty() && fs::exists(caller_.out, problem);
+    SLUICE_TRY(const results::RunFolder folder, open_run_folder(caller_, "train", profile, resume));
     if (!request.resume) {
       if (plan.checkpoint_dir.empty()) request.plan.checkpoint_dir = folder.path() / "checkpoints";
       run.emplace(make_run(watcher));

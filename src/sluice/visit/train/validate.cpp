@@ -122,6 +122,7 @@ Result<ValidateResult> run_validate(ValidateRequest asked) {
   request.engine.soft_targets = false;
   SLUICE_TRY(const TrainData data, open_validation_data(request));
   SLUICE_TRY(const auto engine, train::Engine::make(request.engine));
+  SLUICE_CHECK(data.validation->connect(*engine));
   SLUICE_TRY(const train::LoadedCheckpoint loaded,
              train::load_checkpoint(asked.checkpoint, *engine));
   const measure::Interrupt interrupt;

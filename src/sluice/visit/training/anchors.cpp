@@ -1,26 +1,20 @@
-// sluice/visit/training/anchors.cpp - the table of anchors, and rows beside it.
+// sluice/visit/training/anchors.cpp - reads the table of anchors, and puts rows beside it.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/training/anchors.h"
 
 #include "sluice/analysis/training_metrics.h"
+#include "sluice/core/file.h"
+#include "sluice/core/json.h"
 #include "sluice/stats/summary.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace sluice::visit {
 namespace {
 
 constexpr double kSlowest = 0.05;  // share of the anchor
-
-// PyTorch 2.11 with CUDA 13.0.
-constexpr std::array<TrainingAnchor, 3> kAnchors = {{
-    {"NVIDIA H200", "vit5-small", 256, train::Regime::bf16, "torch-eager", 58.8},
-    {"NVIDIA H200", "vit5-small", 256, train::Regime::bf16, "torch-compile", 28.5},
-    {"NVIDIA H200", "vit5-small", 256, train::Regime::bf16, "torch-max-autotune", 27.7},
-}};
 
 /// "NVIDIA H200" of "cuda:0 NVIDIA H200".
 std::string device_name(const Json& engine) {
@@ -43,8 +37,26 @@ bool is_preset(const train::ModelSpec& model) {
 
 }  // namespace
 
-std::span<const TrainingAnchor> training_anchors() {
-  return kAnchors;
+Result<TrainingAnchors> read_training_anchors(const std::filesystem::path& adapters) {
+  const std::filesystem::path file = adapters / "anchors.json";
+  TrainingAnchors anchors;
+  if (adapters.empty() || !std::filesystem::exists(file)) return anchors;
+  SLUICE_TRY(const std::string text, read_text_file(file));
+  SLUICE_TRY(const Json json, parse_json(text, file.string()));
+  try {
+    for (const Json& one : json.at("training")) {
+      SLUICE_TRY(const train::Regime regime,
+                 train::parse_regime(one.at("dtype").get<std::string>()));
+      anchors.push_back({one.at("device"), one.at("model"), one.at("batch"), regime,
+                         one.at("library"), one.at("step_ms")});
+    }
+  } catch (const Json::exception& problem) {
+    return Error{Errc::invalid_input,
+                 fmt::format("{}: {}; expected a list `training` of device, model, batch, dtype, "
+                             "library and step_ms",
+                             file.string(), problem.what())};
+  }
+  return anchors;
 }
 
 bool AnchorCheck::valid() const {
@@ -56,21 +68,18 @@ std::string AnchorCheck::text() const {
                      measured_ms, off() * 100);
 }
 
-Json to_json(const AnchorCheck& check) {
-  return Json{{"step_ms", check.anchor_ms},
-              {"measured_ms", check.measured_ms},
-              {"off", check.off()},
-              {"valid", check.valid()},
-              {"text", check.text()}};
+results::AnchorCheck record_of(const AnchorCheck& check) {
+  return {check.anchor_ms, check.measured_ms, check.off(), check.valid(), check.text()};
 }
 
-std::optional<AnchorCheck> check_anchor(const measure::Row& row, const TrainingPlan& plan) {
+std::optional<AnchorCheck> check_anchor(const measure::Row& row, const TrainingPlan& plan,
+                                        const TrainingAnchors& anchors) {
   const train::EngineConfig& engine = plan.engine;
   if (!plan.synthetic || engine.grad_accum != 1 || !is_preset(engine.model)) return std::nullopt;
   const auto use = analysis::training_use(row);
   if (!use) return std::nullopt;
   const std::string device = device_name(use->engine);
-  for (const TrainingAnchor& anchor : kAnchors) {
+  for (const TrainingAnchor& anchor : anchors) {
     if (anchor.device == device && anchor.model == engine.model.name &&
         std::to_string(anchor.batch) == param(row, "batch_size") &&
         to_string(anchor.regime) == param(row, "dtype") && anchor.library == row.library)
@@ -79,10 +88,11 @@ std::optional<AnchorCheck> check_anchor(const measure::Row& row, const TrainingP
   return std::nullopt;
 }
 
-void fail_slow_peers(results::ResultFile& file, const TrainingPlan& plan) {
+void fail_slow_peers(results::ResultFile& file, const TrainingPlan& plan,
+                     const TrainingAnchors& anchors) {
   for (measure::Row& row : file.rows) {
     if (row.status != measure::RowStatus::ok) continue;
-    const auto check = check_anchor(row, plan);
+    const auto check = check_anchor(row, plan, anchors);
     if (!check || check->valid()) continue;
     row.status = measure::RowStatus::failed;
     row.reason = fmt::format("{}: slower than it is known to be, so nothing is compared with it",

@@ -6,23 +6,26 @@
 #include "sluice/results/result_file.h"
 #include "sluice/visit/training/plan.h"
 
+#include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 namespace sluice::visit {
 
 /// A median step of a preset of model_presets(), generated numbers, one micro-step.
 struct TrainingAnchor {
-  std::string_view device;  // as its driver names it
-  std::string_view model;
+  std::string device;  // as its driver names it
+  std::string model;
   int batch = 0;
   train::Regime regime = train::Regime::fp32;
-  std::string_view library;
+  std::string library;
   double step_ms = 0;
 };
-std::span<const TrainingAnchor> training_anchors();
+using TrainingAnchors = std::vector<TrainingAnchor>;
+
+/// `training` of adapters/anchors.json; none where there is no such file.
+Result<TrainingAnchors> read_training_anchors(const std::filesystem::path& adapters);
 
 /// A row beside its anchor. Up to 5 % slower, and any faster, is valid.
 struct AnchorCheck {
@@ -32,12 +35,14 @@ struct AnchorCheck {
   [[nodiscard]] bool valid() const;
   [[nodiscard]] std::string text() const;  // "anchor: 28.5 ms, measured 29.1 ms, off by +2.1 %"
 };
-Json to_json(const AnchorCheck& check);
+results::AnchorCheck record_of(const AnchorCheck& check);
 
 /// Absent: no anchor for this row, or nothing was measured.
-std::optional<AnchorCheck> check_anchor(const measure::Row& row, const TrainingPlan& plan);
+std::optional<AnchorCheck> check_anchor(const measure::Row& row, const TrainingPlan& plan,
+                                        const TrainingAnchors& anchors);
 
 /// Rows that are too slow become `failed` with the check as reason; their samples stay.
-void fail_slow_peers(results::ResultFile& file, const TrainingPlan& plan);
+void fail_slow_peers(results::ResultFile& file, const TrainingPlan& plan,
+                     const TrainingAnchors& anchors);
 
 }  // namespace sluice::visit

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sluice/train/engine.h"
-#include "sluice/train/flops.h"
+#include "sluice/train/model/flops.h"
 #include "sluice/visit/loader/run.h"
 
 #include <optional>

@@ -5,8 +5,8 @@
 #include "sluice/core/file.h"
 #include "sluice/scenario/training/feed.h"
 #include "sluice/scenario/training/spec.h"
-#include "sluice/train/device_profile.h"
-#include "sluice/train/profile.h"
+#include "sluice/train/profile/device_profile.h"
+#include "sluice/train/profile/profile.h"
 
 namespace sluice::visit {
 namespace {
@@ -31,7 +31,8 @@ Result<std::unique_ptr<scenario::TrainingFeed>> feed_of(const TrainingPlan& plan
 
 }  // namespace
 
-Result<Json> profile_pass(const TrainingPlan& plan, const std::filesystem::path& folder) {
+Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
+                                              const std::filesystem::path& folder) {
   const scenario::GeneratedBatch batch =
       scenario::generate_batch(plan.engine.model, plan.engine.batch, plan.engine.seed);
   std::unique_ptr<scenario::TrainingFeed> feed;
@@ -44,7 +45,7 @@ Result<Json> profile_pass(const TrainingPlan& plan, const std::filesystem::path&
     };
   }
   const bool resident = !plan.input && plan.synthetic;
-  Json list = Json::array();
+  std::vector<std::string> list;
   train::ProfileOutput output;
   output.chrome = plan.profile == "trace";
   output.tensorboard = plan.profile == "tb";

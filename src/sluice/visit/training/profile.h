@@ -11,6 +11,7 @@ namespace sluice::visit {
 /// A fresh engine of the plan's first batch and type, its batches from where the measured ones
 /// came; traces under `folder`/profile, on a GPU with gpu.json, its kernels. Returns the files,
 /// relative to `folder`.
-Result<Json> profile_pass(const TrainingPlan& plan, const std::filesystem::path& folder);
+Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
+                                              const std::filesystem::path& folder);
 
 }  // namespace sluice::visit

@@ -9,7 +9,7 @@
 #include "sluice/core/utc.h"
 #include "sluice/core/version.h"
 #include "sluice/stats/summary.h"
-#include "sluice/train/peaks.h"
+#include "sluice/train/profile/peaks.h"
 #include "sluice/visit/canary_run.h"
 #include "sluice/visit/gate/kept_program.h"
 #include "sluice/visit/training/anchors.h"
@@ -169,67 +169,54 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const Training
   return facts;
 }
 
-Json phase_ms(const TrainingUse& use) {
-  Json json = Json::object();
-  for (const analysis::PhaseUse& phase : use.phases)
-    json[phase.name + "_ms"] = phase.seconds * 1e3;
-  return json;
-}
-
-Json sweep_json(const std::vector<Measured>& list, bool ladder) {
-  Json json = Json::array();
+std::vector<results::TrainingSweepLine> sweep_lines(const std::vector<Measured>& list,
+                                                    bool ladder) {
+  std::vector<results::TrainingSweepLine> lines;
   for (const Measured& one : list) {
-    Json line{{"batch_size", one.batch}, {"dtype", to_string(one.regime)}};
-    if (ladder) line["compile"] = to_string(one.rung);
+    results::TrainingSweepLine& line = lines.emplace_back();
+    line.batch = one.batch;
+    line.dtype = to_string(one.regime);
+    if (ladder) line.compile = to_string(one.rung);
     if (!one.use) {
-      line["samples_per_sec"] = nullptr;
-      line["samples_per_sec_reason"] =
+      line.samples_per_s.reason =
           one.row != nullptr ? one.row->reason : "interrupted before it was measured";
-    } else {
-      line["samples_per_sec"] = one.samples_per_s;
-      line["step_ms"] = *stats::median(one.use->step_s) * 1e3;
-      line.update(phase_ms(*one.use));
-      line["peak_bytes"] = one.use->peak_bytes ? Json(*one.use->peak_bytes) : Json(nullptr);
-      line["loss"] = one.use->losses.empty() ? Json(nullptr) : Json(one.use->losses.back());
+      continue;
     }
-    json.push_back(std::move(line));
+    line.samples_per_s.value = one.samples_per_s;
+    line.step_ms = *stats::median(one.use->step_s) * 1e3;
+    for (const analysis::PhaseUse& phase : one.use->phases)
+      line.phases_ms.emplace_back(phase.name, phase.seconds * 1e3);
+    line.peak_bytes = one.use->peak_bytes;
+    if (!one.use->losses.empty()) line.loss = one.use->losses.back();
   }
-  return json;
+  return lines;
 }
 
 /// Of the rows with the first type at the highest rung.
-void add_estimates(Json& summary, const std::vector<Measured>& list, const TrainingPlan& plan,
-                   double total_bytes) {
+results::BatchEstimates estimates_of(const std::vector<Measured>& list, const TrainingPlan& plan,
+                                     double total_bytes) {
+  constexpr const char* kFew = "two batch sizes that fit are needed";
   std::vector<analysis::BatchPoint> points;
-  Json lost = Json::array();
+  results::BatchEstimates estimates;
   for (const Measured& one : list) {
     if (one.regime != plan.regimes.front() || one.rung != plan.rungs.back()) continue;
     if (one.use && one.use->peak_bytes)
       points.push_back({one.batch, *one.use->peak_bytes, one.samples_per_s});
     else if (one.row != nullptr)
-      lost.push_back(one.batch);
+      estimates.lost.push_back(one.batch);
   }
-  summary["oom_batch_sizes"] = std::move(lost);
-  if (const auto most = analysis::max_batch(points, total_bytes)) {
-    summary["max_batch"] = Json{{"batch_size", most->batch},
-                                {"fixed_bytes", most->fixed_bytes},
-                                {"bytes_per_sample", most->bytes_per_sample},
-                                {"capped", most->capped}};
-  } else {
-    summary["max_batch"] = nullptr;
-    summary["max_batch_reason"] = "two batch sizes that fit are needed";
-  }
+  estimates.most.value = analysis::max_batch(points, total_bytes);
+  if (!estimates.most.value) estimates.most.reason = kFew;
   if (const auto critical = analysis::critical_batch(points)) {
-    Json scaling = Json::object();
+    results::CriticalBatch& found = estimates.critical.value.emplace();
+    found.batch = critical->batch;
+    found.exceeds_tested = critical->exceeds_tested;
     for (const auto& [batch, efficiency] : critical->scaling_efficiency)
-      scaling[std::to_string(batch)] = efficiency;
-    summary["critical_batch"] = Json{{"batch_size", critical->batch},
-                                     {"cbs_exceeds_tested", critical->exceeds_tested},
-                                     {"scaling_efficiency", std::move(scaling)}};
+      found.scaling_efficiency.emplace_back(std::to_string(batch), efficiency);
   } else {
-    summary["critical_batch"] = nullptr;
-    summary["critical_batch_reason"] = "two batch sizes that fit are needed";
+    estimates.critical.reason = kFew;
   }
+  return estimates;
 }
 
 /// fp32 beside the first other type, at the batch and the rung of `main`.
@@ -246,38 +233,39 @@ std::optional<analysis::AmpComparison> amp_of(const std::vector<Measured>& list,
   return analysis::compare_amp(*plain->use, *mixed->use);
 }
 
-/// A step of a loop that never waits for the device; null where none was timed.
-Json queued_step_ms(const Row& row, const TrainingUse& use) {
+/// A step of a loop that never waits for the device; absent where none was timed.
+std::optional<double> queued_step_ms(const Row& row, const TrainingUse& use) {
   const Json& details = row.runs[use.best_run].details;
-  if (!details.is_array()) return nullptr;
+  if (!details.is_array()) return std::nullopt;
   for (const Json& one : details)
     if (const Json& found = at(one, "queued_step_ns"); found.is_number())
       return found.get<double>() * 1e-6;
-  return nullptr;
+  return std::nullopt;
 }
 
-Json libraries_json(const results::ResultFile& file, const TrainingPlan& plan) {
-  Json json = Json::array();
+std::vector<results::TrainingLibrary> library_lines(const results::ResultFile& file,
+                                                    const TrainingPlan& plan,
+                                                    const TrainingAnchors& anchors) {
+  std::vector<results::TrainingLibrary> lines;
   for (const Row& row : file.rows) {
-    Json line{{"case", row.case_name},
-              {"library", row.library},
-              {"version", row.library_version},
-              {"status", to_string(row.status)}};
-    if (row.status != measure::RowStatus::ok) line["reason"] = row.reason;
+    results::TrainingLibrary& line = lines.emplace_back();
+    line.case_name = row.case_name;
+    line.library = row.library;
+    line.version = row.library_version;
+    line.status = to_string(row.status);
+    line.reason = row.status != measure::RowStatus::ok ? row.reason : "";
     if (const auto use = analysis::training_use(row)) {
-      line["step_p50_ms"] = *stats::median(use->step_s) * 1e3;
-      line["samples_per_sec"] =
-          static_cast<double>(row.items_per_sample) / *stats::median(use->step_s);
-      if (use->engine.is_object()) line["engine"] = use->engine;
-      if (use->peak_bytes) line["peak_bytes"] = *use->peak_bytes;
-      if (const Json queued = queued_step_ms(row, *use); !queued.is_null())
-        line["queued_step_ms"] = queued;
+      const double step_s = *stats::median(use->step_s);
+      line.step_p50_ms = step_s * 1e3;
+      line.samples_per_s = static_cast<double>(row.items_per_sample) / step_s;
+      if (use->engine.is_object()) line.engine = use->engine;
+      line.peak_bytes = use->peak_bytes;
+      line.queued_step_ms = queued_step_ms(row, *use);
     }
-    if (const auto anchor = check_anchor(row, plan)) line["anchor"] = to_json(*anchor);
-    if (row.peak_rss_bytes) line["peak_rss_bytes"] = *row.peak_rss_bytes;
-    json.push_back(std::move(line));
+    if (const auto anchor = check_anchor(row, plan, anchors)) line.anchor = record_of(*anchor);
+    line.peak_rss_bytes = row.peak_rss_bytes;
   }
-  return json;
+  return lines;
 }
 
 std::string limit_of(const TrainingUse& use) {
@@ -288,24 +276,15 @@ std::string limit_of(const TrainingUse& use) {
   return most != use.phases.end() ? most->name : "";
 }
 
-Json epoch_json(const Measured& one, const TrainingPlan& plan, const InputFacts& input) {
+std::optional<results::EpochEstimate> epoch_of(const Measured& one, const TrainingPlan& plan,
+                                               const InputFacts& input) {
   const auto seconds = analysis::epoch_estimate(*one.row, static_cast<double>(input.items));
-  if (!seconds) return nullptr;
-  Json json{{"sample_ratio", plan.input->sample_ratio},
-            {"samples", input.items},
-            {"estimated_full_epoch_time_seconds", seconds->point},
-            {"estimated_full_epoch_time_minutes", seconds->point / 60}};
-  if (seconds->confidence > 0) json["ci95"] = {{"low", seconds->low}, {"high", seconds->high}};
-  json["estimated_total_batches"] = input.items / static_cast<std::uint64_t>(one.batch);
-  return json;
-}
-
-template <class Things>
-Json list_of(const Things& things) {
-  Json json = Json::array();
-  for (const auto& one : things)
-    json.push_back(analysis::to_json(one));
-  return json;
+  if (!seconds) return std::nullopt;
+  return results::EpochEstimate{.sample_ratio = plan.input->sample_ratio,
+                                .samples = input.items,
+                                .seconds = *seconds,
+                                .in_minutes = true,
+                                .batches = input.items / static_cast<std::uint64_t>(one.batch)};
 }
 
 }  // namespace
@@ -322,38 +301,31 @@ Json metrics_env_json(const Json& environment) {
 
 void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
                        const TrainingSurroundings& around) {
-  fail_slow_peers(file, plan);
+  fail_slow_peers(file, plan, around.anchors);
   const std::vector<Measured> list = our_rows(file, plan);
   const Measured* best = nullptr;
   for (const Measured& one : list)
     if (one.use && (best == nullptr || one.samples_per_s > best->samples_per_s)) best = &one;
-  Json summary{{"libraries", libraries_json(file, plan)}};
+  results::TrainingSummary& summary = file.training_summary.emplace();
+  summary.libraries = library_lines(file, plan, around.anchors);
   const double total_bytes = around.gpu.use ? around.gpu.use->total_bytes : machine_memory();
-  if (list.size() > 1) summary["sweep"] = sweep_json(list, plan.rungs.size() > 1);
-  if (plan.swept) add_estimates(summary, list, plan, total_bytes);
-  const Json ratios = list_of(analysis::peer_ratios(file));
-  if (!ratios.empty()) summary["peer_ratios"] = ratios;
-  if (best == nullptr) {
-    file.extra = Json{{"summary", std::move(summary)}};
-    return;
-  }
+  if (list.size() > 1) summary.sweep = sweep_lines(list, plan.rungs.size() > 1);
+  if (plan.swept) summary.estimates = estimates_of(list, plan, total_bytes);
+  file.peer_ratios = analysis::peer_ratios(file);
+  if (best == nullptr) return;
   const analysis::TrainingFacts facts = facts_of(file, plan, *best, around.gpu);
   const auto amp = amp_of(list, *best);
-  Json metrics = analysis::training_metrics_json(facts);
+  results::TrainingMetrics& metrics = file.training.emplace(analysis::training_metrics(facts));
   put_machine(metrics, file);
-  const auto program = own_digest();
-  metrics["program"] = program ? Json(*program) : Json(nullptr);
-  if (amp) metrics["amp"].update(analysis::to_json(*amp));
-  summary["targets"] = list_of(analysis::training_targets(facts, amp));
-  summary["indicators"] = list_of(analysis::training_indicators(facts));
-  summary["recommendations"] = analysis::training_recommendations(
+  if (const auto program = own_digest()) metrics.program = *program;
+  if (amp)
+    metrics.amp = {metrics.amp.enabled, amp->speedup, amp->memory_saving, amp->loss_difference};
+  summary.targets = analysis::training_targets(facts, amp);
+  summary.indicators = analysis::training_indicators(facts);
+  summary.recommendations = analysis::training_recommendations(
       facts, {.cuda = plan.gpu_index >= 0, .loads = plan.input.has_value()});
-  if (around.input != nullptr && plan.input)
-    summary["epoch"] = epoch_json(*best, plan, *around.input);
-  const std::string limit = limit_of(facts.use);
-  file.extra = Json{{"metrics", std::move(metrics)},
-                    {"verdict", Json{{"limit", limit}}},
-                    {"summary", std::move(summary)}};
+  if (around.input != nullptr && plan.input) summary.epoch = epoch_of(*best, plan, *around.input);
+  summary.limit = limit_of(facts.use);
 }
 
 }  // namespace sluice::visit

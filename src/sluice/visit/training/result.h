@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/visit/gpu_watch.h"
+#include "sluice/visit/training/anchors.h"
 #include "sluice/visit/training/run.h"
 
 namespace sluice::visit {
@@ -12,6 +13,7 @@ namespace sluice::visit {
 struct TrainingSurroundings {
   const InputFacts* input = nullptr;  // null: generated numbers
   WatchedGpu gpu;
+  TrainingAnchors anchors{};  // of other libraries
 };
 
 /// `env` of metrics.json and eval.json, from env.json.

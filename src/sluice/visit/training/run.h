@@ -3,29 +3,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/backend/visit.h"
-#include "sluice/results/result_file.h"
-#include "sluice/results/run_folder.h"
 #include "sluice/visit/training/plan.h"
-
-#include <filesystem>
+#include "sluice/visit/visit.h"
 
 namespace sluice::visit {
-
-struct TrainingResult {
-  results::ResultFile file;
-  std::filesystem::path folder;
-  bool interrupted = false;
-};
 
 /// Errors before anything is written: a device that is not there, a batch that does not fit, input
 /// that cannot be read. In a sweep a batch that does not fit costs its row only. `folder`: one that
 /// is open already; null: that of --out, or a new one.
-Result<TrainingResult> run_training(const Caller& caller, const TrainingPlan& plan,
-                                    const results::RunFolder* folder = nullptr);
+Result<Visited> run_training(const Caller& caller, const TrainingPlan& plan,
+                             const results::RunFolder* folder = nullptr);
 
-/// The machine as a run of `plan` sees it.
-backend::VisitOptions training_visit(const TrainingPlan& plan, std::vector<std::string> argv);
+/// The machine as a run of `plan` sees it, without argv.
+backend::VisitOptions training_visit(const TrainingPlan& plan);
 
 /// "training/vit5-tiny", with the batch and the type where several are measured. The highest rung
 /// has no name of its own: it is what stands beside other libraries.

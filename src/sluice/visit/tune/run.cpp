@@ -2,15 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/tune/run.h"
 
-#include "sluice/backend/visit.h"
-#include "sluice/config/emit.h"
-#include "sluice/config/from_json.h"
-#include "sluice/measure/local_runner.h"
 #include "sluice/measure/summary.h"
 #include "sluice/measure/tune.h"
 #include "sluice/peers/places.h"
-#include "sluice/report/report.h"
-#include "sluice/results/run_folder.h"
 #include "sluice/stats/summary.h"
 #include "sluice/stats/usl.h"
 #include "sluice/visit/loader/rows.h"
@@ -26,12 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 using measure::Setting;
 
-constexpr const char* kTuneResult = "tune.json";
 constexpr double kGigabyte = 1e9;
 constexpr std::int64_t kFewestPerSample = 4, kMostPerSample = 200;  // of a sample
 
-Json to_json(const Setting& setting) {
-  return Json{{"workers", setting[0]}, {"prefetch", setting[1]}};
+results::TuneSetting named(const Setting& setting) {
+  return {setting[0], setting[1]};
 }
 
 /// The flags of `sluice bench dataloader` for a setting.
@@ -50,8 +43,9 @@ std::int64_t start_on(const measure::TuneAxis& axis, std::int64_t wanted) {
   return start;
 }
 
-/// Rate over workers at the prefetch that was measured with most numbers of them; null below three.
-Json scaling_of(const measure::TuneResult& result) {
+/// Rate over workers at the prefetch that was measured with most numbers of them; nothing below
+/// three.
+std::optional<results::TuneScaling> scaling_of(const measure::TuneResult& result) {
   std::map<std::int64_t, std::map<std::int64_t, double>> by_prefetch;
   for (const measure::TuneRate& one : result.rates)
     if (const auto rate = stats::geometric_mean(one.rates))
@@ -63,44 +57,38 @@ Json scaling_of(const measure::TuneResult& result) {
     most = &rates;
     prefetch = value;
   }
-  if (most == nullptr || most->size() < 3) return nullptr;
+  if (most == nullptr || most->size() < 3) return std::nullopt;
   std::vector<double> workers, rates;
   for (const auto& [count, rate] : *most) {
     workers.push_back(static_cast<double>(count));
     rates.push_back(rate);
   }
   const auto usl = stats::fit_usl(workers, rates);
-  if (!usl) return nullptr;
-  return Json{
-      {"prefetch", prefetch}, {"workers", workers},
-      {"rates", rates},       {"lambda", usl->lambda},
-      {"sigma", usl->sigma},  {"kappa", usl->kappa},
-      {"error", usl->error},  {"peak_workers", usl->peak ? Json(*usl->peak) : Json(nullptr)}};
+  if (!usl) return std::nullopt;
+  return results::TuneScaling{prefetch,   workers,    rates,      usl->lambda,
+                              usl->sigma, usl->kappa, usl->error, usl->peak};
 }
 
-Json evidence_of(const measure::TuneResult& result) {
-  Json list = Json::array();
+std::vector<results::TuneEvidence> evidence_of(const measure::TuneResult& result) {
+  std::vector<results::TuneEvidence> list;
   for (const measure::TuneComparison& one : result.evidence) {
-    Json entry{{"setting", to_json(one.setting)},
-               {"against", to_json(one.against)},
-               {"pairs", one.log_ratios.size()},
-               {"outcome", to_string(one.outcome)}};
-    if (one.ratio.point > 0)
-      entry["ratio"] =
-          Json{{"point", one.ratio.point}, {"low", one.ratio.low}, {"high", one.ratio.high}};
-    if (!one.reason.empty()) entry["reason"] = one.reason;
-    list.push_back(std::move(entry));
+    results::TuneEvidence& entry = list.emplace_back();
+    entry.setting = named(one.setting);
+    entry.against = named(one.against);
+    entry.pairs = one.log_ratios.size();
+    entry.outcome = to_string(one.outcome);
+    if (one.ratio.point > 0) entry.ratio = one.ratio;
+    entry.reason = one.reason;
   }
   return list;
 }
 
-Json rates_of(const measure::TuneResult& result) {
-  Json list = Json::array();
+std::vector<results::TuneRate> rates_of(const measure::TuneResult& result) {
+  std::vector<results::TuneRate> list;
   for (const measure::TuneRate& one : result.rates) {
-    Json entry = to_json(one.setting);
-    entry["n"] = one.rates.size();
-    if (const auto rate = stats::geometric_mean(one.rates)) entry["rate"] = *rate;
-    list.push_back(std::move(entry));
+    const auto rate = stats::geometric_mean(one.rates);
+    list.push_back(
+        {named(one.setting), one.rates.size(), rate ? std::optional(*rate) : std::nullopt});
   }
   return list;
 }
@@ -196,78 +184,54 @@ class SettingMeter {
 
 class TuneVisit {
  public:
-  TuneVisit(const Caller& caller, const TunePlan& plan) : caller_(caller), plan_(plan) {}
+  TuneVisit(const Caller& caller, const TunePlan& plan)
+      : caller_(caller), plan_(plan), visit_(caller, "tune") {}
 
-  Result<TuneVisitResult> run() {
+  Result<Visited> run() {
     SLUICE_TRY(input_, inspect_input(plan_.rows.loader));
     SLUICE_TRY(const peers::Places places, peers::find_places());
-    SLUICE_TRY(const results::RunFolder folder, open_folder());
-    SLUICE_TRY(const measure::RunnerContext runner,
-               local_.context(Progress::silent(), file_.session_id, folder.path() / "logs"));
-    const RowMaker maker{
-        plan_.rows, input_, {places.program.string(), "worker"}, plan_.rows.policy.seed};
-    SettingMeter meter(plan_, maker, base_case(input_), runner);
+    SLUICE_CHECK(visit_.open({.storage = storage_of(plan_.rows.loader)}));
+    SLUICE_CHECK(visit_.begin());
+    describe();
+    SLUICE_CHECK(visit_.described());
+    SLUICE_CHECK(visit_.start(Progress::silent()));
+    const RowMaker maker{plan_.rows, input_, places.worker(), plan_.rows.policy.seed};
+    SettingMeter meter(plan_, maker, base_case(input_), visit_.runner);
     const measure::TuneOptions options = search();
     SLUICE_CHECK(meter.size_samples(options.start));
     auto bar = caller_.progress->bar("tuning", static_cast<std::uint64_t>(plan_.budget_s), "s");
-    const std::int64_t start_ns = local_.clock().now_ns();
+    Clock& clock = *visit_.runner.clock;
+    const std::int64_t start_ns = clock.now_ns();
     const auto measure_one = [&](const Setting& setting, int block) -> Result<double> {
-      bar.set(static_cast<std::uint64_t>(static_cast<double>(local_.clock().now_ns() - start_ns) *
-                                         1e-9),
+      bar.set(static_cast<std::uint64_t>(static_cast<double>(clock.now_ns() - start_ns) * 1e-9),
               fmt::format("workers {}, prefetch {}", setting[0], setting[1]));
       auto rate = meter.measure(setting, block);
-      file_.rows = meter.rows();
-      SLUICE_CHECK(folder.write_result(kTuneResult, file_));
+      visit_.file.rows = meter.rows();
+      SLUICE_CHECK(visit_.keep());
       return rate;
     };
-    SLUICE_TRY(const measure::TuneResult result,
-               measure::tune(options, measure_one, local_.clock()));
+    SLUICE_TRY(const measure::TuneResult result, measure::tune(options, measure_one, clock));
     conclude(options, result);
-    SLUICE_CHECK(folder.write_result(kTuneResult, file_));
-    const std::vector<results::ResultFile> files{file_};
-    SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
-    return TuneVisitResult{std::move(file_), folder.path(), result.interrupted};
+    return visit_.finish(result.interrupted);
   }
 
  private:
-  Result<results::RunFolder> open_folder() {
-    const LoaderRequest& loader = plan_.rows.loader;
-    const backend::VisitOptions visit{fs::path(loader.remote ? "." : loader.input),
-                                      env::ProfileDevice::cpu, caller_.argv};
-    results::RunFolder::Options where;
-    where.out = caller_.out;
-    where.name = "tune";
-    SLUICE_TRY(where.profile, backend::profile_of_visit(visit));
-    SLUICE_TRY(results::RunFolder folder, results::RunFolder::open(where));
-    SLUICE_TRY(file_, backend::begin_visit(visit));
-    describe();
-    SLUICE_CHECK(folder.write_environment(file_.environment));
-    SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file_.run_config))));
-    return folder;
-  }
-
   void describe() {
     const LoaderRequest& loader = plan_.rows.loader;
-    Json policy = measure::to_json(plan_.rows.policy);
-    policy.erase("seed");
-    file_.run_config = Json{{"command", "tune"},
-                            {"case", base_case(input_)},
-                            {"input", loader.remote ? loader.input : "local"},
-                            {"batch_size", loader.batch_size},
-                            {"max_workers", plan_.max_workers},
-                            {"max_prefetch", plan_.max_prefetch},
-                            {"budget_s", plan_.budget_s},
-                            {"worth", plan_.worth},
-                            {"max_cpu", plan_.max_cpu},
-                            {"max_rss_bytes", plan_.max_rss_bytes},
-                            {"policy", std::move(policy)}};
-    file_.dataset = {input_.hash, static_cast<std::int64_t>(input_.items),
-                     static_cast<std::int64_t>(input_.bytes)};
-    file_.timing = {.scope = "loader",
-                    .data_source = loader.remote ? "bucket" : "file",
-                    .includes_decode = !input_.arrays,
-                    .includes_collate = true};
-    file_.block_order_seed = plan_.rows.policy.seed;
+    visit_.file.run_config = Json{{"command", "tune"},
+                                  {"case", base_case(input_)},
+                                  {"input", loader.remote ? loader.input : "local"},
+                                  {"batch_size", loader.batch_size},
+                                  {"max_workers", plan_.max_workers},
+                                  {"max_prefetch", plan_.max_prefetch},
+                                  {"budget_s", plan_.budget_s},
+                                  {"worth", plan_.worth},
+                                  {"max_cpu", plan_.max_cpu},
+                                  {"max_rss_bytes", plan_.max_rss_bytes},
+                                  {"policy", policy_json(plan_.rows.policy)}};
+    visit_.file.dataset = dataset_of(input_);
+    visit_.file.timing = loader_timing(loader, input_);
+    visit_.file.block_order_seed = plan_.rows.policy.seed;
   }
 
   [[nodiscard]] measure::TuneOptions search() const {
@@ -283,33 +247,31 @@ class TuneVisit {
   }
 
   void conclude(const measure::TuneOptions& options, const measure::TuneResult& result) {
-    Json tune{{"start", to_json(options.start)},
-              {"best", to_json(result.best)},
-              {"recommended", to_json(result.recommended)},
-              {"flags", flags_of(plan_, result.recommended)},
-              {"worth", options.worth},
-              {"confidence", options.confidence},
-              {"settled", result.settled},
-              {"expected_loss", result.expected_loss},
-              {"blocks", result.blocks},
-              {"elapsed_s", result.elapsed_s},
-              {"budget_s", options.budget_s},
-              {"rates", rates_of(result)},
-              {"evidence", evidence_of(result)},
-              {"scaling", scaling_of(result)}};
-    file_.extra = Json{{"summary", Json{{"tune", std::move(tune)}}}};
+    visit_.file.tune = results::TuneSummary{.start = named(options.start),
+                                            .best = named(result.best),
+                                            .recommended = named(result.recommended),
+                                            .flags = flags_of(plan_, result.recommended),
+                                            .worth = options.worth,
+                                            .confidence = options.confidence,
+                                            .settled = result.settled,
+                                            .expected_loss = result.expected_loss,
+                                            .blocks = result.blocks,
+                                            .elapsed_s = result.elapsed_s,
+                                            .budget_s = options.budget_s,
+                                            .rates = rates_of(result),
+                                            .evidence = evidence_of(result),
+                                            .scaling = scaling_of(result)};
   }
 
   const Caller& caller_;
   const TunePlan& plan_;
   InputFacts input_;
-  results::ResultFile file_;
-  measure::LocalRunner local_;
+  Visit visit_;
 };
 
 }  // namespace
 
-Result<TuneVisitResult> run_tune(const Caller& caller, const TunePlan& plan) {
+Result<Visited> run_tune(const Caller& caller, const TunePlan& plan) {
   return TuneVisit(caller, plan).run();
 }
 

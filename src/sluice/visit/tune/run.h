@@ -3,13 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/results/result_file.h"
-#include "sluice/visit/caller.h"
 #include "sluice/visit/loader/run.h"
 
 #include <cstdint>
-#include <filesystem>
-#include <string>
 
 namespace sluice::visit {
 
@@ -24,14 +20,8 @@ struct TunePlan {
   std::int64_t max_rss_bytes = 0;  // of the process; 0: no limit
 };
 
-struct TuneVisitResult {
-  results::ResultFile file;  // its summary holds "tune": settings, evidence, recommendation
-  std::filesystem::path folder;
-  bool interrupted = false;
-};
-
 /// Errors before the first sample: bad input. A setting that fails, or breaks a limit, costs that
-/// setting.
-Result<TuneVisitResult> run_tune(const Caller& caller, const TunePlan& plan);
+/// setting. The summary of the file holds "tune": settings, evidence, recommendation.
+Result<Visited> run_tune(const Caller& caller, const TunePlan& plan);
 
 }  // namespace sluice::visit

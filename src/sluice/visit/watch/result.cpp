@@ -71,6 +71,15 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const WatchPla
   return facts;
 }
 
+/// How much of the runs the marks speak of.
+std::string coverage_text(const measure::Row& row) {
+  const auto share = analysis::marked_share(row);
+  if (!share) return {};
+  return fmt::format(
+      "marked steps cover {:.3g} % of the time that the program ran{}\n", 100 * *share,
+      *share < analysis::kLittleMarked ? ": what it did outside them is not measured" : "");
+}
+
 }  // namespace
 
 void conclude_watch(results::ResultFile& file, const WatchPlan& plan, const WatchedGpu& gpu) {
@@ -78,13 +87,10 @@ void conclude_watch(results::ResultFile& file, const WatchPlan& plan, const Watc
   if (row.status != measure::RowStatus::ok) return;  // no gate may believe it
   auto use = analysis::training_use(row);
   if (!use) return;
-  Json metrics = analysis::training_metrics_json(facts_of(file, plan, std::move(*use), gpu));
-  for (const char* key : {"flop_per_step", "achieved_tflops_p50"}) {
-    metrics["mfu"][key] = nullptr;
-    metrics["mfu"][std::string(key) + "_reason"] = kNotKnown;
-  }
+  results::TrainingMetrics& metrics =
+      file.training.emplace(analysis::training_metrics(facts_of(file, plan, std::move(*use), gpu)));
+  metrics.mfu.flop_per_step = metrics.mfu.achieved_tflops_p50 = {std::nullopt, kNotKnown};
   put_machine(metrics, file);
-  file.extra = Json{{"metrics", std::move(metrics)}};
 }
 
 std::string watch_text(const results::ResultFile& file) {
@@ -98,6 +104,7 @@ std::string watch_text(const results::ResultFile& file) {
       row.runs.size() == 1 ? "" : "s", step * 1e3, *stats::percentile(use->step_s, 90) * 1e3);
   if (row.summary)
     out += fmt::format("{:.4g} {} (median over runs)\n", row.summary->median, row.unit);
+  out += coverage_text(row);
   if (use->phases.empty()) return out + "no phases were marked\n";
   out += fmt::format("\n{:<26} {:>10} {:>9}\n", "phase", "ms/step", "of step");
   double sum = 0;

@@ -2,21 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/watch/run.h"
 
-#include "sluice/backend/visit.h"
-#include "sluice/config/emit.h"
-#include "sluice/config/from_json.h"
-#include "sluice/core/child.h"
+#include "sluice/core/clock.h"
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
+#include "sluice/core/log.h"
+#include "sluice/core/process/child.h"
+#include "sluice/core/process/survivors.h"
 #include "sluice/core/text.h"
-#include "sluice/measure/local_runner.h"
-#include "sluice/measure/policy.h"
 #include "sluice/measure/summary.h"
 #include "sluice/measure/usage.h"
 #include "sluice/peers/places.h"
-#include "sluice/report/report.h"
-#include "sluice/results/run_folder.h"
 #include "sluice/visit/canary_run.h"
+#include "sluice/visit/training/result.h"
 #include "sluice/visit/watch/result.h"
 
 #include <fmt/format.h>
@@ -32,11 +29,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kWatchResult = "watch.json";
 constexpr const char* kLibrary = "program";
 constexpr double kNoLimitS = 1e9;
 constexpr int kCanaryRuns = 2;
-constexpr int kGraceTicks = 5;  // about seconds between SIGTERM and SIGKILL
+constexpr double kHelpersS = 0.2;  // of a runtime, which leave a moment after their program
+constexpr int kGraceTicks = 5;     // about seconds between SIGTERM and SIGKILL
 constexpr std::uintmax_t kRoomInMemory = std::uintmax_t{1} << 30;
 
 /// Memory where there is plenty of it: marks on a disk can wait for the disk.
@@ -58,7 +55,8 @@ struct Ended {
 
 class WatchVisit {
  public:
-  WatchVisit(const Caller& caller, const WatchPlan& plan) : caller_(caller), plan_(plan) {}
+  WatchVisit(const Caller& caller, const WatchPlan& plan)
+      : caller_(caller), plan_(plan), visit_(caller, "watch") {}
   ~WatchVisit() {
     if (stop_fd_ >= 0) close(stop_fd_);
   }
@@ -66,46 +64,34 @@ class WatchVisit {
   WatchVisit& operator=(const WatchVisit&) = delete;
 
   Result<WatchResult> run() {
-    const backend::VisitOptions visit{
-        .storage = ".",
-        .device = plan_.gpu_index >= 0 ? env::ProfileDevice::gpu : env::ProfileDevice::cpu,
-        .argv = caller_.argv,
-        .check_noise = false};  // after the program, and only if it ran well
-    results::RunFolder::Options where;
-    where.out = caller_.out;
-    where.name = "watch";
-    SLUICE_TRY(where.profile, backend::profile_of_visit(visit));
-    SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
-    SLUICE_TRY(file_, backend::begin_visit(visit));
+    SLUICE_CHECK(visit_.open(
+        {.device = plan_.gpu_index >= 0 ? env::ProfileDevice::gpu : env::ProfileDevice::cpu,
+         .check_noise = false}));  // after the program, and only if it ran well
+    SLUICE_CHECK(visit_.begin());
     describe();
-    folder_ = folder.path();
-    SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(file_.run_config))));
+    SLUICE_CHECK(visit_.described());
     GpuWatch gpu(plan_.gpu_index);
     SLUICE_TRY(const Ended ended, watch_all());
     finish(ended);
     if (ended.failure.empty()) SLUICE_CHECK(look_at_machine());
-    SLUICE_CHECK(folder.write_environment(file_.environment));
-    conclude_watch(file_, plan_, gpu.stop());
-    SLUICE_CHECK(folder.write_result(kWatchResult, file_));
-    if (file_.extra.is_object() && file_.extra.contains("metrics"))
-      SLUICE_CHECK(
-          write_file_atomic(folder_ / "metrics.json", dump_json(file_.extra["metrics"]) + "\n"));
-    const std::vector<results::ResultFile> files{file_};
-    SLUICE_CHECK(folder.write_report(report::markdown(files), report::html(files)));
-    return WatchResult{std::move(file_), folder_, ended.interrupted, ended.timed_out};
+    SLUICE_CHECK(visit_.write_environment());
+    conclude_watch(visit_.file, plan_, gpu.stop());
+    SLUICE_TRY(Visited visited, visit_.finish(ended.interrupted));
+    return WatchResult{std::move(visited), ended.timed_out};
   }
 
  private:
   void describe() {
-    file_.run_config = Json{{"command", "watch"},
-                            {"program", plan_.command},
-                            {"name", plan_.name},
-                            {"runs", plan_.runs},
-                            {"warmup_steps", plan_.warmup},
-                            {"measure_steps", plan_.steps},
-                            {"samples_per_step", plan_.samples_per_step},
-                            {"tokens_per_step", plan_.tokens_per_step}};
-    file_.timing = {.scope = "training step of a watched program", .data_source = "the program's"};
+    visit_.file.run_config = Json{{"command", "watch"},
+                                  {"program", plan_.command},
+                                  {"name", plan_.name},
+                                  {"runs", plan_.runs},
+                                  {"warmup_steps", plan_.warmup},
+                                  {"measure_steps", plan_.steps},
+                                  {"samples_per_step", plan_.samples_per_step},
+                                  {"tokens_per_step", plan_.tokens_per_step}};
+    visit_.file.timing = {.scope = "training step of a watched program",
+                          .data_source = "the program's"};
     row_.case_name = "watch/" + plan_.name;
     row_.library = kLibrary;
     row_.library_version = "unknown";
@@ -115,12 +101,10 @@ class WatchVisit {
 
   /// Noise and the yardstick, after the program: what slowed it down may still be there.
   Status look_at_machine() {
-    backend::check_noise(file_);
-    SLUICE_TRY(const measure::RunnerContext runner,
-               local_.context(*caller_.progress, file_.session_id, folder_ / "logs"));
+    backend::check_noise(visit_.file);
+    SLUICE_CHECK(visit_.start());
     SLUICE_TRY(const peers::Places places, peers::find_places());
-    SLUICE_TRY(file_.canary,
-               take_canary({places.program.string(), "worker"}, {}, runner, kCanaryRuns));
+    SLUICE_TRY(visit_.file.canary, take_canary(places.worker(), {}, visit_.runner, kCanaryRuns));
     return ok;
   }
 
@@ -157,7 +141,7 @@ class WatchVisit {
 
   /// About once a second, and when a signal comes.
   void tick(measure::StepCounter& counter, bool& stopped) {
-    if (local_.interrupt().requested()) return end_program();
+    if (visit_.interrupted()) return end_program();
     if (plan_.steps > 0 && !stopped) stopped = counter.count() >= plan_.warmup + plan_.steps;
     if (stopped && ticks_++ == 0) signal_marker(counter.pid());
     if (ticks_ > kGraceTicks) end_program();
@@ -165,9 +149,10 @@ class WatchVisit {
 
   void end_program() const { eventfd_write(stop_fd_, 1); }
 
-  /// The group of the process that marks, which is not ours.
+  /// The group of the process that marks: one that we started, whatever the name of its file says.
   static void signal_marker(std::int64_t pid) {
-    const pid_t group = pid > 1 ? getpgid(static_cast<pid_t>(pid)) : -1;
+    const bool ours = pid > 1 && descends_from(static_cast<pid_t>(pid), getpid());
+    const pid_t group = ours ? getpgid(static_cast<pid_t>(pid)) : -1;
     if (group > 1 && group != getpgrp()) kill(-group, SIGTERM);
   }
 
@@ -179,18 +164,25 @@ class WatchVisit {
     child.command = plan_.command;
     child.environment = {{"SLUICE_MARKS", prefix.string()}};
     if (!python.empty()) child.environment["PYTHONPATH"] = python;
-    child.log_file = folder_ / "program.log";
+    child.log_file = visit_.path() / "program.log";
     child.timeout_s = plan_.limit_s > 0 ? plan_.limit_s : kNoLimitS;
     child.cancel_fd = stop_fd_;
+    child.grace_s = kHelpersS;
     child.on_tick = [&] { tick(counter, ended.stopped); };
     if (!caller_.quiet)
       child.on_line = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
     const measure::ChildrenUsage before = measure::children_usage();
+    SystemClock clock;
+    start_ns_ = clock.now_ns();
     const auto done = run_child(child);
+    end_ns_ = clock.now_ns();
+    if (done && !done->survivors.empty() && !ended.stopped)
+      log::warn("{}: left running, killed: {}", printable(plan_.command.front()),
+                join(done->survivors));
     const measure::ChildrenUsage after = measure::children_usage();
     run_cpu_ns_ = after.cpu_ns - before.cpu_ns;
     if (after.peak_rss_bytes > before.peak_rss_bytes) row_.peak_rss_bytes = after.peak_rss_bytes;
-    ended.interrupted = local_.interrupt().requested();
+    ended.interrupted = visit_.interrupted();
     if (ended.interrupted) {
       ended.failure = "was interrupted";
     } else if (!done && done.error().code == Errc::timeout) {
@@ -206,9 +198,25 @@ class WatchVisit {
     return ended;
   }
 
+  /// Marks are what the program says; they must at least lie within the time that it ran, and be of
+  /// processes that are gone with it. Empty: they do.
+  [[nodiscard]] std::string why_not_believed(const std::vector<measure::Marks>& all) const {
+    for (const measure::Marks& marks : all) {
+      if (is_running(static_cast<pid_t>(marks.pid)))
+        return fmt::format("process {} still runs, so it is none of the program's", marks.pid);
+      if (std::string why = measure::impossible_in(marks, start_ns_, end_ns_); !why.empty())
+        return why;
+    }
+    return {};
+  }
+
   /// What was marked in this run, and what to say when it is too little.
   Status keep(const fs::path& prefix, int index, Ended& ended) {
     SLUICE_TRY(const auto all, measure::read_marks(prefix));
+    if (const std::string why = why_not_believed(all); !why.empty()) {
+      ended.failure = "left marks that cannot be: " + why;
+      return ok;
+    }
     const std::size_t chosen = all.empty() ? 0 : main_process(all);
     const std::size_t marked = all.empty() ? 0 : all[chosen].steps.size();
     measure::Run run;
@@ -223,7 +231,8 @@ class WatchVisit {
       ended.failure =
           fmt::format("marked {} steps, of which --warmup {} leaves none", marked, plan_.warmup);
     if (run.samples_ns.empty()) return ok;
-    run.run_id = fmt::format("{}/{}/{}/{}", file_.session_id, row_.case_name, kLibrary, index);
+    run.run_id =
+        fmt::format("{}/{}/{}/{}", visit_.file.session_id, row_.case_name, kLibrary, index);
     run.block = index;
     run.counters.reason = "not counted in other people's programs";
     double steps_ns = 0;
@@ -235,6 +244,8 @@ class WatchVisit {
     run.cpu_ns =
         static_cast<std::int64_t>(static_cast<double>(run_cpu_ns_) * counted_ns / steps_ns);
     run.details.front()["processes"] = all.size();
+    run.details.front()["run_ns"] = end_ns_ - start_ns_;
+    run.details.front()["marked_ns"] = static_cast<std::int64_t>(steps_ns);
     row_.runs.push_back(std::move(run));
     return ok;
   }
@@ -247,18 +258,17 @@ class WatchVisit {
       if (!row_.summary) row_.status = measure::RowStatus::failed;
       row_.reason = "the program " + ended.failure;
     }
-    file_.rows = {std::move(row_)};
+    visit_.file.rows = {std::move(row_)};
   }
 
   const Caller& caller_;
   const WatchPlan& plan_;
-  results::ResultFile file_;
+  Visit visit_;
   measure::Row row_;
-  fs::path folder_;
-  measure::LocalRunner local_;
   int stop_fd_ = -1;
-  int ticks_ = 0;                // since it had enough steps
-  std::int64_t run_cpu_ns_ = 0;  // of the last run, whole
+  int ticks_ = 0;                           // since it had enough steps
+  std::int64_t run_cpu_ns_ = 0;             // of the last run, whole
+  std::int64_t start_ns_ = 0, end_ns_ = 0;  // of it, by our clock
 };
 
 }  // namespace

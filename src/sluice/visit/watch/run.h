@@ -4,11 +4,9 @@
 #pragma once
 
 #include "sluice/measure/marks.h"
-#include "sluice/results/result_file.h"
-#include "sluice/visit/caller.h"
+#include "sluice/visit/visit.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,10 +24,7 @@ struct WatchPlan {
   int gpu_index = -1;                 // whose utilisation is watched; -1: none
 };
 
-struct WatchResult {
-  results::ResultFile file;
-  std::filesystem::path folder;
-  bool interrupted = false;
+struct WatchResult : Visited {
   bool timed_out = false;
 };
 

@@ -1,0 +1,192 @@
+// sluice/cli/bench/training_flags.cpp - the flags of `sluice bench training`, and what they come
+// to.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/bench/training_flags.h"
+
+#include "sluice/cli/command.h"
+#include "sluice/cli/flags/sampling.h"
+#include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
+#include "sluice/scenario/loader/spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kMaxSteps = 1'000'000;
+constexpr int kGptBatch = 8;
+constexpr std::uint64_t kWeightSeed = 42;  // weights and generated numbers
+constexpr int kLongestTrainingTurn = 10;   // steps in a row beside other rows
+
+/// Values of a flag that takes several, none of them twice.
+template <class Value>
+Result<std::vector<Value>> parse_each(const char* flag, const std::string& text,
+                                      Result<Value> (*parse)(std::string_view)) {
+  std::vector<Value> values;
+  for (const std::string& word : split(text, ',')) {
+    const auto parsed = parse(word);
+    if (!parsed) return usage_error(fmt::format("{}: {}", flag, parsed.error().message));
+    if (std::find(values.begin(), values.end(), *parsed) != values.end())
+      return usage_error(
+          fmt::format("{} {}: '{}' is named twice", flag, printable(text), printable(word)));
+    values.push_back(*parsed);
+  }
+  return values;
+}
+
+Status set_rungs(visit::TrainingPlan& plan, const std::string& text) {
+  SLUICE_TRY(plan.rungs, parse_each("--compile", text, train::parse_rung));
+  std::sort(plan.rungs.begin(), plan.rungs.end());
+  if (plan.rungs.size() > 1 && plan.gpu_index < 0)
+    return usage_error(fmt::format(
+        "--compile {}: the CPU has only one form; several need --gpu cuda:N", printable(text)));
+  return ok;
+}
+
+constexpr std::string_view kToMax = "..max";
+
+/// `to_max`: the last is doubled until memory is full.
+Result<std::vector<int>> parse_batches(const std::string& text, bool& to_max) {
+  const std::size_t equals = text.find('=');
+  if (text.substr(0, equals) != "batch-size" || equals == std::string::npos)
+    return usage_error(
+        fmt::format("--sweep {}: expected batch-size=64,256,512 or 64..max", printable(text)));
+  std::vector<int> batches;
+  std::string values = text.substr(equals + 1);
+  to_max = values.size() > kToMax.size() &&
+           values.compare(values.size() - kToMax.size(), kToMax.size(), kToMax) == 0;
+  if (to_max) values.resize(values.size() - kToMax.size());
+  for (const std::string& word : split(values, ',')) {
+    int value = 0;
+    const char* end = word.data() + word.size();
+    const auto [stop, problem] = std::from_chars(word.data(), end, value);
+    if (problem != std::errc{} || stop != end || value < 1 || value > scenario::kMaxBatch)
+      return usage_error(fmt::format("--sweep {}: '{}' is not a number from 1 to {}",
+                                     printable(text), printable(word), scenario::kMaxBatch));
+    if (std::find(batches.begin(), batches.end(), value) == batches.end()) batches.push_back(value);
+  }
+  if (batches.empty()) return usage_error(fmt::format("--sweep {}: no value", printable(text)));
+  std::sort(batches.begin(), batches.end());
+  return batches;
+}
+
+Status set_data(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
+  plan.synthetic = flags.mode == "synthetic";
+  if (!names_input(flags.loader)) return ok;
+  SLUICE_TRY(visit::LoaderRequest request, loader_request(flags.loader, usable_cores()));
+  if (plan.synthetic)
+    return usage_error(fmt::format(
+        "--mode synthetic: reads nothing, but --input {} is given; use --mode e2e to train on it",
+        printable(request.input)));
+  if (plan.engine.model.family == train::Family::gpt)
+    return usage_error(
+        fmt::format("--input {}: {} takes token ids, and there is no text loader; without --input "
+                    "tokens are generated",
+                    printable(request.input), plan.engine.model.name));
+  request.batch_size = *std::max_element(plan.batches.begin(), plan.batches.end());
+  plan.input = std::move(request);
+  return ok;
+}
+
+/// One row takes all its steps in a row; several take turns.
+void set_policy(visit::TrainingPlan& plan, const BenchTrainingFlags& flags,
+                const Globals& globals) {
+  const bool ladder = plan.has_ours() && plan.rungs.size() > 1;
+  const bool alone = plan.libraries.size() * plan.regimes.size() == 1 && !ladder;
+  measure::Policy& policy = plan.policy;
+  policy.runs = flags.repeat;
+  policy.samples_per_run = plan.measure_steps;
+  policy.samples_per_turn =
+      alone ? plan.measure_steps : std::clamp(plan.measure_steps / 4, 2, kLongestTrainingTurn);
+  policy.min_sample_ms = 0.001;  // a sample is one step
+  policy.warmup_ms =
+      alone ? 0 : 0.001;  // one step after a stop; the warm-up itself is the worker's
+  policy.warmup_limit_ms = policy.warmup_ms;
+  policy.slow_item_s = 0;
+  policy.step_timeout_s = flags.timeout_s;
+  policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
+}
+
+}  // namespace
+
+void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
+  begin_group(command, "Measurement");
+  add_choice(command, "--mode", flags.mode, {"synthetic", "e2e"},
+             "what feeds the step: nothing (synthetic), or the loader of --input (e2e)");
+  add_number(command, "--warmup-steps,--warmup-batches", flags.warmup_steps, 0, kMaxSteps,
+             "steps to run before timing starts");
+  add_number(command, "--measure-steps,--max-batches", flags.measure_steps, 1, kMaxSteps,
+             "steps to time");
+  add_number(command, "--repeat", flags.repeat, 1, 1000,
+             "runs in fresh processes; the one with the best median counts");
+  add_choice(command, "--mfu-estimator", flags.estimator, {"6ND", "transformer_aware", "shapes"},
+             "how the FLOPs of a step are counted");
+  command
+      .add_option("--peak-tflops", flags.peak_tflops,
+                  "peak TFLOP/s of the device, for MFU; default: from a table of devices")
+      ->check(CLI::Range(0.001, 1e6));
+  add_value(
+      command, "--sweep", flags.sweep, "batch-size=N,N",
+      "batch sizes to measure: batch-size=64,256,512, or 64..max up to the largest that fits");
+  add_choice(command, "--profile", flags.profile, {"off", "trace", "tb"},
+             "also write traces, taken in a separate pass after the measured one");
+  add_value(command, "--libraries", flags.libraries, "NAME,NAME", "engines to measure side by side")
+      ->capture_default_str();
+  command.add_flag("--print-memory", flags.print_memory,
+                   "print every tensor with its place in memory and exit");
+  add_timeout_flag(command, flags.timeout_s);
+  add_training_flags(command, flags.training);
+  add_loader_flags(command, flags.loader);
+}
+
+Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Globals& globals) {
+  visit::TrainingPlan plan;
+  SLUICE_TRY(plan.gpu_index, parse_gpu(flags.loader.gpu));
+  const std::string device = plan.gpu_index < 0 ? "cpu" : fmt::format("cuda:{}", plan.gpu_index);
+  SLUICE_TRY(
+      plan.regimes,
+      parse_each("--dtype", flags.training.dtype.value_or(plan.gpu_index < 0 ? "fp32" : "bf16"),
+                 train::parse_regime));
+  SLUICE_CHECK(set_rungs(plan, flags.training.compile));
+  SLUICE_TRY(const train::ModelSpec model, model_of(flags.training));
+  const bool gpt = model.family == train::Family::gpt;
+  plan.batches = {gpt && !flags.batch_given ? kGptBatch : flags.loader.batch_size};
+  plan.swept = !flags.sweep.empty();
+  if (plan.swept && flags.batch_given)
+    return usage_error("--sweep and --batch-size: give only one; a sweep names its batch sizes");
+  if (plan.swept) {
+    SLUICE_TRY(plan.batches, parse_batches(flags.sweep, plan.sweep_to_max));
+  }
+  TrainingFlags one = flags.training;
+  one.dtype = to_string(plan.regimes.front());
+  one.compile = to_string(plan.rungs.back());
+  if (one.threads == 0) one.threads = static_cast<int>(usable_cores());
+  SLUICE_TRY(plan.engine, engine_config_of(one, device, plan.batches.front(),
+                                           globals.seed_given ? globals.seed >> 1U : kWeightSeed));
+  SLUICE_TRY(plan.estimator, train::parse_mfu_estimator(flags.estimator));
+  SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training", false));
+  plan.profile = flags.profile;
+  if (plan.profile != "off" && !plan.has_ours())
+    return usage_error(fmt::format(
+        "--profile {}: profiles our engine only, and --libraries {} does not name 'sluice'",
+        plan.profile, printable(flags.libraries)));
+  plan.warmup_steps = flags.warmup_steps;
+  plan.measure_steps = flags.measure_steps;
+  if (flags.loader.num_batches) {
+    if (flags.steps_given)
+      return usage_error(
+          "--num-batches and --measure-steps: give only one; both mean the timed steps");
+    plan.measure_steps = *flags.loader.num_batches;
+  }
+  plan.peak_tflops = flags.peak_tflops;
+  SLUICE_CHECK(set_data(plan, flags));
+  set_policy(plan, flags, globals);
+  return plan;
+}
+
+}  // namespace sluice::cli

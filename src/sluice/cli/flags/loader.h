@@ -1,0 +1,66 @@
+// sluice/cli/flags/loader.h - where samples come from and how they are loaded: the flags that every
+// command with a loader shares.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/command.h"
+#include "sluice/visit/loader/run.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace sluice::cli {
+
+/// As typed.
+struct LoaderFlags {
+  std::string input;       // folder, s3://bucket/prefix or gs://bucket/prefix
+  std::string input_dir;   // the same in the words of others:
+  bool input_s3 = false;   // with bucket and prefix
+  bool input_gcs = false;  // with bucket and prefix
+  std::string bucket, prefix;
+  std::string endpoint, region;
+  bool anonymous = false;
+  std::string cache_dir;
+  bool bundling = false;
+  std::optional<double> bundle_size_gb;
+  std::optional<std::string> read_mode;
+
+  std::string gpu;
+  int batch_size = 256;
+  std::optional<int> num_workers;
+  int prefetch = 2;
+  std::string recipe = "rrc224";
+  std::string lanes = "cpu";
+  std::string upload = "uint8";
+  std::optional<bool> pin_memory;
+  bool persistent_workers = true;
+  double sample_ratio = 1;
+  std::optional<int> num_batches;
+};
+
+/// --endpoint, --region, --anonymous: of an input that is a bucket.
+void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& region,
+                      bool& anonymous);
+
+/// `flags` holds the defaults and must outlive the parse.
+void add_loader_flags(CLI::App& command, LoaderFlags& flags);
+
+/// Contradictory or incomplete flags are one usage error that says which and what would do.
+/// `cores` is the default number of workers.
+Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores);
+
+/// Whether any flag speaks of an input: then loader_request() has the last word.
+bool names_input(const LoaderFlags& flags);
+/// The device of --gpu: -1 is the CPU ("", "cpu"), else its index ("cuda", "cuda:1").
+Result<int> parse_gpu(const std::string& text);
+
+/// Names of --libraries, checked: known, measured in `mode` ("loader", "training"), no two alike,
+/// ours among them unless it may be left out.
+Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode,
+                                                 bool ours_needed = true);
+
+/// "workers=0,1,2" and "prefetch=1,2" into `sweep`.
+Status parse_sweep(visit::Sweep& sweep, const std::string& text);
+
+}  // namespace sluice::cli

@@ -1,0 +1,31 @@
+// sluice/cli/flags/train.h - the flags of `sluice train`.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/cli/flags/loader.h"
+#include "sluice/cli/flags/training.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace sluice::cli {
+
+/// As typed.
+struct TrainFlags {
+  LoaderFlags loader;
+  TrainingFlags training;
+  bool skip_errors = false;
+  int epochs = 1;
+  double warmup_epochs = 0;
+  int val_every = 4;
+  std::string val_input;
+  std::optional<double> val_split;
+  double mixup = 0, cutmix = 0;
+  std::filesystem::path checkpoint_dir;
+  int checkpoint_every = 0;
+  bool resume = false;
+  std::filesystem::path validate, expect, record;
+};
+
+}  // namespace sluice::cli

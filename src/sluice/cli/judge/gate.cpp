@@ -1,0 +1,216 @@
+// sluice/cli/judge/gate.cpp - `sluice gate`: measure, evaluate, compare with the stored baseline of
+// this machine profile.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/bench/training_flags.h"
+#include "sluice/cli/commands.h"
+#include "sluice/cli/flags/against.h"
+#include "sluice/cli/print.h"
+#include "sluice/core/text.h"
+#include "sluice/report/gate/text.h"
+#include "sluice/results/result_file.h"
+#include "sluice/visit/gate/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+/// The built-in small subject: one fixed batch, nothing read.
+constexpr const char* kQuickModel = "gpt-tiny";
+constexpr int kQuickWarmup = 5, kQuickSteps = 20, kQuickRepeat = 5;
+/// Where runs scatter: how many times --repeat they may become, and when they agree.
+constexpr int kMoreRuns = 3;
+constexpr double kRunsAgree = 0.01;
+
+struct GateFlags {
+  BenchTrainingFlags training;
+  bool env = false, bench = false, eval = false, compare = false;
+  bool quick = false;
+  bool strict = false;
+  bool once = false;
+  bool alone = false;
+  gate::FenceMode fence = gate::FenceMode::fail;
+  std::string preset = "default";
+  std::map<std::string, double> given;  // tolerances, by name
+  std::filesystem::path baseline_dir = gate::kBaselineDir;
+  std::filesystem::path current;
+  std::filesystem::path checkpoint;
+  std::string worker;
+  AgainstFlags against;
+};
+
+std::string flag_of(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
+}
+
+void add_tolerance_flags(CLI::App& command, GateFlags& flags) {
+  add_choice(command, "--tolerances", flags.preset, {"default", "strict", "lenient"},
+             "preset of all tolerances");
+  const auto add = [&](const char* name, const std::string& text) {
+    command
+        .add_option_function<double>(
+            flag_of(name), [&flags, name](double value) { flags.given[name] = value; }, text)
+        ->type_name("NUMBER");
+  };
+  const gate::Tolerances defaults;
+  for (const gate::ToleranceField& field : gate::tolerance_fields())
+    add(field.name, fmt::format("{}; default {}, strict {}, lenient {}", field.text,
+                                defaults.*field.value, field.strict, field.lenient));
+  add(gate::kP90Tolerance,
+      "largest rise of the 90th percentile of step times, in per cent; default: not checked");
+}
+
+void add_gate_flags(CLI::App& command, GateFlags& flags) {
+  begin_group(command, "What to do");
+  command.add_flag("--env", flags.env, "describe the machine in env.json (always done)");
+  command.add_flag("--bench", flags.bench, "measure a training step and write metrics.json");
+  command.add_flag("--eval,--quality", flags.eval,
+                   "evaluate perplexity and probes and write eval.json");
+  command.add_flag("--compare", flags.compare, "compare with the stored baseline");
+  command.add_flag("--quick", flags.quick,
+                   "use the built-in subject: gpt-tiny on one fixed batch, 20 steps after 5 of "
+                   "warm-up, best median of 5 runs, of up to 15 where they scatter");
+  begin_group(command, "Comparison with the baseline");
+  add_value(command, "--baseline-dir", flags.baseline_dir, "DIR", "folder of stored baselines")
+      ->capture_default_str();
+  add_value(command, "--current", flags.current, "RUN",
+            "run folder to judge, with --compare alone; default: --out");
+  add_value(command, "--checkpoint", flags.checkpoint, "FILE",
+            "safetensors file of the GPT to evaluate; default: the built-in one");
+  add_value(command, "--eval-worker", flags.worker, "CMD",
+            "program that answers for the model to evaluate, as for `sluice eval --worker`");
+  command.add_flag("--no-pairs", flags.alone,
+                   "compare with stored numbers only, not with the program of the baseline");
+  command.add_flag("--no-confirm", flags.once,
+                   "without pairs: fail a slow run at once instead of measuring it a second time");
+  command
+      .add_option("--fence", flags.fence,
+                  "what happens to a run outside the range that 20 or more stored visits predict")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, gate::FenceMode>{{"fail", gate::FenceMode::fail},
+                                                 {"warn", gate::FenceMode::warn},
+                                                 {"off", gate::FenceMode::off}}))
+      ->type_name("{fail,warn,off}")
+      ->default_str("fail");
+  command.add_flag("--strict", flags.strict, "exit 3 when the verdict is INCONCLUSIVE");
+  add_tolerance_flags(command, flags);
+}
+
+Result<gate::Tolerances> tolerances_of(const GateFlags& flags) {
+  SLUICE_TRY(gate::Tolerances tolerances, gate::tolerance_preset(flags.preset));
+  for (const gate::ToleranceField& field : gate::tolerance_fields()) {
+    if (const auto given = flags.given.find(field.name); given != flags.given.end())
+      tolerances.*field.value = given->second;
+  }
+  if (const auto p90 = flags.given.find(gate::kP90Tolerance); p90 != flags.given.end())
+    tolerances.step_time_p90_increase_pct = p90->second;
+  if (const Status sound = gate::check(tolerances); !sound) return sound.error();
+  return tolerances;
+}
+
+/// Flags that were typed win over --quick.
+BenchTrainingFlags training_of(const GateFlags& flags, const CLI::App& command) {
+  BenchTrainingFlags training = flags.training;
+  const auto typed = [&](const char* name) { return command.count(name) > 0; };
+  training.batch_given = typed("--batch-size");
+  training.steps_given = typed("--measure-steps");
+  if (!flags.quick) return training;
+  if (!typed("--model")) training.training.model = kQuickModel;
+  if (!typed("--mode")) training.mode = "synthetic";
+  if (!typed("--warmup-steps")) training.warmup_steps = kQuickWarmup;
+  if (!typed("--measure-steps")) training.measure_steps = kQuickSteps;
+  if (!typed("--repeat")) training.repeat = kQuickRepeat;
+  return training;
+}
+
+visit::GateModes modes_of(const GateFlags& flags) {
+  const bool profile = flags.training.profile != "off";
+  const bool chosen = flags.env || flags.bench || flags.eval || flags.compare || profile;
+  if (!chosen) return {};
+  return {flags.env, flags.bench, flags.eval, profile, flags.compare};
+}
+
+Result<visit::GatePlan> plan_of(const GateFlags& flags, const CLI::App& command,
+                                const Globals& globals) {
+  visit::GatePlan plan;
+  plan.modes = modes_of(flags);
+  SLUICE_TRY(plan.tolerances, tolerances_of(flags));
+  SLUICE_TRY(plan.training, training_plan(training_of(flags, command), globals));
+  plan.training.policy.stop = measure::StopKind::usual;
+  plan.training.policy.target_width = kRunsAgree;
+  plan.training.policy.max_runs = kMoreRuns * plan.training.policy.runs;
+  plan.baseline_dir = flags.baseline_dir;
+  plan.fence = flags.fence;
+  plan.pairs = !flags.alone;
+  plan.confirm = !flags.once;
+  plan.eval.checkpoint = flags.checkpoint;
+  if (!flags.worker.empty()) plan.eval.worker = {"/bin/sh", "-c", "exec " + flags.worker};
+  if (plan.modes.measures()) {
+    if (!flags.current.empty())
+      return Error{Errc::usage, "--current: goes with --compare alone; here the new run is judged"};
+    if (plan.modes.compare && !plan.modes.bench && !plan.modes.eval)
+      return Error{Errc::usage,
+                   "--compare: beside --env or --profile it also needs --bench or "
+                   "--eval; alone it judges the run of --current"};
+    return plan;
+  }
+  plan.current = flags.current.empty() ? globals.out : flags.current;
+  if (plan.current.empty())
+    return Error{Errc::usage, "--compare: alone it needs --current RUN, the run that is judged"};
+  return plan;
+}
+
+Json document_of(const visit::GateOutcome& outcome) {
+  Json json = outcome.file ? results::to_json(*outcome.file) : Json::object();
+  if (outcome.report) json["verdict"] = gate::to_json(*outcome.report);
+  if (outcome.metrics) json["metrics"] = results::to_json(*outcome.metrics);
+  if (outcome.eval) json["eval"] = *outcome.eval;
+  json["summary"] = outcome.summary;
+  return json;
+}
+
+Result<ExitCode> run_command(Context& context, const GateFlags& flags, const CLI::App& command) {
+  if (!flags.against.revision.empty()) return gate_against(context, flags.against, flags.strict);
+  SLUICE_TRY(const visit::GatePlan plan, plan_of(flags, command, context.globals));
+  SLUICE_TRY(const visit::GateOutcome outcome, visit::run_gate(context.globals, plan));
+  if (context.globals.json) {
+    print("{}", results::to_text(document_of(outcome)));
+  } else {
+    if (outcome.report) print("{}", report::gate_text(*outcome.report));
+    if (!outcome.folder.empty()) print("run: {}\n", printable(outcome.folder.string()));
+  }
+  if (outcome.failed_rows) return ExitCode::invalid;
+  return outcome.report ? exit_code_of(outcome.report->status, flags.strict) : ExitCode::done;
+}
+
+}  // namespace
+
+void add_gate(CLI::App& root, Context& context) {
+  auto flags = std::make_shared<GateFlags>();
+  auto command = std::make_shared<CLI::App*>(nullptr);
+  *command =
+      add_command(root, context, "gate",
+                  "Measure, evaluate and compare with the stored baseline of this machine",
+                  [flags, command, &context] { return run_command(context, *flags, **command); });
+  add_gate_flags(**command, *flags);
+  begin_group(**command, "Comparison with a revision");
+  add_against_flags(**command, flags->against);
+  add_bench_training_flags(**command, flags->training);
+  show_first(**command,
+             {"--quick", "--bench", "--eval", "--compare", "--baseline-dir", "--current",
+              "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct", "--against",
+              "--run", "--tau", "--mode", "--measure-steps", "--repeat", "--model"});
+  add_examples(**command, {"sluice gate --quick --out runs/first   # ends with 4: no baseline yet",
+                           "sluice baseline promote runs/first --maintainer --reason first",
+                           "sluice gate --quick   # ends with 1 when it got worse",
+                           "sluice gate --bench --compare --model vit5-tiny --mode synthetic "
+                           "--throughput-drop-pct 3",
+                           "sluice gate --against main   # both revisions here, in pairs"});
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,106 @@
+// sluice/cli/judge/history.cpp - `sluice history`: a figure over all runs of a machine profile, and
+// where it changed.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/cli/commands.h"
+#include "sluice/cli/output_files.h"
+#include "sluice/cli/print.h"
+#include "sluice/core/file.h"
+#include "sluice/core/log.h"
+#include "sluice/core/text.h"
+#include "sluice/gate/baseline/store.h"
+#include "sluice/gate/baseline/trend.h"
+#include "sluice/report/gate/history_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace sluice::cli {
+namespace {
+
+struct HistoryFlags {
+  std::filesystem::path runs = "runs";
+  std::filesystem::path dir = gate::kBaselineDir;
+  std::string profile;
+  std::string metric = "tokens_per_sec_p50";
+  double keep_p = 1e-3;
+};
+
+/// Runs and promoted visits, of every profile.
+Result<std::vector<gate::FoundVisit>> all_visits(const HistoryFlags& flags) {
+  std::vector<std::string> problems;
+  SLUICE_TRY(std::vector<gate::FoundVisit> found, gate::find_visits(flags.runs, problems));
+  SLUICE_TRY(const auto baselines, gate::list_baselines(flags.dir));
+  for (const gate::BaselineInfo& info : baselines) {
+    SLUICE_TRY(const gate::BaselinePaths paths, gate::baseline_paths(flags.dir, info.profile));
+    SLUICE_TRY(const auto visits, gate::read_history(paths.history));
+    for (const gate::Visit& visit : visits)
+      found.push_back({info.profile, visit});
+  }
+  for (const std::string& problem : problems)
+    log::warn("{}; left out", problem);
+  return found;
+}
+
+Result<ExitCode> run_history(const HistoryFlags& flags, const Globals& globals) {
+  SLUICE_TRY(const auto found, all_visits(flags));
+  std::string profile = flags.profile;
+  if (profile.empty() && !found.empty())  // the machine that was visited last
+    profile = std::ranges::max_element(found, {}, [](const gate::FoundVisit& one) {
+                return one.visit.timestamp;
+              })->machine_profile;
+  std::vector<gate::Visit> visits;
+  for (const gate::FoundVisit& one : found)
+    if (one.machine_profile == profile) visits.push_back(one.visit);
+  if (visits.empty())
+    return Error{Errc::not_found,
+                 fmt::format("{} and {}: no runs{}", printable(flags.runs.string()),
+                             printable(flags.dir.string()),
+                             profile.empty() ? "" : " of machine profile " + printable(profile))};
+  stats::ChangePointOptions options;
+  options.seed = globals.seed;
+  options.keep_p = flags.keep_p;
+  SLUICE_TRY(const gate::Trend trend, gate::trend_of(std::move(visits), flags.metric, options));
+  if (trend.visits.empty())
+    return Error{Errc::usage, fmt::format("--metric {}: no run of {} has it",
+                                          printable(flags.metric), printable(profile))};
+  Json json = gate::to_json(trend);
+  json["machine_profile"] = profile;
+  if (!globals.out.empty()) {
+    OutputFiles files(globals);
+    SLUICE_CHECK(files.claim({globals.out / "history.json", globals.out / "history.svg"}));
+    SLUICE_CHECK(files.write(globals.out / "history.json", dump_json(json) + "\n"));
+    SLUICE_CHECK(files.write(globals.out / "history.svg", report::history_svg(trend, profile)));
+  }
+  if (globals.json)
+    print("{}\n", dump_json(json));
+  else
+    print("{}", report::history_text(trend, profile));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_history(CLI::App& root, Context& context) {
+  auto [command, flags] = add_command<HistoryFlags>(
+      root, context, "history",
+      "Show a figure over all runs of a machine profile, and where it changed", run_history);
+  add_value(command, "--runs", flags.runs, "DIR", "folder of run folders")->capture_default_str();
+  add_value(command, "--baseline-dir", flags.dir, "DIR",
+            "folder of stored baselines and their visits")
+      ->capture_default_str();
+  add_value(command, "--profile", flags.profile, "PROFILE",
+            "machine profile; default: that of the newest run");
+  add_value(command, "--metric", flags.metric, "NAME",
+            "figure to show: tokens_per_sec_p50, step_time_p50_s, peak_allocated_bytes, "
+            "ppl_fixed_shard or probe/NAME")
+      ->capture_default_str();
+  add_number(command, "--p", flags.keep_p, 1e-12, 0.5,
+             "significance level at which a change is reported");
+  add_force_flag(command, context.globals);
+  add_examples(command, {"sluice history", "sluice history --metric ppl_fixed_shard --json",
+                         "sluice history --out runs/history   # also history.svg"});
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,38 @@
+// sluice/loader/data/open_dataset.h - finds out what a store holds and opens it as a data set.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/loader/data/dataset.h"
+#include "sluice/storage/object_store.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace sluice::loader {
+
+enum class DatasetKind : std::uint8_t {
+  automatic,  // the first of the following that is there
+  bundles,    // what `sluice data bundle` wrote
+  images,     // .jpg .jpeg .png .webp, in any case; other objects are passed over
+  tar,        // *.tar in WebDataset's layout
+  arrays,     // *.npy
+};
+const char* to_string(DatasetKind kind);
+
+struct DatasetOptions {
+  std::string prefix{};  // only objects whose keys begin with it
+  DatasetKind kind = DatasetKind::automatic;
+  std::filesystem::path labels_csv{};  // empty: labels by folder (tar: by .cls members)
+};
+
+/// By its suffix, in any case.
+bool is_image_key(std::string_view key);
+bool is_array_key(std::string_view key);
+
+/// Lists the store once. No sample at all is one error that says what would be accepted.
+Result<std::shared_ptr<const Dataset>> open_dataset(std::shared_ptr<storage::ObjectStore> store,
+                                                    const DatasetOptions& options);
+
+}  // namespace sluice::loader

@@ -1,0 +1,130 @@
+// sluice/results/summaries.h - what the storage benchmark, the tuner and the transform matrix
+// conclude from their rows.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/measure/record.h"
+#include "sluice/results/conclusions.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::results {
+
+/// Microseconds; over the reads of a sample, then over samples and runs. The interval is that of
+/// the runs; without two of them it is the point.
+struct ReadLatency {
+  stats::Estimate p50, p90, p99;  // geometric mean over runs
+  double max = 0;                 // over all reads
+};
+
+struct StorageLine {
+  std::string pattern;  // sequential, random, get
+  std::string mode;     // buffered, mmap, direct, remote
+  int concurrency = 1;
+  std::uint64_t size = 0;  // bytes of a read or, get, of the largest object; sequential: 0
+  measure::RowStatus status = measure::RowStatus::ok;
+  std::string reason;
+  // Of rows that were measured:
+  std::string cache;  // as it was found: cold, warm, mixed, unknown, bypassed, remote
+  std::optional<double> resident_share;     // of pages, right before the samples; the largest
+  std::optional<stats::Estimate> rate;      // reads or objects per second; sequential: MB/s
+  std::optional<stats::Estimate> mb_per_s;  // 10^6 bytes
+  std::optional<ReadLatency> latency_us;
+};
+
+/// Of `bench storage`: one line per row, in order.
+struct StorageMetrics {
+  std::vector<StorageLine> lines;
+};
+
+struct TuneSetting {
+  std::int64_t workers = 0;
+  std::int64_t prefetch = 0;
+};
+
+struct TuneRate {
+  TuneSetting setting;
+  std::uint64_t n = 0;         // blocks
+  std::optional<double> rate;  // samples/s, geometric mean
+};
+
+/// A setting beside the one that was best until then.
+struct TuneEvidence {
+  TuneSetting setting, against;
+  std::uint64_t pairs = 0;
+  std::string outcome;                   // a measure::TuneOutcome
+  std::optional<stats::Estimate> ratio;  // absent: fewer than two pairs
+  std::string reason;                    // of a failure
+};
+
+/// The universal scalability law, fitted to rates over workers.
+struct TuneScaling {
+  std::int64_t prefetch = 0;
+  std::vector<double> workers, rates;
+  double lambda = 0, sigma = 0, kappa = 0;
+  double error = 0;                    // relative
+  std::optional<double> peak_workers;  // absent: there is no peak
+};
+
+/// Of `tune`.
+struct TuneSummary {
+  TuneSetting start, best, recommended;
+  std::string flags;  // of `bench dataloader`, for what is recommended
+  double worth = 0, confidence = 0;
+  bool settled = false;
+  double expected_loss = 0;
+  int blocks = 0;
+  double elapsed_s = 0, budget_s = 0;
+  std::vector<TuneRate> rates;
+  std::vector<TuneEvidence> evidence;
+  std::optional<TuneScaling> scaling;
+};
+
+/// What is said once per file of the matrix.
+struct MatrixRemarks {
+  std::optional<std::string> device;  // "none" where a library stays on the host
+  std::vector<std::pair<std::string, double>> published;  // img/s by transform
+  std::vector<std::string> labels;
+  std::vector<std::string> skipped_files;  // "name: reason", unreadable
+  std::optional<std::uint64_t> grey_files;
+};
+
+/// A win: the 95 % interval of the ratio lies above 1. A tie: it contains 1, or the ratio is at
+/// least 0.97. Alone: nobody else has an ok row.
+enum class Standing { win, tie, loss, alone };
+const char* to_string(Standing standing);
+
+/// A row beside the fastest of the other libraries.
+struct Versus {
+  std::string case_name;
+  double rate = 0;   // of the library
+  std::string peer;  // the fastest of the others; empty when alone
+  double peer_rate = 0;
+  std::optional<stats::Estimate> ratio;      // above 1: the library is faster
+  std::optional<stats::Estimate> of_memcpy;  // share of the rate of the yardstick row
+  double bytes_per_item = 0;
+  Standing standing = Standing::alone;
+  bool comparable = true;  // false: the peer is known to compute something else
+};
+
+/// Of `bench transforms`: all rows, and what they come to.
+struct VersusSummary {
+  int rows = 0;  // ok rows of the library
+  int wins = 0, ties = 0, losses = 0, alone = 0;
+  std::optional<stats::Estimate> geomean;  // of the ratios; the interval is that between rows
+  std::string slowest_case;                // of the smallest ratio
+  double slowest_ratio = 0;
+  std::vector<std::string> failed;  // cases of the library that are not ok
+  std::vector<Versus> versus;
+};
+
+void keys_of(Sections& file, StorageMetrics& storage);
+void keys_of(Sections& file, TuneSummary& tune);
+void keys_of(Sections& file, MatrixRemarks& remarks);
+void keys_of(Sections& file, VersusSummary& summary);
+
+}  // namespace sluice::results

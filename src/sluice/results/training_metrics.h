@@ -1,0 +1,203 @@
+// sluice/results/training_metrics.h - metrics.json, schema 1.0: the figures of a training
+// benchmark, and what `bench training` concludes besides.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/measure/record.h"
+#include "sluice/results/conclusions.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::results {
+
+inline constexpr const char* kTrainingSchema = "1.0";
+
+/// How fast the frozen yardstick ran in the same visit.
+struct CanarySpeed {
+  std::string version;                  // "canary-v1": other versions are no comparison
+  std::map<std::string, double> parts;  // passes per second, each above 0
+
+  /// Mean of the logarithms of the parts.
+  [[nodiscard]] double log_speed() const;
+};
+
+/// What a gate asks of a noise check; advice and single facts stay in env.json.
+struct NoiseSummary {
+  struct Finding {
+    std::string check, severity, value;
+  };
+  std::string verdict;
+  Json score;
+  std::optional<double> steal;  // share of the cores' time that the hypervisor kept
+  std::vector<Finding> findings;
+};
+
+/// What a step is made of, seconds.
+struct TrainingPhases {
+  std::int64_t steps = 0;                                // of the instrumented pass
+  std::vector<std::pair<std::string, double>> per_step;  // seconds, by name
+  double sum_s = 0, natural_step_s = 0, instrumented_step_s = 0;
+  double residual_s = 0, residual_share = 0;
+  bool reconciled = false;
+  std::optional<double> natural_data_wait_s, natural_data_wait_share;
+};
+
+/// `metrics` of a result file, and metrics.json beside it. Other programs write such files too:
+/// what is not known of them is left as it was.
+struct TrainingMetrics {
+  using Figure = measure::Measured<double>;
+
+  struct Config {
+    std::string mode, dtype, model, device;
+    std::optional<std::int64_t> per_device_batch_size, grad_accum_steps;
+    std::optional<bool> checkpoint_activations;
+    Json other;  // further keys, echoed
+  };
+  struct Throughput {
+    Figure tokens_mean, tokens_p50, tokens_p10;  // per second
+    std::optional<std::int64_t> tokens_per_step;
+    Figure samples_mean, samples_p50;
+    std::optional<std::int64_t> samples_per_step;
+  };
+  struct Timing {  // of a step, seconds
+    Figure mean, p50, p90, p95, p99, min, max;
+    std::optional<std::uint64_t> steps;
+    std::optional<std::vector<double>> run_p50;  // of every run
+    std::optional<std::uint64_t> kept_run;
+    Figure waited_share;  // of the steps: threads wanted a core and had none
+  };
+  struct Memory {
+    Figure peak_allocated_bytes, peak_allocated_gb, peak_reserved_bytes, peak_reserved_gb;
+    Figure peak_rss_bytes;
+    Figure total_gb;
+  };
+  struct Mfu {
+    Figure p50, mean;
+    std::optional<std::int64_t> non_embedding_parameters;
+    Figure peak_tflops;  // per device
+    std::string estimator;
+    Figure flop_per_step, achieved_tflops_p50;
+  };
+  struct Loss {
+    Figure last, slope;
+    std::optional<std::vector<double>> values;
+  };
+  using Phases = TrainingPhases;
+  struct Amp {
+    bool enabled = false;
+    std::optional<double> speedup;          // t_fp32 / t_amp
+    std::optional<double> memory_saving;    // 1 − mem_amp / mem_fp32
+    std::optional<double> loss_difference;  // amp − fp32, after the same number of steps
+  };
+  /// A second run beside the first: the faster counts.
+  struct Confirmation {
+    std::vector<double> step_p50_s, run_p50_s;
+    std::string kept;  // "first", "second"
+  };
+
+  std::string schema_version = kTrainingSchema;
+  std::string machine_profile;
+  Config config;
+  Throughput throughput;
+  Timing timing;
+  Memory memory;
+  Mfu mfu;
+  Loss loss;
+  Json env;               // versions and git
+  std::string timestamp;  // UTC, 2026-01-31T23:59:59Z
+  measure::Measured<Phases> phases;
+  Figure step_time_cv;
+  measure::Measured<bool> loss_finite;
+  Figure gradient_norm_mean, gradient_norm_final;
+  Amp amp;
+  Figure compute_use, memory_bandwidth_use;  // shares of the GPU
+  std::optional<std::string> compute_use_label;
+  Json engine;  // device, library, threads, types in force, as the library tells; null: unknown
+  Json data;    // where batches come from
+  Figure first_step_s;
+  std::optional<CanarySpeed> canary;
+  std::optional<NoiseSummary> noise;
+  std::optional<std::string> program;  // digest of the program that measured
+  Json pairs;                          // a gate report; null: none were taken
+  std::optional<Confirmation> confirmation;
+  Json other;
+};
+
+Json to_json(const TrainingMetrics& metrics);
+/// Of a document that nobody vouches for: a figure of the wrong type is one without a reason, and
+/// anything else of the wrong type is not there.
+TrainingMetrics training_metrics_of(const Json& json);
+TrainingMetrics::Config training_config_of(const Json& json);
+/// The phase's seconds; absent: it was not measured.
+std::optional<double> phase_of(const TrainingMetrics& metrics, const std::string& name);
+
+struct AnchorCheck {
+  double anchor_ms = 0;
+  double measured_ms = 0;  // median step of the best run
+  double off = 0;
+  bool valid = false;
+  std::string text;  // "anchor: 28.5 ms, measured 29.1 ms, off by +2.1 %"
+};
+
+/// A row in one line.
+struct TrainingLibrary {
+  std::string case_name, library, version, status;
+  std::string reason;  // why not ok
+  std::optional<double> step_p50_ms, samples_per_s;
+  Json engine;  // null: unknown
+  std::optional<double> peak_bytes, queued_step_ms;
+  std::optional<AnchorCheck> anchor;
+  std::optional<std::int64_t> peak_rss_bytes;
+};
+
+struct TrainingSweepLine {
+  std::int64_t batch = 0;
+  std::string dtype;
+  std::optional<std::string> compile;
+  measure::Measured<double> samples_per_s;
+  double step_ms = 0;
+  std::vector<std::pair<std::string, double>> phases_ms;  // by name
+  std::optional<double> peak_bytes, loss;
+};
+
+/// The largest batch that should fit.
+struct MaxBatch {
+  std::int64_t batch = 1;
+  double fixed_bytes = 0;
+  double bytes_per_sample = 0;
+  bool capped = false;  // more might fit; nothing near it was tried
+};
+
+/// Where larger batches stop paying.
+struct CriticalBatch {
+  std::int64_t batch = 1;
+  bool exceeds_tested = false;  // `batch` is the largest that was tried
+  std::vector<std::pair<std::string, double>> scaling_efficiency;  // by batch
+};
+
+/// Of a sweep over batch sizes.
+struct BatchEstimates {
+  std::vector<std::int64_t> lost;  // batches that did not fit
+  measure::Measured<MaxBatch> most;
+  measure::Measured<CriticalBatch> critical;
+};
+
+struct TrainingSummary {
+  std::vector<TrainingLibrary> libraries;
+  std::vector<TrainingSweepLine> sweep;
+  std::optional<BatchEstimates> estimates;
+  std::vector<Check> targets, indicators;
+  std::vector<std::string> recommendations;
+  std::optional<EpochEstimate> epoch;
+  std::vector<std::string> profile;  // traces
+  std::optional<std::string> limit;  // the longest phase
+};
+
+void keys_of(Keys& keys, TrainingMetrics& metrics);
+void keys_of(Sections& file, TrainingSummary& summary);
+
+}  // namespace sluice::results

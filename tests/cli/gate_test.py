@@ -284,7 +284,7 @@ class GateTest(unittest.TestCase):
         compare = ["gate", "--compare", "--baseline-dir", base, "--current", self.make_run("bit-slower", self.scaled(0.97))]
         done = self.expect(1, *compare)
         self.assertIn("fence/tokens_per_sec_p50", done.stdout)
-        self.assertIn("over 21 visits", done.stdout)
+        self.assertIn("over 21 runs", done.stdout)
         self.expect(0, *compare, "--fence", "warn")
         self.expect(0, *compare, "--fence", "off")
 

@@ -44,7 +44,7 @@ TEST(Fence, SaysHowManyVisitsAreMissing) {
   Machine machine{Rng(RngKey{.seed = 1}), 0.02, 0.005};
   const GateLine line = fence_line(history_of(machine, 19), machine.next(), kFigure, -1);
   EXPECT_EQ(line.status, GateStatus::skip);
-  EXPECT_EQ(line.reason, "19 of 20 visits stored: no fence yet");
+  EXPECT_EQ(line.reason, "19 of 20 runs stored: no fence yet");
   EXPECT_EQ(line.metric, "fence/tokens_per_sec_p50");
   EXPECT_EQ(fence_line(history_of(machine, 20), machine.next(), kFigure, -1).status,
             GateStatus::pass);

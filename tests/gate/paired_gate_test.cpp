@@ -199,7 +199,7 @@ TEST(PairedGate, EachMetricMayHaveItsOwnTau) {
 TEST(PairedGate, BlindnessIsSaidWithThePairsNeeded) {
   const PairedOutcome outcome = run(one_series(0, 0.2));
   const GateLine line = report_of(outcome).lines[0];
-  EXPECT_NE(line.reason.find("blind below"), std::string::npos) << line.reason;
+  EXPECT_NE(line.reason.find("cannot detect changes under"), std::string::npos) << line.reason;
   EXPECT_GT(line.details["needed_pairs"].get<int>(), 32);
   EXPECT_GT(line.details["mde"].get<double>(), 0.03);
   const GateLine quiet = report_of(run(one_series(0, 0.002))).lines[0];

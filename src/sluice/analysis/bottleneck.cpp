@@ -76,15 +76,17 @@ std::string diagnosis_of(const Attribution& found) {
       return fmt::format("INPUT: it is the loader; {:.0f} % of a step is waiting for data",
                          times.wait_share.point * 100);
     case Bottleneck::compute:
-      return fmt::format("COMPUTE: it is not the loader; the step is {:.0f} % of the time together",
-                         share_of(times.model.point, times.together.point) * 100);
+      return fmt::format(
+          "COMPUTE: a faster loader won't help; the step alone is {:.0f} % of the time",
+          share_of(times.model.point, times.together.point) * 100);
     case Bottleneck::transfer:
       return fmt::format("TRANSFER: it is the copy to the device, {:.2f} ms a batch ({}, {})",
                          transfer_ms(times), times.sending.upload,
                          times.sending.pinned ? "pinned memory" : "pageable memory");
     case Bottleneck::interference:
       return fmt::format(
-          "INTERFERENCE: loader and step get in each other's way; neither explains {:.0f} % of a "
+          "INTERFERENCE: loader and step are slowing each other down; neither explains {:.0f} % of "
+          "a "
           "step",
           found.residual_share * 100);
     case Bottleneck::sync:

@@ -168,7 +168,7 @@ constexpr std::array<LoaderMetric, 22> kLoaderMetrics = {{
      "MB/s of N workers / (N x MB/s of one worker)", parallel_download_efficiency},
     {&results::LoaderMetrics::mmap_effectiveness, "mmap effectiveness", "",
      "1 - major faults x page size / bytes read through the map", mmap_effectiveness},
-    {&results::LoaderMetrics::first_batch_ms, "first batch", "ms",
+    {&results::LoaderMetrics::first_batch_ms, "time to first batch", "ms",
      "from the start of the loader to its first batch", first_batch},
     {&results::LoaderMetrics::shutdown_ms, "shutdown", "ms",
      "to end all workers while batches are in flight", stop_time},

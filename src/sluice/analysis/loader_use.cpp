@@ -143,8 +143,8 @@ std::vector<results::StageShare> stage_shares(const LoaderUse& use) {
     line.ceiling = use.workers * samples / stage.busy_s;
     if (stage.bytes > 0) line.mb_per_s = stage.bytes / 1e6 / use.wall_s;
   }
-  add("wait for room", use.worker_wait_s);
-  add("hand over", use.worker_other_s);
+  add("output queue full", use.worker_wait_s);
+  add("hand-off", use.worker_other_s);
   add("unaccounted", capacity_s - use.worker_busy_s - use.worker_wait_s - use.worker_other_s);
   return list;
 }

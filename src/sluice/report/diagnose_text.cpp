@@ -49,13 +49,13 @@ std::string diagnose_text(const results::ResultFile& file) {
   out += time_line("loader alone", times.loader);
   out += time_line("step alone", times.model);
   out += transfer_line(times);
-  out += time_line("together", times.together);
+  out += time_line("loader + model", times.together);
   out += time_line("ideal", analysis::exactly(found.ideal_ms));
   out += factor_line("overlap", found.overlap,
-                     "1: perfect, 0: one after the other, below: in each other's way");
-  out += share_line("unexplained", found.residual_share, "of the time together, beyond the ideal");
-  out += share_line("waiting for data", times.wait_share.point, "of the time together");
-  out += share_line("headspace", found.headspace, "gain if loading were free");
+                     "1: perfect, 0: one after the other, below: slowing each other down");
+  out += share_line("unexplained", found.residual_share, "of a step, beyond the ideal");
+  out += share_line("waiting for data", times.wait_share.point, "of a step");
+  out += share_line("headroom", found.headspace, "gain if loading were free");
   out += factor_line("loader, contended", times.loader_slowdown.value_or(NAN),
                      "times its work per batch alone");
   out += factor_line("step, contended", times.model_slowdown.value_or(NAN), "times its time alone");

@@ -33,13 +33,13 @@ std::string checks_text(const std::vector<results::Check>& list, const char* hea
 
 std::string stages_text(const std::vector<results::StageShare>& list) {
   if (list.empty()) return "";
-  std::string out = fmt::format("\n{:<16} {:>10} {:>12} {:>16} {:>10}\n", "stage", "of workers",
-                                "us/sample", "ceiling /s", "MB/s");
+  std::string out = fmt::format("\n{:<18} {:>10} {:>12} {:>16} {:>10}\n", "stage", "of workers",
+                                "us/sample", "max samples/s", "MB/s");
   const auto cell = [&](const std::optional<double>& value, const char* format) {
     return value ? fmt::format(fmt::runtime(format), *value) : std::string("-");
   };
   for (const results::StageShare& line : list)
-    out += fmt::format("{:<16} {:>8.1f} % {:>12.1f} {:>16} {:>10}\n", printable(line.stage),
+    out += fmt::format("{:<18} {:>8.1f} % {:>12.1f} {:>16} {:>10}\n", printable(line.stage),
                        line.share * 100, line.us_per_sample, cell(line.ceiling, "{:.0f}"),
                        cell(line.mb_per_s, "{:.1f}"));
   return out;

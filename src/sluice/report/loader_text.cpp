@@ -53,8 +53,8 @@ constexpr MetricLine kFurtherMetrics[] = {
     {&LoaderMetrics::mmap_effectiveness, "mmap effectiveness", "{:.1f} %", 100},
     {&LoaderMetrics::sync_overhead, "copies to the device", "{:.1f} %", 100},
     {&LoaderMetrics::idle_vram, "idle VRAM", "{:.1f} %", 100},
-    {&LoaderMetrics::memory_slope_mb_per_epoch, "growth of memory", "{:.2f} MB/epoch", 1},
-    {&LoaderMetrics::first_batch_ms, "first batch after", "{:.0f} ms", 1},
+    {&LoaderMetrics::memory_slope_mb_per_epoch, "memory growth", "{:.2f} MB/epoch", 1},
+    {&LoaderMetrics::first_batch_ms, "time to first batch", "{:.0f} ms", 1},
     {&LoaderMetrics::shutdown_ms, "shutdown in", "{:.0f} ms", 1},
 };
 

@@ -78,7 +78,7 @@ Result<ExitCode> run_list(const BaselineFlags& flags, const Globals& globals) {
       print("{}  cannot be read: {}\n", info.profile, info.problem);
       continue;
     }
-    print("{}  {}  commit {}  {}, {} visit{}\n", info.profile, printable(info.timestamp),
+    print("{}  {}  commit {}  {}, {} stored run{}\n", info.profile, printable(info.timestamp),
           printable(info.commit).substr(0, 12),
           info.has_eval ? "metrics and eval" : "metrics alone", info.visits,
           info.visits == 1 ? "" : "s");
@@ -117,7 +117,7 @@ Result<ExitCode> run_show(const BaselineFlags& flags, const Globals& globals) {
                                  {"history", std::move(history)}}));
     return ExitCode::done;
   }
-  print("machine profile  {}\nmeasured         {}\ncommit           {}{}\nvisits           {}\n",
+  print("machine profile  {}\nmeasured         {}\ncommit           {}{}\nstored runs      {}\n",
         profile, printable(visit.timestamp), printable(visit.commit),
         visit.dirty ? ", with changes" : "", baseline.history.size());
   for (const auto& [name, value] : visit.figures)
@@ -169,7 +169,7 @@ Result<ExitCode> run_promote(const BaselineFlags& flags, const Globals& globals)
                       {"doubts", done.doubts}}));
     return ExitCode::done;
   }
-  print("promoted: {} is the baseline of {} ({} visit{} in its history)\n",
+  print("promoted: {} is the baseline of {} ({} stored run{} in its history)\n",
         printable(flags.run.string()), done.profile, done.visits, done.visits == 1 ? "" : "s");
   return ExitCode::done;
 }
@@ -194,7 +194,7 @@ Result<ExitCode> run_prune(const BaselineFlags& flags, const Globals& globals) {
   else if (flags.all)
     print("removed: the baseline of {}\n", profile);
   else
-    print("removed: {} visit{} of {}\n", gone, gone == 1 ? "" : "s", profile);
+    print("removed: {} stored run{} of {}\n", gone, gone == 1 ? "" : "s", profile);
   return ExitCode::done;
 }
 
@@ -215,7 +215,7 @@ void add_baseline(CLI::App& root, Context& context) {
   };
   const auto list = add("list", "List every machine profile that has a baseline", run_list);
   add_examples(*list.first, {"sluice baseline list", "sluice baseline list --json"});
-  const auto show = add("show", "Show the figures and visits of one profile", run_show);
+  const auto show = add("show", "Show the figures and stored runs of one profile", run_show);
   add_value(*show.first, "profile", show.second->profile, "PROFILE",
             "machine profile; default: the only one");
   add_examples(*show.first, {"sluice baseline show", "sluice baseline show --json"});
@@ -234,7 +234,7 @@ void add_baseline(CLI::App& root, Context& context) {
   add_value(*prune.first, "profile", prune.second->profile, "PROFILE",
             "machine profile; default: the only one");
   add_value(*prune.first, "--keep", prune.second->keep, "N",
-            "number of newest visits that stay in the history")
+            "number of newest stored runs that stay in the history")
       ->check(CLI::Range(0, 1'000'000));
   prune.first->add_flag("--all", prune.second->all, "remove the baseline and its history");
   add_authority_flags(*prune.first, *prune.second);

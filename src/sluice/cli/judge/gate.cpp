@@ -90,7 +90,7 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
                    "without pairs: fail a slow run at once instead of measuring it a second time");
   command
       .add_option("--fence", flags.fence,
-                  "what happens to a run outside the range that 20 or more stored visits predict")
+                  "what happens to a run outside the range that 20 or more stored runs predict")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, gate::FenceMode>{{"fail", gate::FenceMode::fail},
                                                  {"warn", gate::FenceMode::warn},
@@ -152,7 +152,7 @@ Result<visit::GatePlan> plan_of(const GateFlags& flags, const CLI::App& command,
   if (!flags.worker.empty()) plan.eval.worker = {"/bin/sh", "-c", "exec " + flags.worker};
   if (plan.modes.measures()) {
     if (!flags.current.empty())
-      return Error{Errc::usage, "--current: goes with --compare alone; here the new run is judged"};
+      return Error{Errc::usage, "--current requires --compare; without it the new run is judged"};
     if (plan.modes.compare && !plan.modes.bench && !plan.modes.eval)
       return Error{Errc::usage,
                    "--compare: beside --env or --profile it also needs --bench or "
@@ -205,9 +205,9 @@ void add_gate(CLI::App& root, Context& context) {
              {"--quick", "--bench", "--eval", "--compare", "--baseline-dir", "--current",
               "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct", "--against",
               "--run", "--tau", "--mode", "--measure-steps", "--repeat", "--model"});
-  add_examples(**command, {"sluice gate --quick --out runs/first   # ends with 4: no baseline yet",
+  add_examples(**command, {"sluice gate --quick --out runs/first   # exits with 4: no baseline yet",
                            "sluice baseline promote runs/first --maintainer --reason first",
-                           "sluice gate --quick   # ends with 1 when it got worse",
+                           "sluice gate --quick   # exits with 1 when it got worse",
                            "sluice gate --bench --compare --model vit5-tiny --mode synthetic "
                            "--throughput-drop-pct 3",
                            "sluice gate --against main   # both revisions here, in pairs"});

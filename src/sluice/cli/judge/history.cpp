@@ -87,8 +87,7 @@ void add_history(CLI::App& root, Context& context) {
       root, context, "history",
       "Show a figure over all runs of a machine profile, and where it changed", run_history);
   add_value(command, "--runs", flags.runs, "DIR", "folder of run folders")->capture_default_str();
-  add_value(command, "--baseline-dir", flags.dir, "DIR",
-            "folder of stored baselines and their visits")
+  add_value(command, "--baseline-dir", flags.dir, "DIR", "folder of baselines and stored runs")
       ->capture_default_str();
   add_value(command, "--profile", flags.profile, "PROFILE",
             "machine profile; default: that of the newest run");

@@ -63,7 +63,7 @@ Result<Fence> make_fence(const std::vector<Visit>& history, const std::string& f
                          const FenceOptions& options) {
   const std::vector<FencePoint> points = points_of(history, figure, canary_version);
   if (points.size() < std::max<std::size_t>(options.least_visits, 3))
-    return Error{Errc::not_found, fmt::format("{} of {} visits stored: no fence yet", points.size(),
+    return Error{Errc::not_found, fmt::format("{} of {} runs stored: no fence yet", points.size(),
                                               options.least_visits)};
   Fence fence;
   fence.visits = points.size();
@@ -121,9 +121,9 @@ GateLine fence_line(const std::vector<Visit>& history, const Visit& current,
                                worse > 0 ? "more" : "less");
   const bool beyond = worse * change > limit;
   line.status = beyond ? GateStatus::fail : GateStatus::pass;
-  line.reason = fmt::format("{} the prediction fence of {} visits", beyond ? "beyond" : "within",
+  line.reason = fmt::format("{} the prediction fence of {} runs", beyond ? "beyond" : "within",
                             fence->visits);
-  std::string note = fmt::format("fence at {:+.2f} % over {} visits",
+  std::string note = fmt::format("fence at {:+.2f} % over {} runs",
                                  100 * std::expm1(worse * fence->half_width), fence->visits);
   note += fence->beta > 0 ? fmt::format("; the canary (beta {:.2f}) {} it by {:.0f} %", fence->beta,
                                         fence->narrowed >= 0 ? "narrowed" : "widened",

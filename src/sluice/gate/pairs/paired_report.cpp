@@ -42,8 +42,8 @@ std::string why_inconclusive(const PairedMetricOutcome& one, std::size_t family)
     reason += fmt::format("; {} pairs can never show a loss at this level, {} are the fewest",
                           evidence.pairs, fewest_pairs(evidence.level, family));
   } else if (evidence.mde > one.metric.tau) {
-    reason += fmt::format("; blind below {} with {} pairs, {} needed", fine_percent(evidence.mde),
-                          evidence.pairs, evidence.needed_pairs);
+    reason += fmt::format("; cannot detect changes under {} with {} pairs, {} needed",
+                          fine_percent(evidence.mde), evidence.pairs, evidence.needed_pairs);
   }
   return reason;
 }

@@ -57,7 +57,7 @@ constexpr const char* kMiddle =
 ## Machine Profiles
 
 A profile names what makes numbers comparable: processor or GPU, driver, versions. `@SLUICE@ env` prints it.
-Each profile has its own files `@BASELINES@/<profile>.{metrics,eval}.json`. On a new profile the gate ends with 4;
+Each profile has its own files `@BASELINES@/<profile>.{metrics,eval}.json`. On a new profile the gate exits with 4;
 on a pull request that is a warning, not a failure.
 
 ## Interpreting Results

@@ -78,9 +78,9 @@ std::string escaped(std::string_view text) {
 }  // namespace
 
 std::string history_text(const gate::Trend& trend, const std::string& machine_profile) {
-  std::string text =
-      fmt::format("{} on {}: {} visit{}\n", printable(trend.figure), printable(machine_profile),
-                  trend.visits.size(), trend.visits.size() == 1 ? "" : "s");
+  std::string text = fmt::format("{} on {}: {} stored run{}\n", printable(trend.figure),
+                                 printable(machine_profile), trend.visits.size(),
+                                 trend.visits.size() == 1 ? "" : "s");
   if (trend.visits.empty()) return text;
   const ValueRange range = range_of(trend, 0);
   text += fmt::format("{}\nlowest {}, highest {}, newest {}\n", spark(trend),

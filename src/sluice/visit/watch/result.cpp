@@ -98,10 +98,10 @@ std::string watch_text(const results::ResultFile& file) {
   const auto use = analysis::training_use(row);
   if (!use) return {};
   const double step = *stats::median(use->step_s);
-  std::string out = fmt::format(
-      "{}: {} steps in {} run{}, median {:.3f} ms, 90 % below {:.3f} ms\n",
-      printable(row.case_name), row.summary ? row.summary->n_samples : 0, row.runs.size(),
-      row.runs.size() == 1 ? "" : "s", step * 1e3, *stats::percentile(use->step_s, 90) * 1e3);
+  std::string out = fmt::format("{}: {} steps in {} run{}, median {:.3f} ms, p90 {:.3f} ms\n",
+                                printable(row.case_name), row.summary ? row.summary->n_samples : 0,
+                                row.runs.size(), row.runs.size() == 1 ? "" : "s", step * 1e3,
+                                *stats::percentile(use->step_s, 90) * 1e3);
   if (row.summary)
     out += fmt::format("{:.4g} {} (median over runs)\n", row.summary->median, row.unit);
   out += coverage_text(row);

@@ -260,7 +260,7 @@ class AlbumentationsX(Adapter):
         """The library's own object."""
         name = spec.transform
         if name not in BUILDERS:
-            raise Unsupported(f"{name}: not available in {self.name}")
+            raise Unsupported(f"{name} is not available in {self.name}")
         special = for_channels(name, spec.params, spec.channels)
         made = special(self.library) if special else BUILDERS[name](self.library, spec.params)
         self.built.append(made)

@@ -181,7 +181,7 @@ class Kornia(TensorAdapter):
     def transform(self, spec, **more):
         """The library's own module."""
         if spec.transform not in BUILDERS:
-            raise Unsupported(f"{spec.transform}: not available in kornia")
+            raise Unsupported(f"{spec.transform} is not available in kornia")
         return BUILDERS[spec.transform](self.operators, spec.params, **more)
 
     def build(self, spec):

@@ -340,7 +340,7 @@ class OpenCvWheel(Adapter):
         if spec.is_clip or spec.channels != 3:
             raise Unsupported("opencv-wheel: the recipes are for RGB images, not for clips or 9 channels")
         if spec.transform not in BUILDERS:
-            raise Unsupported(f"{spec.transform}: not available in {self.name}")
+            raise Unsupported(f"{spec.transform} is not available in {self.name}")
         return BUILDERS[spec.transform](self.cv2, self.numpy, spec.params)
 
 

@@ -160,7 +160,7 @@ class Pillow(Adapter):
         if spec.is_clip or spec.channels != 3:
             raise Unsupported("pillow has RGB images only, no clips and no 9-channel images")
         if spec.transform not in BUILDERS:
-            raise Unsupported(f"{spec.transform}: not available in pillow")
+            raise Unsupported(f"{spec.transform} is not available in pillow")
         return BUILDERS[spec.transform](self.modules, spec.params)
 
     def convert(self, array, scenario):

@@ -122,7 +122,7 @@ class Torchvision(TensorAdapter):
     def transform(self, spec):
         """The library's own object."""
         if spec.transform not in BUILDERS:
-            raise Unsupported(f"{spec.transform}: not available in torchvision")
+            raise Unsupported(f"{spec.transform} is not available in torchvision")
         return BUILDERS[spec.transform](self.v2, spec.params)
 
     def build(self, spec):

@@ -157,7 +157,7 @@ class PipelineTest(unittest.TestCase):
         import torch
         process = self.worker("albumentationsx", data_dir=str(self.images))
         reply = process.ask("prepare", case="x", spec=peer.spec("Levitate", scope=DECODE))
-        self.assertEqual((reply["code"], reply["reason"]), ("unsupported", "Levitate: not available in albumentationsx"))
+        self.assertEqual((reply["code"], reply["reason"]), ("unsupported", "Levitate is not available in albumentationsx"))
         reply = process.ask("prepare", case="x", spec=peer.spec("HorizontalFlip", scope=MEMORY))
         self.assertEqual(reply["code"], "failed")
         self.assertIn("were not loaded", reply["reason"])

@@ -118,7 +118,7 @@ TEST(ValidateTest, WarnsWithoutRefusing) {
   file.rows.push_back(file.rows[0]);
   file.rows[2].case_name = "image-rgb/micro/Rain";
   file.rows[2].status = measure::RowStatus::unsupported;
-  file.rows[2].reason = "Rain: not available in pillow";
+  file.rows[2].reason = "Rain is not available in pillow";
   file.rows[2].runs.clear();
   file.rows[2].summary.reset();
   const FileCheck check = validate(file, "x");

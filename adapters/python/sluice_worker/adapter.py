@@ -120,7 +120,7 @@ class Adapter:
 
     def build(self, spec):
         """The transform as callable(item) -> output. Unsupported when the library has no such thing."""
-        raise Unsupported(f"{spec.transform}: not available in {self.name}")
+        raise Unsupported(f"{spec.transform} is not available in {self.name}")
 
     def convert(self, array, scenario):
         """uint8 HWC or THWC array (a mapped view) -> the item that the library's users would hold."""

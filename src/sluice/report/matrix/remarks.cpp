@@ -22,8 +22,8 @@ struct Shared {
   const char* column;
 };
 constexpr Shared kShared[] = {{"opencv-wheel", "opencv"}};
-/// `text` with the name of its transform replaced, so that "Rain: not available in pillow" and
-/// "Elastic: not available in pillow" are one reason.
+/// `text` with the name of its transform replaced, so that "Rain is not available in pillow" and
+/// "Elastic is not available in pillow" are one reason.
 std::string generalised(const std::string& text, const std::string& name) {
   const auto is_word = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';

@@ -95,7 +95,7 @@ class CountsTest(unittest.TestCase):
                 continue
             if reply["type"] == "error":
                 self.assertEqual((name, reply["code"]), (name, "unsupported"), reply["reason"])
-                self.assertEqual(reply["reason"], f"{library} has no {name}")
+                self.assertEqual(reply["reason"], f"{name} is not available in {library}")
                 continue
             right += 1
             self.assertEqual((name, reply["digest"]), (name, second[where, name].get("digest")))

@@ -260,6 +260,7 @@ TEST(TrainingMetrics, MixedPrecisionBesideFp32) {
   TrainingUse plain;
   plain.step_s = {2, 2, 2};
   plain.losses = {3, 2.0};
+  plain.loss_steps = {4, 5};
   plain.peak_bytes = 1000;
   TrainingUse mixed = plain;
   mixed.step_s = {1, 1, 1};
@@ -269,7 +270,11 @@ TEST(TrainingMetrics, MixedPrecisionBesideFp32) {
   ASSERT_TRUE(amp);
   EXPECT_DOUBLE_EQ(amp->speedup, 2);
   EXPECT_DOUBLE_EQ(amp->memory_saving, 0.4);
-  EXPECT_DOUBLE_EQ(amp->loss_difference, 0.25);
+  EXPECT_DOUBLE_EQ(amp->loss_difference.value(), 0.25);
+  mixed.loss_steps = {5, 6};  // one step further on: its first loss is beside the other's last
+  EXPECT_DOUBLE_EQ(compare_amp(plain, mixed)->loss_difference.value(), 1);
+  mixed.loss_steps = {6, 7};
+  EXPECT_FALSE(compare_amp(plain, mixed)->loss_difference);
   mixed.losses.clear();
   EXPECT_FALSE(compare_amp(plain, mixed));
 }

@@ -250,6 +250,14 @@ std::vector<std::string> training_metrics_problems(const Json& metrics) {
   return problems;
 }
 
+/// After the most steps that both took; how many were taken untimed depends on the clock.
+static std::optional<double> difference_of_losses(const TrainingUse& fp32, const TrainingUse& amp) {
+  for (std::size_t i = amp.losses.size(); i-- > 0;)
+    for (std::size_t k = fp32.losses.size(); k-- > 0;)
+      if (amp.loss_steps[i] == fp32.loss_steps[k]) return amp.losses[i] - fp32.losses[k];
+  return std::nullopt;
+}
+
 std::optional<AmpComparison> compare_amp(const TrainingUse& fp32, const TrainingUse& amp) {
   if (fp32.step_s.empty() || amp.step_s.empty() || fp32.losses.empty() || amp.losses.empty() ||
       fp32.peak_bytes.value_or(0) <= 0 || !amp.peak_bytes)
@@ -257,7 +265,7 @@ std::optional<AmpComparison> compare_amp(const TrainingUse& fp32, const Training
   AmpComparison result;
   result.speedup = *stats::median(fp32.step_s) / *stats::median(amp.step_s);
   result.memory_saving = 1 - *amp.peak_bytes / *fp32.peak_bytes;
-  result.loss_difference = amp.losses.back() - fp32.losses.back();
+  result.loss_difference = difference_of_losses(fp32, amp);
   return result;
 }
 

@@ -56,7 +56,7 @@ std::vector<std::string> training_metrics_problems(const Json& metrics);
 struct AmpComparison {
   double speedup = 0;          // t_fp32 / t_amp
   double memory_saving = 0;    // 1 − mem_amp / mem_fp32
-  double loss_difference = 0;  // amp − fp32, after the same number of steps
+  std::optional<double> loss_difference;  // amp − fp32, after the same number of steps
 };
 /// Nothing where either has no step, no memory or no loss.
 std::optional<AmpComparison> compare_amp(const TrainingUse& fp32, const TrainingUse& amp);

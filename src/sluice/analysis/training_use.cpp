@@ -24,6 +24,14 @@ void append_numbers(std::vector<double>& values, const Json& list, double scale)
   }
 }
 
+/// Where the worker does not say how many steps it took before, those that it told of count.
+void append_steps(TrainingUse& use, const Json& before) {
+  const auto known = static_cast<std::int64_t>(use.loss_steps.size());
+  std::int64_t step = before.is_number_integer() ? before.get<std::int64_t>() : known;
+  while (use.loss_steps.size() < use.losses.size())
+    use.loss_steps.push_back(step++);
+}
+
 void keep_largest(std::optional<double>& largest, const Json& value) {
   if (value.is_number()) largest = std::max(largest.value_or(0), value.get<double>());
 }
@@ -110,6 +118,7 @@ std::optional<TrainingUse> training_use(const measure::Row& row) {
   for (const Json& one : best.details) {
     append_numbers(use.losses, at(one, "losses"), 1);
     append_numbers(use.losses, Json::array({at(one, "loss")}), 1);  // of a library's single step
+    append_steps(use, at(one, "steps_before"));
     append_numbers(use.gradient_norms, at(one, "gradient_norms"), 1);
     append_numbers(use.data_s, at(one, "data_ns"), 1e-9);
     keep_largest(use.peak_bytes, at(one, "peak_bytes"));

@@ -23,6 +23,7 @@ struct TrainingUse {
   std::vector<double> medians_s;  // of every run, in order
   std::vector<double> step_s;     // natural: nothing but two readings of the clock per step
   std::vector<double> losses;     // of the same steps; may be empty: the library does not tell
+  std::vector<std::int64_t> loss_steps;  // before each loss, timed or not: how far the model was
   std::vector<double> gradient_norms;
   std::vector<double> data_s;            // of each natural step, waiting for its batches
   std::vector<PhaseUse> phases;          // empty: not instrumented

@@ -79,6 +79,7 @@ class TrainingSubject final : public measure::Subject {
 
   void run_pass() override {
     const train::StepResult result = step();
+    if (losses_.empty()) first_timed_ = steps_ - 1;
     losses_.push_back(static_cast<double>(result.loss));
     norms_.push_back(result.gradient_norm);
     data_ns_.push_back(result.phases[static_cast<std::size_t>(train::Phase::data)]);
@@ -101,6 +102,7 @@ class TrainingSubject final : public measure::Subject {
   Json measured_info() override {
     const auto waited_ns = measure::waited_for_cores_ns();
     Json json{{"losses", losses_},
+              {"steps_before", first_timed_},
               {"first_loss", first_loss_},
               {"data_ns", data_ns_},
               {"warmup_steps", warmed_},
@@ -147,6 +149,7 @@ class TrainingSubject final : public measure::Subject {
     auto result = engine_->update();
     if (!result) throw std::runtime_error(result.error().message);
     engine_->synchronize();
+    ++steps_;
     result->phases[static_cast<std::size_t>(train::Phase::data)] = data_ns;
     return *result;
   }
@@ -187,6 +190,7 @@ class TrainingSubject final : public measure::Subject {
   SystemClock clock_;
   bool resident_ = false;  // the engine holds batch_
   int warmed_ = 0;
+  std::int64_t steps_ = 0, first_timed_ = 0;  // taken so far, timed or not; before losses_.front()
   std::int64_t first_step_ns_ = 0;
   float first_loss_ = 0;
   std::vector<double> losses_, norms_;

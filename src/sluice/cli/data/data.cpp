@@ -292,11 +292,12 @@ void add_info(CLI::App& data, Context& context) {
 }  // namespace
 
 void add_data(CLI::App& root, Context& context) {
-  CLI::App* data = add_family(root, "data", "Make, inspect, stage and bundle data sets");
+  CLI::App* data = add_family(root, "data", "Make, inspect, stage, shrink and bundle data sets");
   add_make(*data, context);
   add_info(*data, context);
   add_data_stage(*data, context);
   add_data_bundle(*data, context);
+  add_data_shrink(*data, context);
 }
 
 }  // namespace sluice::cli

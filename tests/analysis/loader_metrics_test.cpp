@@ -143,7 +143,7 @@ TEST(LoaderVerdictTest, TheLargestStageIsTheLimit) {
   double share = 0;
   EXPECT_EQ(limiting_stage(*facts.steady, &share), "decode");
   EXPECT_NEAR(share, 3.0 / 3.6, 1e-12);
-  const auto findings = loader_findings(facts, {.workers = 2, .cores = 2}, std::nullopt);
+  const auto findings = loader_findings(facts, {.workers = 2, .cores = 2}, std::nullopt, {});
   ASSERT_FALSE(findings.empty());
   EXPECT_EQ(findings[0].diagnosis, "decode limits the loader");
   EXPECT_FALSE(findings[0].solutions.empty());
@@ -157,7 +157,8 @@ TEST(LoaderVerdictTest, RulesApplyWhenTheirEvidenceIsThere) {
   facts.memory_total_bytes = 100;
   facts.peak_rss_bytes = 95;
   std::string all;
-  for (const Finding& finding : loader_findings(facts, {.workers = 2, .cores = 2}, std::nullopt)) {
+  for (const Finding& finding :
+       loader_findings(facts, {.workers = 2, .cores = 2}, std::nullopt, {})) {
     all += finding.diagnosis + "\n";
     EXPECT_FALSE(finding.evidence.empty());
     EXPECT_FALSE(finding.solutions.empty());

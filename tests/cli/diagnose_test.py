@@ -31,8 +31,8 @@ class DiagnoseTest(unittest.TestCase):
 
     def diagnose(self, *arguments):
         with tempfile.TemporaryDirectory() as folder:
-            result = run("diagnose", "--input", self.data, "--batch-size", 4, *SHORT, *arguments, "--out",
-                         Path(folder) / "D", "--json")
+            given = () if "--input" in arguments else ("--input", self.data)
+            result = run("diagnose", *given, "--batch-size", 4, *SHORT, *arguments, "--out", Path(folder) / "D", "--json")
             self.assertEqual(result.returncode, 0, result.stderr)
             document = json.loads(result.stdout)
             stored = json.loads((Path(folder) / "D" / "results" / "diagnose.json").read_text(encoding="utf-8"))
@@ -76,9 +76,39 @@ class DiagnoseTest(unittest.TestCase):
         self.check_identities(found)
         self.assertEqual(found["verdict"], "INPUT")
         self.assertGreater(found["wait_share"], 0.5)
-        advice = [line for finding in document["summary"]["diagnosis"] for line in finding["solutions"]]
-        self.assertTrue(any("--num-workers" in line for line in advice))
+        self.check_advice(document["summary"])
         self.assertIn("decode", [stage["stage"] for stage in document["summary"]["stages"]])
+
+    def check_advice(self, summary):
+        """Best first, each with a promise; the first finding says the same in words."""
+        advice = summary.get("advice", [])
+        self.assertEqual([one["gain"]["low"] for one in advice], sorted((one["gain"]["low"] for one in advice), reverse=True))
+        for one, line in zip(advice, summary["diagnosis"][0]["solutions"]):
+            self.assertGreaterEqual(one["gain"]["low"], 1.03)
+            self.assertIn(one["how"], line)
+            self.assertIn(f"{one['gain']['low']:.2f} to {one['gain']['high']:.2f} x", line)
+
+    def test_the_first_advice_is_tried_in_pairs(self):
+        big = Path(self.scratch.name) / "big"
+        if not big.exists():  # 1,024 pixels wide: most of each decode is lost work
+            self.assertEqual(run("data", "make", "--kind", "rgb", "--count", 8, "--width", 1024, "--height", 768, "--out", big).returncode, 0)
+        document = self.diagnose("--model-time-ms", 0.01, "--verify", "--input", big)
+        summary = document["summary"]
+        self.check_advice(summary)
+        self.assertTrue(summary["advice"])
+        taken = summary["advice_taken"]
+        self.assertEqual(taken["what"], summary["advice"][0]["what"])
+        self.assertEqual(taken["promised"], summary["advice"][0]["gain"])
+        self.assertEqual(taken["pairs"], 2)
+        self.assertLessEqual(taken["gain"]["low"], taken["gain"]["point"])
+        self.assertEqual([row["case"] for row in document["rows"]][-2:], ["diagnose/before", "diagnose/advised"])
+
+    def test_a_slow_step_hears_nothing_of_the_loader(self):
+        document = self.diagnose("--model-time-ms", 60)
+        if document["verdict"]["bottleneck"] == "COMPUTE":  # else the machine was busy
+            self.assertNotIn("advice", document["summary"])
+            self.assertEqual(len(document["summary"]["diagnosis"]), 1)
+            self.assertIn("a faster loader won't help", document["verdict"]["statement"])
 
     def test_our_own_model_has_a_transfer(self):
         document = self.diagnose("--model", "vit5-tiny", "--layers", 1)

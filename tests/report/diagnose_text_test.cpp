@@ -34,7 +34,7 @@ TEST(DiagnoseTextTest, SaysWhatWasMeasuredAndWhatItMeans) {
   const std::string text = diagnose_text(file_of(times));
   EXPECT_THAT(text, HasSubstr("Per batch of 8 (vit5-tiny, fp32 on cpu)"));
   EXPECT_THAT(text, HasSubstr("20.000 ms  (19.000 to 21.000)"));
-  EXPECT_THAT(text, HasSubstr("fewer --num-workers"));
+  EXPECT_THAT(text, HasSubstr("`sluice tune`"));
   EXPECT_THAT(text, HasSubstr("Verdict: INTERFERENCE:"));
   EXPECT_THAT(text, Not(HasSubstr("transfer alone")));  // was not measured
   EXPECT_THAT(text, Not(HasSubstr("nan")));

@@ -103,14 +103,10 @@ std::vector<std::string> solutions_of(const Attribution& found) {
   std::vector<std::string> list;
   switch (found.verdict) {
     case Bottleneck::input:
-      list = {"increase --num-workers",
-              "fewer, larger files: --enable-bundling, or `sluice data bundle`",
-              "use a local cache for data in a bucket (--cache-dir)", "cheaper preprocessing"};
+      list = {kNothingPromised};
       break;
     case Bottleneck::compute:
-      list = {"nothing to gain at the loader: look at the step itself (`sluice profile`)",
-              "mixed precision, where the device has it (--dtype bf16)",
-              "a larger batch, as far as memory goes"};
+      list = {"look at the step itself: `sluice profile` shows where its time goes"};
       break;
     case Bottleneck::transfer:
       if (!times.sending.pinned) list.emplace_back("load into pinned memory: --pin-memory");
@@ -120,18 +116,14 @@ std::vector<std::string> solutions_of(const Attribution& found) {
         list.emplace_back("the link to the device is the limit: smaller images, fewer per step");
       break;
     case Bottleneck::interference:
-      list = {"leave cores to the step: fewer --num-workers",
-              "load on other cores or another machine than those that drive the step",
-              "cheaper preprocessing: less CPU time per sample"};
+      list = {"find how many workers leave the step its cores: `sluice tune`"};
       break;
     case Bottleneck::sync:
       list = {"look for the slow rank: if it moves, loading is too slow",
               "fewer, larger exchanges of gradients (--grad-accum)"};
       break;
     case Bottleneck::mixed:
-      list = {"increase --prefetch, so that hiccups of the loader are not felt",
-              "leave cores to the consumer: fewer --num-workers",
-              "even batch times: --persistent-workers, bundling, data on a local disk"};
+      list = {"find workers and prefetch that suit both: `sluice tune`"};
       break;
   }
   return list;

@@ -17,6 +17,10 @@ using results::StepTimes;
 
 inline constexpr double kMuchTransfer = 0.10;  // of a step: the copy to the device is worth a word
 
+/// Where no advice is left for a loader that is the limit.
+inline constexpr const char* kNothingPromised =
+    "no change that was looked at promises 3 % or more; what is left is more or faster cores";
+
 /// `value` without an interval.
 stats::Estimate exactly(double value);
 

@@ -19,54 +19,27 @@ constexpr double kTargetIdleVram = 0.30;
 constexpr double kEvenBatches = 0.3;   // cv
 constexpr double kSteadyRuns = 0.05;   // cv
 constexpr double kSteadyMemory = 0.5;  // MB per epoch
-constexpr double kBusyCores = 0.9;     // of all: nothing is left to give
 constexpr double kFullMemory = 0.9;
 
-std::vector<std::string> solutions_of_stage(const std::string& stage, const LoaderSetting& setting,
-                                            bool cores_left) {
-  std::vector<std::string> list;
-  const std::string more =
-      fmt::format("more workers: --num-workers {}",
-                  std::max(setting.workers * 2, static_cast<int>(setting.cores)));
-  if (stage == "read" || stage == "list") {
-    if (setting.remote && !setting.cached)
-      list.push_back("keep what was downloaded: --cache-dir DIR");
-    if (!setting.bundled)
-      list.push_back("fewer, larger files: --enable-bundling, or `sluice data bundle`");
-    if (setting.remote || cores_left) list.push_back(more);
-    list.push_back("find out what the storage can do: `sluice bench storage`");
-    return list;
-  }
-  if (cores_left && setting.workers < static_cast<int>(setting.cores)) list.push_back(more);
-  if (stage == "decode") {
-    list.push_back("store smaller images: what is decoded and then shrunk away is lost work");
-    list.push_back("more or faster cores: decoding grows with both");
-  } else if (stage == "augment") {
-    list.push_back("cheaper preprocessing: do once, ahead of training, what is not random");
-  } else if (stage == "transfer") {
-    if (!setting.sending.pinned) list.push_back("load into pinned memory: --pin-memory");
-    if (setting.sending.upload != "uint8")
-      list.push_back("send a byte a sample and normalise on the device: --upload uint8");
-  } else if (stage == "collate") {
-    list.push_back("a smaller sample type (u8 or bf16): half the bytes or a quarter are written");
-  }
-  return list;
+std::vector<std::string> lines_of(const std::vector<Advice>& advice) {
+  std::vector<std::string> lines;
+  for (const Advice& one : advice)
+    lines.push_back(advice_line(one));
+  return lines;
 }
 
-Finding limit_finding(const LoaderFacts& facts, const LoaderSetting& setting) {
+Finding limit_finding(const LoaderFacts& facts) {
   const LoaderUse& use = *facts.steady;
   double share = 0;
   const std::string stage = limiting_stage(use, &share);
   const double busy = worker_efficiency(facts).value.value_or(0);
   const double cpu = loader_figures(facts).cpu_usage_percent.value.value_or(0) / 100;
-  const bool cores_left = cpu < kBusyCores;
   Finding finding;
   finding.diagnosis = fmt::format("{} limits the loader", stage);
   finding.evidence = fmt::format(
       "{} takes {:.0f} % of the workers' busy time; {} worker{} busy {:.0f} % of the time, all "
       "cores {:.0f} %",
       stage, share * 100, use.workers, use.workers == 1 ? "" : "s", busy * 100, cpu * 100);
-  finding.solutions = solutions_of_stage(stage, setting, cores_left);
   return finding;
 }
 
@@ -132,20 +105,25 @@ std::string limiting_stage(const LoaderUse& use, double* share) {
 }
 
 std::vector<Finding> loader_findings(const LoaderFacts& facts, const LoaderSetting& setting,
-                                     const std::optional<Attribution>& step) {
+                                     const std::optional<Attribution>& step,
+                                     const std::vector<Advice>& advice) {
   std::vector<Finding> list;
   if (step) list.push_back(finding_of(*step));
-  if (facts.steady && !limiting_stage(*facts.steady).empty())
-    list.push_back(limit_finding(facts, setting));
+  if (facts.steady && !limiting_stage(*facts.steady).empty()) list.push_back(limit_finding(facts));
+  if (!list.empty() && !advice.empty())
+    list.front().solutions = lines_of(advice);
+  else if (!list.empty() && !step)
+    list.front().solutions = {kNothingPromised};
   if (const Value cv = batch_time_cv(facts); cv.value && *cv.value > kEvenBatches) {
     Finding finding{
         "variable batch times: loading is uneven",
         fmt::format("the times between batches spread by {:.0f} % of their mean", *cv.value * 100),
         {}};
-    if (!setting.persistent) finding.solutions.push_back("--persistent-workers");
-    if (!setting.bundled) finding.solutions.push_back("enable bundling (--enable-bundling)");
-    if (setting.remote) finding.solutions.push_back("download beforehand, or --cache-dir");
-    finding.solutions.push_back("check the disk: `sluice bench storage`");
+    if (!setting.persistent)
+      finding.solutions.push_back("keep workers alive between epochs: --persistent-workers");
+    if (setting.remote && !setting.cached)
+      finding.solutions.push_back("keep what was downloaded on a local disk: --cache-dir DIR");
+    finding.solutions.push_back("see how evenly the storage answers: `sluice bench storage`");
     list.push_back(std::move(finding));
   }
   if (facts.memory_total_bytes > 0 && facts.peak_rss_bytes > kFullMemory * facts.memory_total_bytes)

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/analysis/advice.h"
 #include "sluice/analysis/bottleneck.h"
 #include "sluice/analysis/loader_metrics.h"
 #include "sluice/measure/record.h"
@@ -27,21 +28,13 @@ std::vector<Check> loader_targets(const LoaderFacts& facts);
 /// Steady throughput over runs, even batch times, memory that does not grow, GPU use above 85 %.
 std::vector<Check> loader_indicators(const LoaderFacts& facts, double cv_over_runs);
 
-/// What the run was asked for, as far as advice depends on it.
-struct LoaderSetting {
-  int workers = 0;
-  unsigned cores = 1;
-  bool remote = false, cached = false, bundled = false, persistent = true;
-  double mean_sample_bytes = 0;  // encoded
-  Sending sending{};             // to a GPU
-};
-
 /// The stage with the largest share of the workers' busy time; empty when nothing is known.
 std::string limiting_stage(const LoaderUse& use, double* share = nullptr);
 
-/// The limiting stage first, then whatever rules apply.
+/// What limits the step, or the loader alone, with what to do about it; then whatever rules apply.
 std::vector<Finding> loader_findings(const LoaderFacts& facts, const LoaderSetting& setting,
-                                     const std::optional<Attribution>& step);
+                                     const std::optional<Attribution>& step,
+                                     const std::vector<Advice>& advice);
 
 /// Seconds of one epoch over `items` at the rate of the row, with the interval of that rate.
 std::optional<stats::Estimate> epoch_estimate(const measure::Row& row, double items);

@@ -113,7 +113,7 @@ Result<StepTimes> step_times(const std::vector<measure::Row>& rows, int batch) {
 }
 
 Result<results::Diagnosis> diagnosis_of(const std::vector<measure::Row>& rows, int batch,
-                                        const LoaderSetting& setting) {
+                                        const LoaderSetting& setting, const ProbedData& probed) {
   SLUICE_TRY(StepTimes times, step_times(rows, batch));
   times.sending = setting.sending;
   results::Diagnosis found;
@@ -127,7 +127,9 @@ Result<results::Diagnosis> diagnosis_of(const std::vector<measure::Row>& rows, i
   facts.steady = loader_use(*loader);
   facts.no_gpu = "not watched";
   facts.cores = setting.cores;
-  found.findings = loader_findings(facts, setting, attribution);
+  if (facts.steady)
+    found.advice = advise(advice_facts(*facts.steady, setting, attribution, probed));
+  found.findings = loader_findings(facts, setting, attribution, found.advice);
   // Where the loader is not the limit, what limits it is nobody's concern.
   if (attribution.verdict == Bottleneck::compute) found.findings.resize(1);
   if (facts.steady) found.stages = stage_shares(*facts.steady);

@@ -20,6 +20,7 @@ Result<StepTimes> step_times(const std::vector<measure::Row>& rows, int batch);
 
 /// Without `step`.
 Result<results::Diagnosis> diagnosis_of(const std::vector<measure::Row>& rows, int batch,
-                                        const LoaderSetting& setting);
+                                        const LoaderSetting& setting,
+                                        const ProbedData& probed = {});
 
 }  // namespace sluice::analysis

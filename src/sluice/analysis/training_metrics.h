@@ -54,8 +54,8 @@ std::vector<std::string> training_metrics_problems(const Json& metrics);
 
 /// Two types of numbers, same steps: the first is fp32.
 struct AmpComparison {
-  double speedup = 0;          // t_fp32 / t_amp
-  double memory_saving = 0;    // 1 − mem_amp / mem_fp32
+  double speedup = 0;                     // t_fp32 / t_amp
+  double memory_saving = 0;               // 1 − mem_amp / mem_fp32
   std::optional<double> loss_difference;  // amp − fp32, after the same number of steps
 };
 /// Nothing where either has no step, no memory or no loss.

@@ -26,6 +26,7 @@ struct DiagnoseFlags {
   TrainingFlags training;
   double model_time_ms = 0;
   bool skip_errors = false;
+  bool verify = false;
   int images = 256;
   int runs = 5;
   int samples = 2;
@@ -58,6 +59,7 @@ Result<visit::DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& g
                                           plan.engine.model.name)};
   plan.model_time_ms = flags.model_time_ms;
   plan.skip_errors = flags.skip_errors;
+  plan.verify = flags.verify;
   plan.images = flags.images;
   plan.policy.runs = flags.runs;
   plan.policy.samples_per_run = flags.samples;
@@ -98,6 +100,8 @@ void add_diagnose(CLI::App& root, Context& context) {
   add_number(command, "--images", flags.images, 1, 100'000,
              "number of photographs to generate without --input");
   command.add_flag("--skip-errors", flags.skip_errors, "leave out damaged samples");
+  command.add_flag("--verify", flags.verify,
+                   "take the first advice and measure, in pairs, what it brings");
   add_runs_flag(command, flags.runs);
   add_samples_flag(command, flags.samples);
   add_number(command, "--sample-ms", flags.sample_ms, 0.001, 600'000.0,
@@ -106,12 +110,13 @@ void add_diagnose(CLI::App& root, Context& context) {
   add_timeout_flag(command, flags.timeout_s);
   add_training_flags(command, flags.training);
   add_loader_flags(command, flags.loader);
-  show_first(command,
-             {"--model-time-ms", "--images", "--skip-errors", "--runs", "--model", "--image-size",
-              "--dtype", "--input", "--cache-dir", "--gpu", "--batch-size", "--num-workers"});
-  add_examples(command, {"sluice diagnose --input photos --model vit5-tiny --batch-size 8",
-                         "sluice diagnose --input photos --batch-size 256 --model-time-ms 32",
-                         "sluice diagnose --model-time-ms 20 --json"});
+  show_first(command, {"--model-time-ms", "--images", "--verify", "--skip-errors", "--runs",
+                       "--model", "--image-size", "--dtype", "--input", "--cache-dir", "--gpu",
+                       "--batch-size", "--num-workers"});
+  add_examples(command,
+               {"sluice diagnose --input photos --model vit5-tiny --batch-size 8",
+                "sluice diagnose --input photos --batch-size 256 --model-time-ms 32 --verify",
+                "sluice diagnose --model-time-ms 20 --json"});
 }
 
 }  // namespace sluice::cli

@@ -37,15 +37,41 @@ std::string factor_line(const char* title, double value, const char* meaning) {
   return fmt::format("  {:<22} {:>10.2f}     {}\n", title, value, meaning);
 }
 
+std::string outcome_text(const results::AdviceOutcome& outcome) {
+  const char* kept = outcome.gain.low >= outcome.promised.low ? "more than promised, or as much"
+                     : outcome.gain.high >= outcome.promised.low
+                         ? "as promised, within the interval"
+                         : "less than promised";
+  return fmt::format(
+      "Tried: {}\n  promised {:.2f} to {:.2f} x, measured {:.2f} x ({:.2f} to {:.2f}, {} pairs): "
+      "{}\n",
+      printable(outcome.what), outcome.promised.low, outcome.promised.high, outcome.gain.point,
+      outcome.gain.low, outcome.gain.high, outcome.pairs, kept);
+}
+
+/// Verdict, what to do, and what that brought where it was tried. The first finding is the verdict.
+std::string answer_text(const results::Diagnosis& diagnosis, const results::Attribution& found) {
+  std::string out = "Verdict: " + printable(found.statement) + "\n";
+  for (std::size_t i = 0; i < found.could_also_be.size(); ++i)
+    out += fmt::format("{}{}", i == 0 ? "  within the intervals it could also be " : " or ",
+                       to_string(found.could_also_be[i]));
+  if (!found.could_also_be.empty()) out += "\n";
+  if (!diagnosis.findings.empty())
+    for (const std::string& solution : diagnosis.findings.front().solutions)
+      out += "  - " + printable(solution) + "\n";
+  if (diagnosis.outcome) out += outcome_text(*diagnosis.outcome);
+  return out;
+}
+
 }  // namespace
 
 std::string diagnose_text(const results::ResultFile& file) {
   if (!file.diagnosis || !file.diagnosis->attribution.value) return "";
   const results::Attribution& found = *file.diagnosis->attribution.value;
   const results::StepTimes& times = found.times;
-  std::string out =
-      fmt::format("Per batch of {} ({}), 95 % intervals:\n", file.diagnosis->batch_size.value_or(0),
-                  printable(file.diagnosis->step));
+  std::string out = answer_text(*file.diagnosis, found);
+  out += fmt::format("\nPer batch of {} ({}), 95 % intervals:\n",
+                     file.diagnosis->batch_size.value_or(0), printable(file.diagnosis->step));
   out += time_line("loader alone", times.loader);
   out += time_line("step alone", times.model);
   out += transfer_line(times);
@@ -60,8 +86,8 @@ std::string diagnose_text(const results::ResultFile& file) {
                      "times its work per batch alone");
   out += factor_line("step, contended", times.model_slowdown.value_or(NAN), "times its time alone");
   out += stages_text(file.diagnosis->stages);
-  out += findings_text(file.diagnosis->findings);
-  return out + "\nVerdict: " + printable(found.statement) + "\n";
+  const std::vector<results::Finding>& all = file.diagnosis->findings;
+  return all.empty() ? out : out + findings_text({all.begin() + 1, all.end()});
 }
 
 }  // namespace sluice::report

@@ -18,6 +18,10 @@ void keys_of(Keys& keys, Bounds& bounds) {
   keys("high", bounds.high);
 }
 
+constexpr AdviceKind kAdviceKinds[] = {AdviceKind::decode_scaled, AdviceKind::smaller_images,
+                                       AdviceKind::more_workers,  AdviceKind::cache,
+                                       AdviceKind::buffered,      AdviceKind::bundle,
+                                       AdviceKind::pin_memory,    AdviceKind::upload_bytes};
 constexpr Bottleneck kBottlenecks[] = {Bottleneck::input,    Bottleneck::compute,
                                        Bottleneck::transfer, Bottleneck::interference,
                                        Bottleneck::sync,     Bottleneck::mixed};
@@ -114,6 +118,13 @@ const char* to_string(Mark mark) {
   return mark == Mark::good ? "pass" : mark == Mark::bad ? "fail" : "unknown";
 }
 
+const char* to_string(AdviceKind kind) {
+  constexpr const char* kNames[] = {"decode_scaled", "smaller_images", "more_workers",
+                                    "cache",         "buffered",       "bundle",
+                                    "pin_memory",    "upload_bytes"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 const char* to_string(Bottleneck bottleneck) {
   constexpr std::array<const char*, 6> kNames{"INPUT",        "COMPUTE", "TRANSFER",
                                               "INTERFERENCE", "SYNC",    "MIXED"};
@@ -138,6 +149,21 @@ void keys_of(Keys& keys, Finding& finding) {
   keys("diagnosis", finding.diagnosis);
   keys("evidence", finding.evidence);
   keys("solutions", finding.solutions);
+}
+
+void keys_of(Keys& keys, Advice& advice) {
+  keys.choice("kind", advice.kind, kAdviceKinds);
+  keys("what", advice.what);
+  keys("how", advice.how);
+  keys("number", advice.number);
+  keys("gain", advice.gain);
+}
+
+void keys_of(Keys& keys, AdviceOutcome& outcome) {
+  keys("what", outcome.what);
+  keys("promised", outcome.promised);
+  keys("gain", outcome.gain);
+  keys("pairs", outcome.pairs);
 }
 
 void keys_of(Keys& keys, StageShare& stage) {
@@ -199,6 +225,8 @@ void keys_of(Sections& file, Diagnosis& found) {
   file.summary("attribution", found.attribution);
   if (!file.writing()) found.is_the_verdict = file.verdict.holds("bottleneck");
   file.summary.unless_empty("diagnosis", found.findings);
+  file.summary.unless_empty("advice", found.advice);
+  file.summary("advice_taken", found.outcome);
   file.summary.unless_empty("stages", found.stages);
   file.summary.unless_empty("step", found.step);
   file.summary.unless_empty("step_rows", found.step_rows);

@@ -38,6 +38,36 @@ struct Finding {
   std::vector<std::string> solutions;
 };
 
+/// What can be changed, as far as a command can do it by itself.
+enum class AdviceKind {
+  decode_scaled,
+  smaller_images,
+  more_workers,
+  cache,
+  buffered,
+  bundle,
+  pin_memory,
+  upload_bytes
+};
+const char* to_string(AdviceKind kind);
+
+/// A change that the measured shares say will help.
+struct Advice {
+  AdviceKind kind = AdviceKind::more_workers;
+  std::string what;      // "use 4 workers instead of 1"
+  std::string how;       // the flag, or the command that does it
+  int number = 0;        // of workers, or of pixels at the shorter side; 0: none is meant
+  stats::Estimate gain;  // time of a step now over then; low is what is promised
+};
+
+/// An advice that was taken, and measured beside what was there.
+struct AdviceOutcome {
+  std::string what;
+  stats::Estimate promised;
+  stats::Estimate gain;  // paired ratio
+  int pairs = 0;
+};
+
 /// What the workers of a loader did, in one line; the shares of all add up to 1.
 struct StageShare {
   std::string stage;
@@ -116,9 +146,11 @@ struct Diagnosis {
   std::string step;  // what the loader feeds: "an emulated accelerator ..."
   measure::Measured<Attribution> attribution;
   std::vector<Finding> findings;
-  std::vector<StageShare> stages;  // of the loader alone
-  bool is_the_verdict = false;     // of the whole file
-  Json step_rows;                  // raw times that are no rows of the file; null: they are
+  std::vector<Advice> advice;            // best first
+  std::optional<AdviceOutcome> outcome;  // of the first one, where it was tried
+  std::vector<StageShare> stages;        // of the loader alone
+  bool is_the_verdict = false;           // of the whole file
+  Json step_rows;                        // raw times that are no rows of the file; null: they are
 };
 
 /// What the tour says beside its rows.
@@ -130,6 +162,8 @@ struct TourSummary {
 void keys_of(Keys& keys, stats::Estimate& estimate);  // point, low, high
 void keys_of(Keys& keys, Check& check);
 void keys_of(Keys& keys, Finding& finding);
+void keys_of(Keys& keys, Advice& advice);
+void keys_of(Keys& keys, AdviceOutcome& outcome);
 void keys_of(Keys& keys, StageShare& stage);
 void keys_of(Keys& keys, Attribution& attribution);
 void keys_of(Keys& keys, PeerRatio& ratio);

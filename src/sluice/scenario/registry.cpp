@@ -47,7 +47,7 @@ measure::Catalogue catalogue() {
   for (const char* prefix : {"training/", "end-to-end/"})
     catalogue.prefixes[prefix] = make_training;
   catalogue.prefixes["mixture/"] = make_mixture;
-  for (const char* part : {"loader", "model", "transfer", "together"})
+  for (const char* part : {"loader", "model", "transfer", "together", "before", "advised"})
     catalogue.scenarios[std::string("diagnose/") + part] = make_diagnose;
   catalogue.scenarios["video-decode-16f/decode/clip"] = make_video_decode;
   add_storage_reads(catalogue);

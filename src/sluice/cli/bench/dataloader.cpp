@@ -40,6 +40,9 @@ Result<visit::DataloaderPlan> plan_of(const DataloaderFlags& flags, const Global
   visit::DataloaderPlan plan;
   SLUICE_TRY(plan.loader, loader_request(flags.loader, usable_cores()));
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "loader"));
+  if (plan.loader.decode_scaled && plan.libraries.size() > 1)
+    return Error{Errc::usage,
+                 "--decode scaled: other libraries decode every pixel; compare with exact"};
   if (plan.loader.remote && plan.libraries.size() > 1)
     return Error{Errc::usage,
                  fmt::format("--libraries {}: other loaders read local folders only; {} is not one",

@@ -156,6 +156,11 @@ void add_loader_flags(CLI::App& command, LoaderFlags& flags) {
                   "colour jitter (default rrc224)")
       ->check(CLI::IsMember({"rrc224", "three-augment"}));
   command
+      .add_option("--decode", flags.decode,
+                  "how JPEGs are decoded: every pixel of the crop, or at the smallest scale that "
+                  "fills it, which is faster and not the same to the bit (default exact)")
+      ->check(CLI::IsMember({"exact", "scaled"}));
+  command
       .add_option("--loader", flags.lanes,
                   "who decodes for a GPU: the CPU, the GPU's JPEG engines, or both (default cpu)")
       ->check(CLI::IsMember({"cpu", "gpu", "hybrid"}));
@@ -197,6 +202,9 @@ Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned c
       flags.num_workers.value_or(static_cast<int>(std::min(cores, unsigned{kMaxWorkers})));
   request.prefetch = flags.prefetch;
   request.three_augment = flags.recipe == "three-augment";
+  request.decode_scaled = flags.decode == "scaled";
+  if (request.decode_scaled && (request.three_augment || flags.lanes != "cpu"))
+    return usage_error("--decode scaled: is for --recipe rrc224 with --loader cpu");
   SLUICE_TRY(request.upload, scenario::parse_upload(flags.upload));
   SLUICE_TRY(request.lanes, loader::gpu::lane_policy(flags.lanes));
   const bool on_gpu = request.lanes != loader::gpu::LanePolicy::cpu;

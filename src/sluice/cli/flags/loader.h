@@ -31,6 +31,7 @@ struct LoaderFlags {
   std::optional<int> num_workers;
   int prefetch = 2;
   std::string recipe = "rrc224";
+  std::string decode = "exact";
   std::string lanes = "cpu";
   std::string upload = "uint8";
   std::optional<bool> pin_memory;

@@ -81,6 +81,9 @@ Result<LoaderSpec> read_loader_spec(const measure::SubjectContext& context) {
   spec.three_augment = recipe == "three-augment";
   if (!spec.three_augment && recipe != "rrc224")
     return fields.wrong("recipe", "rrc224 or three-augment");
+  SLUICE_TRY(const std::string decode, fields.text("decode", "exact"));
+  spec.decode_scaled = decode == "scaled";
+  if (!spec.decode_scaled && decode != "exact") return fields.wrong("decode", "exact or scaled");
   SLUICE_TRY(const std::string lanes, fields.text("loader", "cpu"));
   const auto policy = loader::gpu::lane_policy(lanes);
   if (!policy) return fields.wrong("loader", "cpu, gpu or hybrid");
@@ -140,7 +143,8 @@ Result<LoaderInput> open_loader_input(const LoaderSpec& spec) {
 
 Result<std::shared_ptr<const loader::Recipe>> recipe_of(const std::string& case_name,
                                                         const loader::Dataset& dataset,
-                                                        std::optional<train::PixelType> upload) {
+                                                        std::optional<train::PixelType> upload,
+                                                        bool decode_scaled) {
   if (kind_of(case_name) == "raw") {
     storage::ReadBuffer buffer;
     SLUICE_TRY(const auto bytes, dataset.read(0, buffer));
@@ -156,6 +160,7 @@ Result<std::shared_ptr<const loader::Recipe>> recipe_of(const std::string& case_
     return loader::make_three_augment(options);
   }
   loader::TrainCropOptions options;
+  options.dct_scaled = decode_scaled;
   SLUICE_TRY(options.filter, filter_of(case_name));
   if (upload) {
     options.type = batch_type(*upload);

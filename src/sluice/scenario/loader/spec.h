@@ -38,6 +38,7 @@ struct LoaderSpec {
   std::string device = "cpu";  // or "cuda:N": where batches are to arrive
   train::PixelType upload = train::PixelType::u8;  // how they travel to a GPU
   bool three_augment = false;  // the recipe of a training; else rrc224, antialiased
+  bool decode_scaled = false;  // JPEGs at the smallest scale that fills the crop; not exact
   loader::gpu::LanePolicy lanes = loader::gpu::LanePolicy::cpu;  // who decodes for a GPU
   bool pin_memory = false;  // of a GPU: true unless asked otherwise
   bool persistent_workers = true;
@@ -73,7 +74,7 @@ Result<LoaderInput> open_loader_input(const LoaderSpec& spec);
 /// `upload`: as it travels to a GPU; nothing: as it is read on this side, f32.
 Result<std::shared_ptr<const loader::Recipe>> recipe_of(
     const std::string& case_name, const loader::Dataset& dataset,
-    std::optional<train::PixelType> upload = std::nullopt);
+    std::optional<train::PixelType> upload = std::nullopt, bool decode_scaled = false);
 /// The whole central square, u8 HWC: what is compared with other libraries. `unsupported` for raw
 /// arrays.
 Result<std::shared_ptr<const loader::Recipe>> fixed_recipe_of(const std::string& case_name);

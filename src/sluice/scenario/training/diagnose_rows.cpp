@@ -1,5 +1,6 @@
 // sluice/scenario/training/diagnose_rows.cpp - the parts of a training step, each alone, and all
-// together: "diagnose/loader", "diagnose/model", "diagnose/transfer", "diagnose/together".
+// together: "diagnose/loader", "diagnose/model", "diagnose/transfer", "diagnose/together"; and
+// "diagnose/before" and "diagnose/advised", both together, to try an advice.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/clock.h"
 #include "sluice/core/sha256.h"
@@ -31,10 +32,12 @@ constexpr double kMaxModelMs = 3'600'000;
 constexpr std::int64_t kFirstPasses = 8;
 
 Result<Part> part_of(const std::string& case_name) {
-  constexpr std::array<std::pair<const char*, Part>, 4> kParts{{{"loader", Part::loader},
+  constexpr std::array<std::pair<const char*, Part>, 6> kParts{{{"loader", Part::loader},
                                                                 {"model", Part::model},
                                                                 {"transfer", Part::transfer},
-                                                                {"together", Part::together}}};
+                                                                {"together", Part::together},
+                                                                {"before", Part::together},
+                                                                {"advised", Part::together}}};
   const std::string name = case_name.substr(case_name.find('/') + 1);
   for (const auto& [known, part] : kParts)
     if (name == known) return part;

@@ -54,6 +54,7 @@ Result<std::shared_ptr<const loader::Recipe>> recipe_for(const FeedOptions& opti
   loader::TrainCropOptions crop;
   crop.side = options.image;
   crop.filter = loader::Filter::antialias;
+  crop.dct_scaled = options.loader.decode_scaled;
   if (options.loader.device != "cpu") {
     crop.type = batch_type(options.loader.upload);
     crop.layout = layout_of(options.loader.upload);

@@ -101,12 +101,9 @@ class TrainingSubject final : public measure::Subject {
 
   Json measured_info() override {
     const auto waited_ns = measure::waited_for_cores_ns();
-    Json json{{"losses", losses_},
-              {"steps_before", first_timed_},
-              {"first_loss", first_loss_},
-              {"data_ns", data_ns_},
-              {"warmup_steps", warmed_},
-              {"first_step_ns", first_step_ns_}};
+    Json json{{"losses", losses_},         {"steps_before", first_timed_},
+              {"first_loss", first_loss_}, {"data_ns", data_ns_},
+              {"warmup_steps", warmed_},   {"first_step_ns", first_step_ns_}};
     if (waited_ns && waited_ns_) json["waited_ns"] = *waited_ns - *waited_ns_;
     if (spec_.engine.optimizer) json["gradient_norms"] = norms_;
     add_phases(json);

@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/diagnose/run.h"
 
+#include "sluice/analysis/peer_ratio.h"
 #include "sluice/analysis/step_rows.h"
 #include "sluice/core/folder_guard.h"
+#include "sluice/core/log.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/image/inputs/photo_dataset.h"
 #include "sluice/peers/places.h"
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/training/spec.h"
+#include "sluice/visit/diagnose/take_advice.h"
+#include "sluice/visit/loader/probe.h"
 
 #include <fmt/format.h>
 
@@ -48,32 +52,59 @@ Json spec_of(const DiagnosePlan& plan, const InputFacts& input) {
   return json;
 }
 
-Result<std::vector<measure::SubjectSpec>> subjects_of(const DiagnosePlan& plan) {
+Result<measure::SubjectSpec> subject_of(const DiagnosePlan& plan, const char* part) {
   SLUICE_TRY(const InputFacts input, inspect_input(plan.loader));
   if (input.arrays)
     return Error{Errc::usage, fmt::format("--input {}: holds arrays, but the models take images",
                                           plan.loader.input)};
   SLUICE_TRY(const peers::Places places, peers::find_places());
-  const Json spec = spec_of(plan, input);
+  measure::SubjectSpec subject;
+  subject.case_name = fmt::format("diagnose/{}", part);
+  subject.spec = spec_of(plan, input);
+  subject.params = {{"batch_size", std::to_string(plan.loader.batch_size)}};
+  subject.command = places.worker();
+  subject.threads = threads_of(plan);
+  subject.thread_policy = measure::kLoaderThreads;
+  subject.cpu_limit = measure::kNoCpuLimit;
+  subject.unit = "samples/s";
+  return subject;
+}
+
+Result<std::vector<measure::SubjectSpec>> subjects_of(const DiagnosePlan& plan) {
   std::vector<measure::SubjectSpec> subjects;
   for (const char* part : {"loader", "model", "transfer", "together"}) {
     if (emulated(plan) && std::string_view(part) == "transfer") continue;
-    measure::SubjectSpec subject;
-    subject.case_name = fmt::format("diagnose/{}", part);
-    subject.spec = spec;
-    subject.params = {{"batch_size", std::to_string(plan.loader.batch_size)}};
-    subject.command = places.worker();
-    subject.threads = threads_of(plan);
-    subject.thread_policy = measure::kLoaderThreads;
-    subject.cpu_limit = measure::kNoCpuLimit;
-    subject.unit = "samples/s";
-    subjects.push_back(std::move(subject));
+    SLUICE_TRY(subjects.emplace_back(), subject_of(plan, part));
   }
   return subjects;
 }
 
-analysis::LoaderSetting setting_of(const LoaderRequest& loader) {
+/// The first advice beside what is there, in pairs.
+Result<results::AdviceOutcome> try_advice(Visit& visit, const DiagnosePlan& plan,
+                                          const results::Advice& advice, Progress& progress) {
+  const FolderGuard scratch(visit.path() / "advised");
+  const auto stop = [&] { return visit.interrupted(); };
+  SLUICE_TRY(const DiagnosePlan changed, with_advice(plan, advice, scratch.path(), stop, progress));
+  std::vector<measure::SubjectSpec> subjects(2);
+  SLUICE_TRY(subjects[0], subject_of(plan, "before"));
+  SLUICE_TRY(subjects[1], subject_of(changed, "advised"));
+  SLUICE_CHECK(visit.measure(subjects, plan.policy));
+  const std::vector<measure::Row>& rows = visit.file.rows;
+  const auto ratio = analysis::row_ratio(rows.back(), rows[rows.size() - 2], true);
+  if (!ratio)
+    return Error{Errc::measurement,
+                 fmt::format("the advice could not be tried: {}", rows.back().reason)};
+  return results::AdviceOutcome{advice.what, advice.gain, *ratio,
+                                static_cast<int>(rows.back().runs.size())};
+}
+
+analysis::LoaderSetting setting_of(const DiagnosePlan& plan) {
+  const LoaderRequest& loader = plan.loader;
   analysis::LoaderSetting setting;
+  setting.prefetch = loader.prefetch;
+  setting.direct = loader.read_mode == "direct";
+  setting.scaled = loader.decode_scaled;
+  setting.step_on_cores = !emulated(plan) && plan.engine.device == "cpu";
   setting.workers = loader.workers;
   setting.cores = usable_cores();
   setting.remote = loader.remote;
@@ -128,7 +159,8 @@ Result<Diagnosis> diagnose(const DiagnosePlan& plan, const measure::RunnerContex
   result.interrupted = wave.interrupted;
   if (wave.interrupted) return result;
   SLUICE_TRY(result.found,
-             analysis::diagnosis_of(result.rows, plan.loader.batch_size, setting_of(plan.loader)));
+             analysis::diagnosis_of(result.rows, plan.loader.batch_size, setting_of(plan),
+                                    probe_images(plan.loader, plan.engine.model.image)));
   result.found.step = step_text(plan);
   return result;
 }
@@ -157,12 +189,21 @@ Result<Visited> run_diagnose(const Caller& caller, const DiagnosePlan& asked) {
   measure::RunnerContext runner = visit.runner;
   runner.on_block = [&](const std::vector<measure::Row>& rows) { return visit.keep(rows); };
   SLUICE_TRY(Diagnosis found, diagnose(plan, runner));
-  visit.file.rows = std::move(found.rows);
-  if (!found.interrupted) {
-    visit.file.diagnosis = std::move(found.found);
-    visit.file.diagnosis->is_the_verdict = true;
+  visit.add(found.rows);
+  if (found.interrupted) return visit.finish(true);
+  visit.file.diagnosis = std::move(found.found);
+  visit.file.diagnosis->is_the_verdict = true;
+  bool interrupted = false;
+  if (plan.verify && !visit.file.diagnosis->advice.empty()) {
+    auto outcome = try_advice(visit, plan, visit.file.diagnosis->advice.front(), *caller.progress);
+    if (outcome)
+      visit.file.diagnosis->outcome = *outcome;
+    else if (outcome.error().code == Errc::interrupted)
+      interrupted = true;
+    else  // the diagnosis stands without it
+      log::warn("{}", outcome.error().message);
   }
-  return visit.finish(found.interrupted);
+  return visit.finish(interrupted);
 }
 
 }  // namespace sluice::visit

@@ -17,7 +17,8 @@ struct DiagnosePlan {
   train::EngineConfig engine;  // with an emulated accelerator only the size of its images counts
   double model_time_ms = 0;    // above 0: the step is a wait of this time
   bool skip_errors = false;
-  int images = 256;  // when generated
+  bool verify = false;  // take the first advice, and measure it beside what is there
+  int images = 256;     // when generated
   measure::Policy policy;
 };
 

@@ -95,6 +95,7 @@ Json loader_spec_json(const DataloaderPlan& plan, const InputFacts& input, std::
             {"persistent_workers", loader.persistent_workers},
             {"skip_errors", plan.skip_errors}};
   if (loader.three_augment) spec["recipe"] = "three-augment";
+  if (loader.decode_scaled) spec["decode"] = "scaled";
   if (loader.gpu_index >= 0) {
     spec["upload"] = scenario::to_string(loader.upload);
     spec["loader"] = to_string(loader.lanes);

@@ -16,6 +16,7 @@ std::string loader_flags_text(const LoaderRequest& request) {
   if (request.upload != train::PixelType::u8)
     text += fmt::format(" --upload {}", scenario::to_string(request.upload));
   if (request.three_augment) text += " --recipe three-augment";
+  if (request.decode_scaled) text += " --decode scaled";
   if (request.lanes != loader::gpu::LanePolicy::cpu)
     text += fmt::format(" --loader {}", to_string(request.lanes));
   if (!request.persistent_workers) text += " --no-persistent-workers";

@@ -25,8 +25,9 @@ struct LoaderRequest {
   int workers = 2;
   bool workers_given = false;
   int prefetch = 2;
-  train::PixelType upload = train::PixelType::u8;                // to a GPU
-  bool three_augment = false;                                    // the recipe; else rrc224
+  train::PixelType upload = train::PixelType::u8;  // to a GPU
+  bool three_augment = false;                      // the recipe; else rrc224
+  bool decode_scaled = false;  // JPEGs at the smallest scale that fills the crop
   loader::gpu::LanePolicy lanes = loader::gpu::LanePolicy::cpu;  // who decodes
   bool pin_memory = false;  // unless said otherwise: with a GPU
   bool persistent_workers = true;

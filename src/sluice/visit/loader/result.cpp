@@ -55,6 +55,9 @@ analysis::LoaderSetting setting_of(const DataloaderPlan& plan, const InputFacts&
   setting.cached = !plan.loader.cache_dir.empty();
   setting.bundled = plan.loader.bundling;
   setting.persistent = plan.loader.persistent_workers;
+  setting.prefetch = plan.loader.prefetch;
+  setting.direct = plan.loader.read_mode == "direct";
+  setting.scaled = plan.loader.decode_scaled;
   setting.sending = {plan.loader.pin_memory, scenario::to_string(plan.loader.upload)};
   setting.mean_sample_bytes = static_cast<double>(input.bytes) / static_cast<double>(input.items);
   return setting;
@@ -127,6 +130,18 @@ std::vector<results::LoaderSweepLine> sweep_lines(const std::vector<SweptRow>& l
   return lines;
 }
 
+/// Whether the interval of some other row lies wholly below that of `best`.
+bool any_is_slower(const std::vector<SweptRow>& swept, const SweptRow& best) {
+  const auto bounds = [](const SweptRow& one) {
+    return one.row->summary ? one.row->summary->ci95 : std::nullopt;
+  };
+  const auto ours = bounds(best);
+  return ours && std::any_of(swept.begin(), swept.end(), [&](const SweptRow& one) {
+           const auto theirs = bounds(one);
+           return theirs && theirs->high < ours->low;
+         });
+}
+
 /// What one process wants to hear about the number of workers, R003-13.
 std::string advice_of(const SweptRow& best, double slowest, unsigned cores) {
   const double rate = mean_of(best.row);
@@ -151,11 +166,12 @@ results::RecommendedFlags recommendation(const DataloaderPlan& plan,
     for (const SweptRow& one : swept)
       if (mean_of(one.row) > 0)
         slowest = slowest > 0 ? std::min(slowest, mean_of(one.row)) : mean_of(one.row);
-    recommended.reason = advice_of(*best, slowest, usable_cores());
+    recommended.reason = any_is_slower(swept, *best)
+                             ? advice_of(*best, slowest, usable_cores())
+                             : "no difference shown between the settings: this is the cheapest";
   } else {
-    const int cores = static_cast<int>(usable_cores());
-    if (!plan.loader.remote && request.workers < cores) request.workers = cores;
-    recommended.reason = "one worker per core; measure others with --sweep workers=...";
+    recommended.reason =
+        "as it was measured; --sweep workers=1,2,4 or `sluice tune` measures others";
   }
   recommended.flags = loader_flags_text(request);
   return recommended;
@@ -175,7 +191,7 @@ std::optional<results::EpochEstimate> estimate_of(const Row& row, const InputFac
 }  // namespace
 
 void conclude(results::ResultFile& file, const DataloaderPlan& plan, const InputFacts& input,
-              const WatchedGpu& gpu) {
+              const WatchedGpu& gpu, const analysis::ProbedData& probed) {
   const analysis::LoaderFacts facts = facts_of(file, input, gpu);
   const Row* base = find_row(file, base_case(input));
   const auto swept = swept_rows(file);
@@ -184,7 +200,11 @@ void conclude(results::ResultFile& file, const DataloaderPlan& plan, const Input
   loader.workers = plan.loader.workers;
   loader.batch_size = plan.loader.batch_size;
   loader.step = step_of(file, plan, input, facts);
-  loader.findings = analysis::loader_findings(facts, setting_of(plan, input), loader.step);
+  const analysis::LoaderSetting setting = setting_of(plan, input);
+  std::vector<analysis::Advice> advice;
+  if (facts.steady)
+    advice = advise(analysis::advice_facts(*facts.steady, setting, loader.step, probed));
+  loader.findings = analysis::loader_findings(facts, setting, loader.step, advice);
   loader.targets = analysis::loader_targets(facts);
   loader.indicators = analysis::loader_indicators(
       facts, base != nullptr && base->summary->n_runs > 1 ? base->summary->cv : 0);

@@ -5,10 +5,12 @@
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
+#include "sluice/loader/recipe/train_crop.h"
 #include "sluice/peers/places.h"
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/visit/loader/bundles.h"
 #include "sluice/visit/loader/peers.h"
+#include "sluice/visit/loader/probe.h"
 #include "sluice/visit/loader/result.h"
 #include "sluice/visit/loader/rows.h"
 #include "sluice/visit/once.h"
@@ -71,7 +73,10 @@ class DataloaderVisit {
     SLUICE_CHECK(visit_.start());
     const RowMaker maker{plan_, input_, places.worker(), plan_.policy.seed};
     SLUICE_TRY(const bool interrupted, is_interrupted(measure_all(maker)));
-    conclude(visit_.file, plan_, input_, gpu_);
+    conclude(visit_.file, plan_, input_, gpu_,
+             interrupted || input_.arrays
+                 ? analysis::ProbedData{}
+                 : probe_images(plan_.loader, loader::TrainCropOptions{}.side));
     return visit_.finish(interrupted);
   }
 

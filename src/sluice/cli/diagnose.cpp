@@ -29,8 +29,8 @@ struct DiagnoseFlags {
   bool verify = false;
   int images = 256;
   int runs = 5;
-  int samples = 2;
-  double sample_ms = 500;
+  int samples = 1;
+  double sample_ms = 400;
   double warmup_ms = 50;
   double timeout_s = 300;
 };

@@ -4,6 +4,7 @@
 
 #include "sluice/core/clock.h"
 #include "sluice/image/shrink.h"
+#include "sluice/loader/recipe/three_augment.h"
 #include "sluice/loader/recipe/train_crop.h"
 #include "sluice/scenario/loader/spec.h"
 #include "sluice/stats/t_test.h"
@@ -39,13 +40,22 @@ struct Way {
 
 class Probe {
  public:
-  static Result<Way> way(int side, bool scaled) {
-    loader::TrainCropOptions options;
-    options.side = side;
-    options.filter = loader::Filter::antialias;
-    options.dct_scaled = scaled;
+  Probe(int side, bool three_augment) : side_(side), three_augment_(three_augment) {}
+
+  /// The recipe of the run; `scaled`: with JPEGs decoded at the smallest sufficient scale.
+  [[nodiscard]] Result<Way> way(bool scaled) const {
     Way made;
-    SLUICE_TRY(made.recipe, loader::make_train_crop(options));
+    if (three_augment_) {
+      loader::ThreeAugmentOptions options;
+      options.side = side_;
+      SLUICE_TRY(made.recipe, loader::make_three_augment(options));
+    } else {
+      loader::TrainCropOptions options;
+      options.side = side_;
+      options.filter = loader::Filter::antialias;
+      options.dct_scaled = scaled;
+      SLUICE_TRY(made.recipe, loader::make_train_crop(options));
+    }
     made.scratch = made.recipe->make_scratch();
     return made;
   }
@@ -79,6 +89,8 @@ class Probe {
   }
 
  private:
+  int side_;
+  bool three_augment_;
   ThreadCpuClock clock_;
   std::vector<std::byte> out_;
 };
@@ -89,7 +101,7 @@ struct Images {
 };
 
 /// Spread over the data set, as many as fit the time.
-Result<Images> read_images(const LoaderRequest& request, int side, Probe& probe) {
+Result<Images> read_images(const LoaderRequest& request, Probe& probe) {
   scenario::LoaderSpec spec;
   spec.input = request.input;
   spec.endpoint = request.endpoint;
@@ -97,7 +109,7 @@ Result<Images> read_images(const LoaderRequest& request, int side, Probe& probe)
   spec.anonymous = request.anonymous;
   SLUICE_TRY(const scenario::LoaderInput input, scenario::open_loader_input(spec));
   Images images;
-  SLUICE_TRY(images.plain, Probe::way(side, false));
+  SLUICE_TRY(images.plain, probe.way(false));
   const std::uint64_t size = input.dataset->size(), count = std::min(size, kMostSamples);
   storage::ReadBuffer buffer;
   image::Decoder decoder;
@@ -128,7 +140,7 @@ std::size_t bytes_of(const Way& way) {
 }
 
 Result<analysis::ProbedChange> probe_smaller(Images& images, int side, Probe& probe) {
-  SLUICE_TRY(Way small, Probe::way(side, false));
+  SLUICE_TRY(Way small, probe.way(false));
   image::Shrinker shrinker;
   std::vector<std::uint8_t> bytes;
   for (const auto& one : images.plain.samples) {
@@ -144,8 +156,8 @@ Result<analysis::ProbedChange> probe_smaller(Images& images, int side, Probe& pr
   return change;
 }
 
-Result<analysis::ProbedChange> probe_scaled(Images& images, int side, Probe& probe) {
-  SLUICE_TRY(Way scaled, Probe::way(side, true));
+Result<analysis::ProbedChange> probe_scaled(Images& images, Probe& probe) {
+  SLUICE_TRY(Way scaled, probe.way(true));
   scaled.samples = images.plain.samples;
   analysis::ProbedChange change;
   SLUICE_TRY(change.work, probe.ratio(images.plain, scaled));
@@ -164,9 +176,9 @@ int smaller_side(int side) {
 }
 
 analysis::ProbedData probe_images(const LoaderRequest& request, int side) {
-  Probe probe;
+  Probe probe(side, request.three_augment);
   analysis::ProbedData found;
-  auto images = read_images(request, side, probe);
+  auto images = read_images(request, probe);
   if (!images || images->plain.samples.size() < kFewestSamples) return found;
   std::vector<int>& sides = images->shorter_sides;
   std::nth_element(sides.begin(), sides.begin() + static_cast<std::ptrdiff_t>(sides.size() / 2),
@@ -176,7 +188,7 @@ analysis::ProbedData probe_images(const LoaderRequest& request, int side) {
   if (median > kWorthIt * found.shorter_side)
     found.smaller = if_found(probe_smaller(*images, side, probe));
   if (!request.three_augment && !request.decode_scaled)
-    found.scaled = if_found(probe_scaled(*images, side, probe));
+    found.scaled = if_found(probe_scaled(*images, probe));
   return found;
 }
 

@@ -149,6 +149,20 @@ TEST(LoaderVerdictTest, TheLargestStageIsTheLimit) {
   EXPECT_FALSE(findings[0].solutions.empty());
 }
 
+TEST(LoaderVerdictTest, FewSamplesAreSaid) {
+  const LoaderFacts facts = facts_of(details());
+  const auto said = [&](std::uint64_t items) {
+    std::string all;
+    for (const Finding& finding : loader_findings(
+             facts, {.workers = 2, .cores = 2, .items = items, .batch = 8}, std::nullopt, {}))
+      all += finding.diagnosis + "\n";
+    return all;
+  };
+  EXPECT_THAT(said(31), HasSubstr("few samples"));
+  EXPECT_THAT(said(32), ::testing::Not(HasSubstr("few samples")));
+  EXPECT_THAT(said(0), ::testing::Not(HasSubstr("few samples")));
+}
+
 TEST(LoaderVerdictTest, RulesApplyWhenTheirEvidenceIsThere) {
   Json uneven = details();
   uneven["batch_ms"]["sd"] = 100.0;

@@ -6,6 +6,7 @@
 #include "sluice/analysis/loader_use.h"
 #include "sluice/results/conclusions.h"
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -24,7 +25,9 @@ struct LoaderSetting {
   bool scaled = false;           // JPEGs are decoded at the smallest sufficient scale already
   bool step_on_cores = false;    // the step computes on the cores that load
   double mean_sample_bytes = 0;  // encoded
-  Sending sending{};             // to a GPU
+  std::uint64_t items = 0;       // in an epoch; 0: not known
+  int batch = 1;
+  Sending sending{};  // to a GPU
 };
 
 /// What another way to decode, or other files, would cost: measured on some of the user's samples.

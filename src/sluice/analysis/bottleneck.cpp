@@ -95,7 +95,10 @@ std::string diagnosis_of(const Attribution& found) {
     case Bottleneck::mixed:
       break;
   }
-  return "MIXED: no single cause; loader and step are about as fast, or each costs a part";
+  return fmt::format(
+      "MIXED: no single cause; {:.0f} % of a step is waiting for data, {:.0f} % is explained by "
+      "neither part",
+      times.wait_share.point * 100, std::max(found.residual_share, 0.0) * 100);
 }
 
 std::vector<std::string> solutions_of(const Attribution& found) {

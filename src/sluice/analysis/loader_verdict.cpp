@@ -20,6 +20,7 @@ constexpr double kEvenBatches = 0.3;   // cv
 constexpr double kSteadyRuns = 0.05;   // cv
 constexpr double kSteadyMemory = 0.5;  // MB per epoch
 constexpr double kFullMemory = 0.9;
+constexpr std::uint64_t kFewBatches = 4;  // in an epoch
 
 std::vector<std::string> lines_of(const std::vector<Advice>& advice) {
   std::vector<std::string> lines;
@@ -114,6 +115,15 @@ std::vector<Finding> loader_findings(const LoaderFacts& facts, const LoaderSetti
     list.front().solutions = lines_of(advice);
   else if (!list.empty() && !step)
     list.front().solutions = {kNothingPromised};
+  if (const auto fewest = kFewBatches * static_cast<std::uint64_t>(setting.batch);
+      setting.items > 0 && setting.items < fewest)
+    list.push_back(
+        {"few samples: what is said here is about these files alone",
+         fmt::format("{} sample{}, {} to a batch: an epoch begins every {} batch(es), and "
+                     "the page cache holds all of them",
+                     setting.items, setting.items == 1 ? "" : "s", setting.batch,
+                     setting.items / static_cast<std::uint64_t>(setting.batch)),
+         {fmt::format("measure with {} samples or more", fewest)}});
   if (const Value cv = batch_time_cv(facts); cv.value && *cv.value > kEvenBatches) {
     Finding finding{
         "variable batch times: loading is uneven",

@@ -52,8 +52,8 @@ Json spec_of(const DiagnosePlan& plan, const InputFacts& input) {
   return json;
 }
 
-Result<measure::SubjectSpec> subject_of(const DiagnosePlan& plan, const char* part) {
-  SLUICE_TRY(const InputFacts input, inspect_input(plan.loader));
+Result<measure::SubjectSpec> subject_of(const DiagnosePlan& plan, const InputFacts& input,
+                                        const char* part) {
   if (input.arrays)
     return Error{Errc::usage, fmt::format("--input {}: holds arrays, but the models take images",
                                           plan.loader.input)};
@@ -70,11 +70,12 @@ Result<measure::SubjectSpec> subject_of(const DiagnosePlan& plan, const char* pa
   return subject;
 }
 
-Result<std::vector<measure::SubjectSpec>> subjects_of(const DiagnosePlan& plan) {
+Result<std::vector<measure::SubjectSpec>> subjects_of(const DiagnosePlan& plan,
+                                                      const InputFacts& input) {
   std::vector<measure::SubjectSpec> subjects;
   for (const char* part : {"loader", "model", "transfer", "together"}) {
     if (emulated(plan) && std::string_view(part) == "transfer") continue;
-    SLUICE_TRY(subjects.emplace_back(), subject_of(plan, part));
+    SLUICE_TRY(subjects.emplace_back(), subject_of(plan, input, part));
   }
   return subjects;
 }
@@ -85,9 +86,11 @@ Result<results::AdviceOutcome> try_advice(Visit& visit, const DiagnosePlan& plan
   const FolderGuard scratch(visit.path() / "advised");
   const auto stop = [&] { return visit.interrupted(); };
   SLUICE_TRY(const DiagnosePlan changed, with_advice(plan, advice, scratch.path(), stop, progress));
+  SLUICE_TRY(const InputFacts input, inspect_input(plan.loader));
+  SLUICE_TRY(const InputFacts advised, inspect_input(changed.loader));
   std::vector<measure::SubjectSpec> subjects(2);
-  SLUICE_TRY(subjects[0], subject_of(plan, "before"));
-  SLUICE_TRY(subjects[1], subject_of(changed, "advised"));
+  SLUICE_TRY(subjects[0], subject_of(plan, input, "before"));
+  SLUICE_TRY(subjects[1], subject_of(changed, advised, "advised"));
   SLUICE_CHECK(visit.measure(subjects, plan.policy));
   const std::vector<measure::Row>& rows = visit.file.rows;
   const auto ratio = analysis::row_ratio(rows.back(), rows[rows.size() - 2], true);
@@ -98,9 +101,11 @@ Result<results::AdviceOutcome> try_advice(Visit& visit, const DiagnosePlan& plan
                                 static_cast<int>(rows.back().runs.size())};
 }
 
-analysis::LoaderSetting setting_of(const DiagnosePlan& plan) {
+analysis::LoaderSetting setting_of(const DiagnosePlan& plan, std::uint64_t items) {
   const LoaderRequest& loader = plan.loader;
   analysis::LoaderSetting setting;
+  setting.items = items;
+  setting.batch = loader.batch_size;
   setting.prefetch = loader.prefetch;
   setting.direct = loader.read_mode == "direct";
   setting.scaled = loader.decode_scaled;
@@ -152,14 +157,16 @@ Status describe(results::ResultFile& file, const DiagnosePlan& plan, bool genera
 }  // namespace
 
 Result<Diagnosis> diagnose(const DiagnosePlan& plan, const measure::RunnerContext& runner) {
-  SLUICE_TRY(const auto subjects, subjects_of(plan));
+  SLUICE_TRY(const InputFacts input, inspect_input(plan.loader));
+  SLUICE_TRY(const auto subjects, subjects_of(plan, input));
   SLUICE_TRY(measure::WaveResult wave, measure::run_wave(subjects, plan.policy, runner));
   Diagnosis result;
   result.rows = std::move(wave.rows);
   result.interrupted = wave.interrupted;
   if (wave.interrupted) return result;
   SLUICE_TRY(result.found,
-             analysis::diagnosis_of(result.rows, plan.loader.batch_size, setting_of(plan),
+             analysis::diagnosis_of(result.rows, plan.loader.batch_size,
+                                    setting_of(plan, input.epoch_items),
                                     probe_images(plan.loader, plan.engine.model.image)));
   result.found.step = step_text(plan);
   return result;

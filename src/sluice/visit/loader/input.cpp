@@ -41,9 +41,9 @@ Result<InputFacts> inspect_input(const LoaderRequest& request) {
   if (batch > facts.epoch_items) {
     return Error{
         Errc::usage,
-        fmt::format("--batch-size {}: is larger than the data set, {} samples{}; nothing could be "
-                    "delivered",
-                    batch, facts.epoch_items,
+        fmt::format("--batch-size {}: is larger than the data set, {} sample{}{}; at most that is "
+                    "accepted",
+                    batch, facts.epoch_items, facts.epoch_items == 1 ? "" : "s",
                     facts.epoch_items == facts.items
                         ? ""
                         : fmt::format(" with --sample-ratio {:g}", request.sample_ratio))};

@@ -56,6 +56,8 @@ analysis::LoaderSetting setting_of(const DataloaderPlan& plan, const InputFacts&
   setting.bundled = plan.loader.bundling;
   setting.persistent = plan.loader.persistent_workers;
   setting.prefetch = plan.loader.prefetch;
+  setting.items = input.epoch_items;
+  setting.batch = plan.loader.batch_size;
   setting.direct = plan.loader.read_mode == "direct";
   setting.scaled = plan.loader.decode_scaled;
   setting.sending = {plan.loader.pin_memory, scenario::to_string(plan.loader.upload)};

@@ -15,9 +15,9 @@ namespace sluice::gate {
 enum class FenceMode { fail, warn, off };
 
 struct GatePolicy {
-  Tolerances tolerances;
+  Tolerances tolerances{};
   FenceMode fence = FenceMode::fail;
-  CompareScope scope;
+  CompareScope scope{};
   bool may_pair = false;     // the program of the baseline can be run beside this one
   bool may_confirm = false;  // a second run can be taken
 };

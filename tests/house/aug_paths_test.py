@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the sources of src/sluice/aug: which function names which, from every `.fast` and `.reference` of a spec on.
 A row whose two paths are one function, or where one reaches the other, has no fast path: it is listed and fails."""
+import json
 import re
 import unittest
 from pathlib import Path
@@ -154,6 +155,11 @@ def problems_of(graph, spec):
 
 
 class PathsTest(unittest.TestCase):
+    def test_every_mutation_finds_its_text(self):
+        for one in json.loads((ROOT / "tests" / "aug" / "mutations.json").read_text(encoding="utf-8")):
+            with self.subTest(transform=one["transform"], kind=one["kind"]):
+                self.assertIn(one["text"], (ROOT / one["file"]).read_text(encoding="utf-8"))
+
     @classmethod
     def setUpClass(cls):
         files = sorted(path for path in AUG.rglob("*.*") if path.suffix in {".cpp", ".h"} and "kernels" not in path.parts)

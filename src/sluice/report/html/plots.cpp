@@ -227,7 +227,8 @@ std::string comparison(const Section& section) {
     first = end;
     if (lines.size() < 2 || !std::isfinite(most)) continue;
     const Row& head = *lines.front()->row;
-    out += fmt::format("<figure><h3>{}</h3>\n", escape_html(clip(case_cell(head), 80)));
+    out += fmt::format("<figure class=\"picture\"><h3>{}</h3>\n<div class=\"chart\">\n",
+                       escape_html(clip(case_cell(head), 80)));
     for (const Line* line : lines) {
       const Row& row = *line->row;
       const Scale scale = scale_of(row);
@@ -248,7 +249,8 @@ std::string comparison(const Section& section) {
                          scale.number(row.summary->median), escape_html(scale.unit()));
     }
     out += fmt::format(
-        "<figcaption class=\"note\">{} is better; line: 95 % interval</figcaption></figure>\n",
+        "</div>\n<figcaption class=\"note\">{} is better; line: 95 % "
+        "interval</figcaption></figure>\n",
         head.better == measure::Better::higher ? "longer" : "shorter");
   }
   return out;

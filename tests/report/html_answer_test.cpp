@@ -62,7 +62,9 @@ void expect_shown(double shown, double value, const std::string& what, double di
 
 std::string answer_of(const std::string& page) {
   const std::size_t from = page.find("<div class=\"answer\">");
-  return from == std::string::npos ? "" : page.substr(from, page.find("<nav", from) - from);
+  if (from == std::string::npos) return "";
+  const std::string answer = page.substr(from, page.find("<nav", from) - from);
+  return std::regex_replace(answer, std::regex("\u00a0"), " ");
 }
 
 struct Number {
@@ -110,16 +112,17 @@ TEST(HtmlAnswerTest, NumbersOfTheAnswerAreThoseOfTheFile) {
 }
 
 TEST(HtmlAnswerTest, PageAndTerminalShowTheSameNumbers) {
-  const auto both = [](const std::string& page, const std::string& page_form,
+  const auto both = [](const std::string& with_fixed_spaces, const std::string& page_form,
                        const std::string& text, const std::string& text_form) {
+    const std::string page = std::regex_replace(with_fixed_spaces, std::regex("\u00a0"), " ");
     expect_shown(number_in(page, page_form), number_in(text, text_form), page_form);
   };
   const results::ResultFile loader = file_of(document_of("loader-peers"));
   both(html({loader}), "delivers ([\\d.,]+)", loader_text(loader), "Throughput: ([\\d.]+)");
   const results::ResultFile training = file_of(document_of("training"));
-  const std::string page = html({training});
-  both(page, "takes ([\\d.,]+) ms", training_text(training), "Total: ([\\d.]+) ms");
-  both(page, "<span>forward</span><span class=\"value\">([\\d.,]+) ms", training_text(training),
+  const std::string trained = html({training});
+  both(trained, "takes ([\\d.,]+) ms", training_text(training), "Total: ([\\d.]+) ms");
+  both(trained, "<span>forward</span><span class=\"value\">([\\d.,]+) ms", training_text(training),
        "forward +([\\d.]+)");
   const results::ResultFile found = file_of(document_of("diagnose"));
   both(html({found}), "loader alone ([\\d.,]+) ms", diagnose_text(found),
@@ -162,6 +165,16 @@ TEST(HtmlAnswerTest, AnswerThenPicturesThenTablesThenText) {
     }
     EXPECT_THAT(page, HasSubstr("What to do next")) << kind;
   }
+}
+
+TEST(HtmlAnswerTest, SeveralSessionsAreListedWithTheirAnswers) {
+  results::ResultFile other = file_of(document_of("tune"));
+  other.session_id = "another";
+  const std::string page = html({file_of(document_of("diagnose")), other});
+  const std::string index = page.substr(0, page.find("<section"));
+  EXPECT_THAT(index, HasSubstr("<a href=\"#Session\">sluice diagnose</a> INPUT: it is the loader"));
+  EXPECT_THAT(index, HasSubstr("<a href=\"#Session-2\">sluice tune</a> Use 2 workers"));
+  EXPECT_THAT(page, HasSubstr("id=\"Session-2\""));
 }
 
 TEST(HtmlAnswerTest, MemoryIsDrawnWhereTheFileHasIt) {

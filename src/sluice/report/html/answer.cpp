@@ -78,7 +78,15 @@ std::string rows_headline(const Section& section) {
     }
   }
   if (section.rows.size() == 1 && measured == 1) return row_words(section.rows.front());
-  return fmt::format("{} of {} rows were measured", measured, section.rows.size());
+  std::vector<double> spreads;
+  for (const Line& line : section.rows)
+    if (has_summary(*line.row) && line.row->summary->n_runs > 1 && line.row->summary->cv >= 0)
+      spreads.push_back(line.row->summary->cv);
+  std::sort(spreads.begin(), spreads.end());
+  return fmt::format("{} of {} rows were measured{}", measured, section.rows.size(),
+                     spreads.empty() ? ""
+                                     : fmt::format("; runs typically differ by {}",
+                                                   percent(quantile(spreads, 0.5))));
 }
 
 }  // namespace

@@ -71,11 +71,12 @@ std::string limit_words(const std::vector<results::StageShare>& stages, const st
 }
 
 /// The rows' own interval, with the number of runs behind it.
-std::string runs_words(const measure::Row& row) {
+std::string runs_words(const measure::Row& row, const char* before = "over") {
   const std::string interval = interval_cell(row);
-  return fmt::format("over {} run{}: median {} {}{}", row.summary->n_runs,
-                     row.summary->n_runs == 1 ? "" : "s", scale_of(row).number(row.summary->median),
-                     scale_of(row).unit(), interval == kNone ? "" : ", 95 % interval " + interval);
+  return fmt::format("{} {} run{} median is {} {}{}", before, row.summary->n_runs,
+                     row.summary->n_runs == 1 ? ": its" : "s: their",
+                     scale_of(row).number(row.summary->median), scale_of(row).unit(),
+                     interval == kNone ? "" : ", 95 % interval " + interval);
 }
 
 using results::TrainingMetrics;
@@ -190,7 +191,7 @@ std::optional<Answer> loader_answer(const results::ResultFile& file) {
                                    printable(peer->peer));
   if (!loader.limit.empty()) answer.headline += "; " + printable(loader.limit) + " limits it";
   if (const measure::Row* row = only_row(file, string_at(file.run_config, "case")))
-    answer.reasons.push_back(runs_words(*row));
+    answer.reasons.push_back(runs_words(*row, "the mean of"));
   if (std::string limit = limit_words(loader.stages, loader.limit); !limit.empty())
     answer.reasons.push_back(std::move(limit));
   if (peer) answer.reasons.push_back(peer_words(file, *peer));

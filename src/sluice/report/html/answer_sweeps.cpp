@@ -112,8 +112,9 @@ std::optional<Answer> mixture_answer(const results::ResultFile& file) {
     answer.reasons.push_back(
         fmt::format("and {} more remarks in the result file", remarks.size() - kMostRemarks));
   answer.next.emplace_back(
-      summary.short_run ? "Repeat it with more `--steps`: this run is too short to conclude from."
-                        : "`sluice bench mixture --help` names the settings to compare next.");
+      summary.short_run
+          ? "Repeat it with more `--steps`: this run is too short to conclude from."
+          : "`sluice bench mixture --study FILE` compares settings, each of them several times.");
   return answer;
 }
 

@@ -81,10 +81,11 @@ const char* dot_class(const results::Versus& one) {
 
 std::string bar_chart(const std::string& title, const std::string& note,
                       const std::vector<Bar>& bars, const std::optional<BarMark>& mark) {
+  constexpr std::size_t kMostBeside = 12;  // bars; a longer chart has a row of the page for itself
   const double edge = bars.empty() ? 0 : edge_of(bars, mark);
   if (!(edge > 0) || !std::isfinite(edge)) return {};
-  std::string out = fmt::format("<figure class=\"picture\"><h3>{}</h3>\n<div class=\"chart\">\n",
-                                escape_html(title));
+  std::string out = fmt::format("<figure class=\"picture{}\"><h3>{}</h3>\n<div class=\"chart\">\n",
+                                bars.size() > kMostBeside ? " wide" : "", escape_html(title));
   for (const Bar& bar : bars)
     out += fmt::format(
         "<div class=\"pair{}\"><span>{}</span>{}<span class=\"value\">{}</span></div>\n",

@@ -13,10 +13,27 @@
 namespace sluice::report {
 namespace {
 
+/// `text` whose numbers stay on the line of their unit.
+std::string unbroken(const std::string& text) {
+  constexpr std::string_view kUnits[] = {"ms", "%", "samples/s", "img/s", "MB/s", "MiB", "GiB"};
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = std::string_view(text).substr(i + 1);
+    const bool number = i > 0 && text[i - 1] >= '0' && text[i - 1] <= '9';
+    const bool unit = std::any_of(std::begin(kUnits), std::end(kUnits),
+                                  [&](std::string_view one) { return rest.starts_with(one); });
+    if (text[i] == ' ' && number && unit)
+      out += "\u00a0";
+    else
+      out += text[i];
+  }
+  return out;
+}
+
 std::string list_of(const std::vector<std::string>& items, const char* kind) {
   std::string out = fmt::format("<ul class=\"{}\">", kind);
   for (const std::string& item : items)
-    out += "<li>" + prose_html(item) + "</li>";
+    out += "<li>" + prose_html(unbroken(item)) + "</li>";
   return out + "</ul>\n";
 }
 
@@ -47,7 +64,7 @@ std::string answer_card(const Answer& answer) {
   constexpr std::size_t kLong = 110;  // columns: a longer sentence is set smaller
   std::string out = fmt::format("<div class=\"answer\"><p class=\"headline{}\">{}</p>\n",
                                 display_width(answer.headline) > kLong ? " long" : "",
-                                prose_html(answer.headline));
+                                prose_html(unbroken(answer.headline)));
   if (!answer.reasons.empty()) out += list_of(answer.reasons, "why");
   if (!answer.next.empty())
     out += "<div class=\"next\"><strong>What to do next</strong>" + list_of(answer.next, "steps") +

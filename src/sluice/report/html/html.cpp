@@ -157,7 +157,8 @@ std::string section_html(const Section& section, const std::string& suffix) {
     if (const std::string one = terminal_text(*file); !one.empty())
       text += "<pre>" + escape_html(one) + "</pre>\n";
   }
-  std::string out = "<section class=\"session\">\n" + head_html(section);
+  std::string out =
+      fmt::format("<section class=\"session\" id=\"Session{}\">\n", suffix) + head_html(section);
   for (const Answer& answer : answers(section))
     out += answer_card(answer);
   out += noise_html(section) + nav_html(section, suffix, !details.empty(), !text.empty());
@@ -171,6 +172,16 @@ std::string section_html(const Section& section, const std::string& suffix) {
   if (!text.empty())
     out += fmt::format("<h2 id=\"Text{}\">As the terminal shows it</h2>\n", suffix) + text;
   return out + "</section>\n";
+}
+
+/// Of a page with several sessions: what each comes to, and the way to it.
+std::string index_html(const std::vector<Section>& all, std::size_t before) {
+  if (all.size() < 2) return {};
+  std::string out = "<nav class=\"index\" aria-label=\"Sessions\"><ol>\n";
+  for (std::size_t i = 0; i < all.size(); ++i)
+    out += fmt::format("<li><a href=\"#Session{}\">{}</a> {}</li>\n", suffix_of(before + i),
+                       escape_html(title(all[i])), prose_html(answers(all[i]).front().headline));
+  return out + "</ol></nav>\n";
 }
 
 }  // namespace
@@ -196,6 +207,7 @@ std::string html(const std::vector<results::ResultFile>& files) {
                       ? "sluice"
                       : title(*first) + " · " + printable(first->head().machine_profile)),
       page_style());
+  out += index_html(plain, matrix.size());
   if (!matrix.empty()) out += matrix_section(split.matrix, matrix);
   for (std::size_t i = 0; i < plain.size(); ++i)
     out += section_html(plain[i], suffix_of(matrix.size() + i));

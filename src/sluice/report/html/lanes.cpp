@@ -47,13 +47,19 @@ std::string shares_html(const std::string& title, const std::string& note,
                            escape_html(note));
 }
 
-/// Bytes after each epoch of a run, in order.
-std::vector<double> memory_of(const measure::Run& run) {
-  std::vector<double> out;
-  for (const Json& details : run.details)
-    for (const Json& one : at(details, "anonymous_by_epoch"))
-      if (one.is_number()) out.push_back(one.get<double>());
-  return out;
+/// Bytes after each epoch, a series per timed sample: each of them opens the loader anew.
+std::vector<std::vector<double>> memory_of(const measure::Row& row) {
+  constexpr std::size_t kMostSeries = 20;
+  std::vector<std::vector<double>> all;
+  for (const measure::Run& run : row.runs) {
+    for (const Json& details : run.details) {
+      std::vector<double> series;
+      for (const Json& one : at(details, "anonymous_by_epoch"))
+        if (one.is_number()) series.push_back(one.get<double>());
+      if (series.size() > 1 && all.size() < kMostSeries) all.push_back(std::move(series));
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -81,22 +87,17 @@ std::string cpu_lanes(const std::vector<results::StageCpu>& stages) {
 }
 
 std::string memory_lines(const results::ResultFile& file) {
-  constexpr std::size_t kMostRuns = 10;
   constexpr double kHeight = 70;
-  std::vector<std::vector<double>> runs;
+  std::vector<std::vector<double>> all;
+  for (const measure::Row& row : file.rows)
+    if (row.library == kOurs && all.empty()) all = memory_of(row);
   double most = 0;
   std::size_t longest = 0;
-  for (const measure::Row& row : file.rows) {
-    if (row.library != kOurs || runs.size() > 1) continue;  // the first row that tells
-    for (const measure::Run& run : row.runs) {
-      std::vector<double> values = memory_of(run);
-      if (values.size() < 2 || runs.size() == kMostRuns) continue;
-      most = std::max(most, *std::max_element(values.begin(), values.end()));
-      longest = std::max(longest, values.size());
-      runs.push_back(std::move(values));
-    }
+  for (const auto& series : all) {
+    most = std::max(most, *std::max_element(series.begin(), series.end()));
+    longest = std::max(longest, series.size());
   }
-  if (runs.empty() || !(most > 0) || !std::isfinite(most)) return {};
+  if (!(most > 0) || !std::isfinite(most)) return {};
   std::string body = fmt::format(
       "<line class=\"axis\" x1=\"2%\" x2=\"98%\" y1=\"{0}\" y2=\"{0}\"/><text x=\"2%\" y=\"10\" "
       "text-anchor=\"start\">{1}</text><text x=\"2%\" y=\"{2}\">epoch 1</text><text x=\"98%\" "
@@ -106,7 +107,7 @@ std::string memory_lines(const results::ResultFile& file) {
     return 2 + 96 * static_cast<double>(i) / static_cast<double>(longest - 1);
   };
   const auto y = [&](double value) { return kHeight - (kHeight - 16) * value / most; };
-  for (const auto& values : runs)
+  for (const auto& values : all)
     for (std::size_t i = 1; i < values.size(); ++i)
       body += fmt::format(
           "<line class=\"edge\" x1=\"{:.2f}%\" x2=\"{:.2f}%\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>",
@@ -116,7 +117,7 @@ std::string memory_lines(const results::ResultFile& file) {
   return fmt::format(
       "<figure class=\"picture\"><h3>Memory</h3>\n<svg class=\"memory-line\" height=\"{:.0f}\" "
       "role=\"img\" aria-label=\"memory after each epoch\">{}</svg>\n<figcaption class=\"note\">"
-      "Anonymous memory of the process after each epoch, a line per run, from 0.{}</figcaption>"
+      "Anonymous memory of the process after each epoch, a line per sample, from 0.{}</figcaption>"
       "</figure>\n",
       kHeight + 18, body, slope.empty() ? "" : escape_html(" Growth: " + slope + "."));
 }

@@ -83,7 +83,7 @@ std::string matrix_pictures(const MatrixTable& table);
 /// Shares of worker time as lanes, beside each what the stage alone would allow (lanes.cpp).
 std::string stage_lanes(const std::vector<results::StageShare>& stages);
 std::string cpu_lanes(const std::vector<results::StageCpu>& stages);
-/// Anonymous memory over the epochs of our loader, a line per run.
+/// Anonymous memory over the epochs of our loader, a line per timed sample.
 std::string memory_lines(const results::ResultFile& file);
 /// The phases of a step in one bar (step_plots.cpp).
 std::string phase_stack(const results::TrainingPhases& phases);

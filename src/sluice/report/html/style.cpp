@@ -41,6 +41,7 @@ a:focus-visible, summary:focus-visible, [tabindex]:focus-visible { outline: 2px 
 .soft, .note { color: var(--soft); } .note { font-size: .875rem; }
 .profile { max-width: none; font: .875rem/1.5 var(--mono); color: var(--soft); margin: 0; }
 nav { margin: 1.1rem 0 0; font-size: .875rem; display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; }
+.index { display: block; margin: 0 0 2.5rem; } .index ol { margin: 0; padding-left: 1.4rem; } .index li { margin: .2rem 0; }
 .session + .session { border-top: 3px double var(--line); margin-top: 4rem; padding-top: 3rem; }
 
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(13.5rem, 1fr)); gap: .8rem; margin: 1.6rem 0 0; padding: 0; list-style: none; }
@@ -103,10 +104,10 @@ svg text { font-size: 11px; fill: var(--soft); font-family: inherit; }
 .solid { fill: var(--accent); } .solid.other { fill: var(--soft); fill-opacity: .55; } .whisker { stroke: var(--ink); stroke-width: 1.5; }
 
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: .8rem; margin-top: 1.4rem; }
-.picture { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1.1rem .8rem; margin: 0; break-inside: avoid; min-width: 0; } .picture h3 { margin-bottom: .6rem; } .picture figcaption { margin-top: .5rem; line-height: 1.4; }
+.picture { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1.1rem .8rem; margin: 0; break-inside: avoid; min-width: 0; } .picture.wide { grid-column: 1 / -1; } .picture h3 { margin-bottom: .6rem; } .picture figcaption { margin-top: .5rem; line-height: 1.4; }
 .track { fill: var(--faint); } .waiting { fill: var(--accent-soft); } .mark { stroke: var(--warn); stroke-width: 1.5; stroke-dasharray: 4 3; } .level { fill: var(--soft); } .stack text.on { fill: #fff; font-weight: 600; }
 .p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .p2 { fill: var(--p2); } .p3 { fill: var(--p3); } .p4 { fill: var(--p4); } .p5 { fill: var(--p5); } .p6 { fill: var(--p6); } .p7 { fill: var(--p7); }
-.legend { list-style: none; margin: .6rem 0 0; padding: 0; font-size: .875rem; } .legend li { display: grid; grid-template-columns: 12px 1fr auto 4.5rem; gap: .6rem; align-items: center; padding: .1rem 0; } .legend .value { text-align: right; white-space: nowrap; } .swatch { width: 12px; }
+.legend { max-width: 36rem; list-style: none; margin: .6rem 0 0; padding: 0; font-size: .875rem; } .legend li { display: grid; grid-template-columns: 12px 1fr auto 4.5rem; gap: .6rem; align-items: center; padding: .1rem 0; } .legend .value { text-align: right; white-space: nowrap; } .swatch { width: 12px; }
 .chart { display: grid; grid-template-columns: fit-content(11rem) minmax(4rem, 1fr) max-content; gap: .25rem .8rem; align-items: center; font-size: .875rem; } .chart.four { grid-template-columns: fit-content(11rem) minmax(4rem, 1fr) max-content max-content; }
 .pair { display: contents; } .pair .value, .ceiling { text-align: right; white-space: nowrap; } .pair.best { font-weight: 650; } .ceiling { color: var(--soft); font-weight: 400; }
 

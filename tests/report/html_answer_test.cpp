@@ -158,7 +158,7 @@ TEST(HtmlAnswerTest, AnswerThenPicturesThenTablesThenText) {
       EXPECT_LT(answer, pictures) << kind;
       EXPECT_LT(pictures, table) << kind;
     }
-    const std::size_t text = page.find("<pre>", page.find("id=\"Text"));
+    const std::size_t text = page.find("<pre class=\"terminal\">");
     if (page.find("id=\"Text") != std::string::npos) {
       EXPECT_GT(text, page.rfind("<table")) << kind;
       EXPECT_GT(text, page.rfind("<svg")) << kind;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sluice::report {
 namespace {
 
@@ -122,8 +124,12 @@ std::string matrix_section(const std::vector<const results::ResultFile*>& files,
                        escape_html(printable(part.head().machine_profile)), status_counts(part));
   }
   out += "</header>\n" + answer_card(matrix_answer(tables));
-  for (const auto& part : parts)
-    out += noise_html(part);
+  std::vector<std::string> noise;  // sessions of one visit say the same
+  for (const auto& part : parts) {
+    std::string one = noise_html(part);
+    if (std::find(noise.begin(), noise.end(), one) == noise.end()) noise.push_back(std::move(one));
+  }
+  out += join(noise, "");
   out += "<nav aria-label=\"Tables\">";
   for (std::size_t i = 0; i < tables.size(); ++i)
     out += fmt::format("<a href=\"#{}\">{}</a>", id(i), escape_html(tables[i].title()));
@@ -155,7 +161,7 @@ std::string section_html(const Section& section, const std::string& suffix) {
   for (const results::ResultFile* file : section.files) {
     details += conclusion_tables(*file);
     if (const std::string one = terminal_text(*file); !one.empty())
-      text += "<pre>" + escape_html(one) + "</pre>\n";
+      text += "<pre class=\"terminal\">" + escape_html(one) + "</pre>\n";
   }
   std::string out =
       fmt::format("<section class=\"session\" id=\"Session{}\">\n", suffix) + head_html(section);

@@ -23,15 +23,17 @@ struct Share {
 
 std::string shares_html(const std::string& title, const std::string& note,
                         const std::vector<Share>& shares) {
-  double most = 0;
-  for (const Share& one : shares)
+  double most = 0, sum = 0;
+  for (const Share& one : shares) {
     most = std::max(most, one.share);
-  if (!(most > 0) || !std::isfinite(most)) return {};
+    sum += std::max(one.share, 0.0);
+  }
+  if (!(most > 0) || !std::isfinite(sum)) return {};
+  const double all = std::max(sum, 1.0);  // above 1 where what is not accounted for is below 0
   std::string out = fmt::format(
       "<figure class=\"picture\"><h3>{}</h3>\n<div class=\"chart four\">\n", escape_html(title));
   double start = 0;
   for (const Share& one : shares) {
-    const double width = std::clamp(one.share, 0.0, 1.0 - std::min(start, 1.0));
     out += fmt::format(
         "<div class=\"pair{}\"><span>{}</span><svg class=\"bars\" height=\"18\" "
         "aria-hidden=\"true\"><rect class=\"track\" x=\"0\" y=\"3\" width=\"100%\" height=\"12\" "
@@ -39,9 +41,9 @@ std::string shares_html(const std::string& title, const std::string& note,
         "rx=\"2\"/></svg><span class=\"value\">{:.1f} %</span><span class=\"ceiling\">{}</span>"
         "</div>\n",
         one.share == most ? " best" : "", escape_html(clip(one.name, 40)),
-        one.share == most ? "" : " other", 100 * std::min(start, 1.0), 100 * width, one.share * 100,
-        escape_html(one.more));
-    start += std::max(one.share, 0.0);
+        one.share == most ? "" : " other", 100 * start, 100 * std::max(one.share, 0.0) / all,
+        one.share * 100, escape_html(one.more));
+    start += std::max(one.share, 0.0) / all;
   }
   return out + fmt::format("</div>\n<figcaption class=\"note\">{}</figcaption></figure>\n",
                            escape_html(note));

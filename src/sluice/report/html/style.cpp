@@ -122,6 +122,7 @@ dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .
 dt { color: var(--soft); } dd { margin: 0; }
 details { margin-top: 1rem; font-size: .9rem; } summary { cursor: pointer; color: var(--accent); }
 pre { background: var(--faint); border: 1px solid var(--line); border-radius: .4rem; padding: .8rem 1rem; margin: .8rem 0 0; font: .875rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
+.terminal { white-space: pre; overflow-x: auto; overflow-wrap: normal; user-select: auto; }
 footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .8125rem; color: var(--soft); }
 
 @media (max-width: 1010px) {

@@ -40,7 +40,7 @@ class DiagnoseTest(unittest.TestCase):
             self.assertEqual(document, stored)
             page = (Path(folder) / "D" / "report.html").read_text(encoding="utf-8")
             self.assertIn('class="answer"', page)
-            self.assertIn(html.escape(document["verdict"]["statement"]), page.replace("\u00a0", " "))
+            self.assertIn(document["verdict"]["statement"], html.unescape(page).replace("\u00a0", " "))
             for row in document["rows"]:
                 for one in row["runs"]:
                     batches = [sample.get("batches", row["items_per_sample"] / 4) for sample in one["details"]]

@@ -196,7 +196,7 @@ std::vector<Fact> method_facts(const Section& section, Method method) {
   }
   add("95 % interval", join(methods, "; "));
   add("Order", fmt::format("random within blocks, seed {}", file.block_order_seed));
-  add("Session", printable(file.session_id));
+  add(kSessionFact, printable(file.session_id));
   if (whole) {
     for (const auto& fact : flatten(file.run_config, 60))
       facts.push_back(fact);

@@ -18,6 +18,7 @@ struct Fact {
 };
 
 inline constexpr const char* kNoiseFact = "Noise";
+inline constexpr const char* kSessionFact = "Session";  // of the method; the configuration follows
 
 /// The machine in a few lines, as far as the environment of the file knows it.
 std::vector<Fact> machine_facts(const results::ResultFile& file);

@@ -48,6 +48,18 @@ std::vector<Fact> quiet_facts(const results::ResultFile& file) {
   return facts;
 }
 
+/// How it was measured; the configuration, a line per key, is there for who opens it.
+std::string method_html(const std::vector<Fact>& facts) {
+  const auto session = std::find_if(facts.begin(), facts.end(),
+                                    [](const Fact& fact) { return fact.name == kSessionFact; });
+  const auto rest = session == facts.end() ? session : session + 1;
+  std::string out = facts_list({facts.begin(), rest});
+  if (rest != facts.end())
+    out += "<details><summary>The whole configuration</summary>\n" +
+           facts_list({rest, facts.end()}) + "</details>\n";
+  return out;
+}
+
 std::string distributions_html(const Section& section, const std::string& suffix) {
   std::string plots;
   for (const auto& line : section.rows)
@@ -93,7 +105,7 @@ std::string section_end_html(const Section& section, const std::string& suffix, 
            "</details>\n";
   }
   out += fmt::format("<h2 id=\"Method{}\">How it was measured</h2>\n", suffix) +
-         facts_list(method_facts(section, method));
+         method_html(method_facts(section, method));
   out += fmt::format("<h2 id=\"Repeat{}\">Repeat it</h2>\n", suffix);
   for (const auto& command : commands(section))
     out += "<pre><code>" + escape_html(command) + "</code></pre>\n";

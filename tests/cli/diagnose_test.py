@@ -1,5 +1,6 @@
 # tests/cli/diagnose_test.py - `sluice diagnose` as a user meets it: rows, verdict, report, errors.
 # SPDX-License-Identifier: Apache-2.0
+import html
 import json
 import subprocess
 import sys
@@ -38,7 +39,8 @@ class DiagnoseTest(unittest.TestCase):
             stored = json.loads((Path(folder) / "D" / "results" / "diagnose.json").read_text(encoding="utf-8"))
             self.assertEqual(document, stored)
             page = (Path(folder) / "D" / "report.html").read_text(encoding="utf-8")
-            self.assertIn("What limits a training step", page)
+            self.assertIn('class="answer"', page)
+            self.assertIn(document["verdict"]["statement"], html.unescape(page).replace("\u00a0", " "))
             for row in document["rows"]:
                 for one in row["runs"]:
                     batches = [sample.get("batches", row["items_per_sample"] / 4) for sample in one["details"]]

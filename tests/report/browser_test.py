@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 ARGS = None
+KINDS = pathlib.Path(__file__).resolve().parents[1] / "results" / "kinds"
 SKIPPED = 77  # what ctest calls skipped
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -54,7 +55,7 @@ class BrowserTest(unittest.TestCase):
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.scratch.name)
-        subprocess.run([ARGS.writer, cls.folder], check=True)
+        subprocess.run([ARGS.writer, cls.folder, KINDS], check=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -121,12 +122,22 @@ class BrowserTest(unittest.TestCase):
         for text in ("≤20 img/s", "≤0.5 clips/s", "8/9", "1.05×", "opencv-wheel for HorizontalFlip"):
             self.assertIn(text, page.text)
 
+    def kinds(self):
+        return sorted(path.stem for path in self.folder.glob("kind-*.html"))
+
+    def test_every_kind_opens_with_its_answer(self):
+        self.assertGreaterEqual(len(self.kinds()), 12)
+        for name in self.kinds():
+            page = self.open(name)
+            self.assertGreaterEqual(page.count("div", "answer"), 1, name)
+            self.assertIn("What to do next", page.text, name)
+
     def test_large(self):
         self.assertEqual(self.open("large").count("svg", "distribution"), 200)
 
     def test_nothing_sticks_out_at_any_width(self):
         # A window cannot be narrower than 500 px; a frame can. What overflows it goes into the title.
-        names = ("quick", "peers", "hostile", "matrix")
+        names = ["quick", "peers", "hostile", "matrix", *self.kinds()]
         widths = (320, 390, 800, 980, 1200)
         frames = "".join(f"<iframe width={width} height=800 style='border:0' src='{name}.html'></iframe>"
                          for name in names for width in widths)

@@ -49,6 +49,28 @@ const MatrixCell& cell(const MatrixTable& table, const std::string& line,
   return kNothing;
 }
 
+TEST(MatrixTest, TheYardstickStandsInTheTableAndNeverLeads) {
+  const MatrixShape shape;
+  const std::vector<results::ResultFile> files = {
+      file_with(shape, "sluice", {{"Resize", 1000}, {"Invert", 3000}}),
+      file_with(shape, "pillow", {{"Resize", 500}, {"Invert", 1000}}),
+      file_with(shape, "memcpy", {{"Resize", 9000}, {"Invert", 9000}})};
+  const auto tables = matrix_tables(pointers(files));
+  ASSERT_EQ(tables.size(), 1U);
+  EXPECT_FALSE(cell(tables[0], "Resize", "memcpy").best);
+  EXPECT_TRUE(cell(tables[0], "Resize", "sluice").best);
+  EXPECT_EQ(cell(tables[0], "Resize", "sluice").share, 1);
+  for (const auto& line : tables[0].lines) {
+    ASSERT_TRUE(line.lead);
+    EXPECT_EQ(tables[0].columns[line.lead->first].library, "sluice");
+    EXPECT_EQ(tables[0].columns[line.lead->second].library, "pillow");
+  }
+  const std::string page = html(files);
+  EXPECT_THAT(page, HasSubstr("<p class=\"headline\">sluice leads: faster than the fastest other "
+                              "library in 2 of 2 transforms"));
+  EXPECT_THAT(page, Not(HasSubstr("memcpy leads")));
+}
+
 TEST(MatrixTest, AnyDifferenceOfTheRegimeOpensAnotherTable) {
   const MatrixShape base{.mode = "pipeline", .batch_size = 256, .workers = 8};
   std::vector<MatrixShape> shapes(6, base);

@@ -126,7 +126,8 @@ TEST(TourText, ReportsShowTheSentencesOfAFileAsText) {
   file.tour.emplace().found = {"first <b>", "second"};
   EXPECT_THAT(found_sentences(file), ElementsAre("first <b>", "second"));
   EXPECT_THAT(markdown({file}), AllOf(HasSubstr("first &lt;b&gt;"), HasSubstr("\nsecond\n")));
-  EXPECT_THAT(html({file}), AllOf(HasSubstr("<p>first &lt;b&gt;</p>"), HasSubstr("<p>second</p>")));
+  EXPECT_THAT(html({file}),
+              AllOf(HasSubstr("\">first &lt;b&gt;</p>"), HasSubstr("<li>second</li>")));
 }
 
 TEST(TourText, TheTableOfATerminalComparesFirst) {

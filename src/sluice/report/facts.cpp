@@ -130,22 +130,40 @@ std::vector<Fact> machine_facts(const results::ResultFile& file) {
   add("GPU", gpu_text(e));
   add("Build", parts({tool_text(file), text(e, {"build", "compiler"}), text(e, {"build", "flags"}),
                       text(e, {"build", "build_type"})}));
-  add("Noise", parts({text(e, {"noise", "verdict"}),
-                      with_label("score ", text(e, {"noise", "score"}), " of 100")}));
+  if (const auto check = noise_check(file)) add(kNoiseFact, check->text());
   add("Measured", text(e, {"timestamp"}));
   return facts;
 }
 
-std::vector<std::string> noise_warnings(const results::ResultFile& file) {
-  std::vector<std::string> warnings;
-  const Json* findings = known_at(file.environment, {"noise", "findings"});
-  if (findings == nullptr || !findings->is_array()) return warnings;
-  for (const auto& finding : *findings) {
-    if (text(finding, {"severity"}) == "info") continue;
-    const std::string line = parts({text(finding, {"value"}), text(finding, {"advice"})}, ". ");
-    if (!line.empty()) warnings.push_back(line);
+std::string NoiseCheck::text() const {
+  return parts({verdict.empty() ? "not quiet" : verdict, with_label("score ", score, " of 100"),
+                "checked " + when});
+}
+
+std::optional<NoiseCheck> noise_check(const results::ResultFile& file) {
+  const Json* noise = known_at(file.environment, {"noise"});
+  if (noise == nullptr || !noise->is_object()) return std::nullopt;
+  NoiseCheck check;
+  check.verdict = text(*noise, {"verdict"});
+  check.score = text(*noise, {"score"});
+  // A training run, and a program that is watched, start at once and are checked at their end.
+  check.when = file.training ? "after the rows" : "before the rows";
+  if (const Json* findings = known_at(*noise, {"findings"});
+      findings != nullptr && findings->is_array()) {
+    for (const auto& finding : *findings) {
+      if (text(finding, {"severity"}) == "info") continue;
+      const std::string line = parts({text(finding, {"value"}), text(finding, {"advice"})}, ". ");
+      if (!line.empty()) check.findings.push_back(line);
+    }
   }
-  return warnings;
+  check.quiet = check.verdict == "quiet" || (check.verdict.empty() && check.findings.empty());
+  if (check.verdict.empty() && check.score.empty() && check.findings.empty()) return std::nullopt;
+  return check;
+}
+
+std::vector<std::string> noise_warnings(const results::ResultFile& file) {
+  const auto check = noise_check(file);
+  return check && !check->quiet ? check->findings : std::vector<std::string>();
 }
 
 std::vector<Fact> method_facts(const Section& section, Method method) {
@@ -178,7 +196,7 @@ std::vector<Fact> method_facts(const Section& section, Method method) {
   }
   add("95 % interval", join(methods, "; "));
   add("Order", fmt::format("random within blocks, seed {}", file.block_order_seed));
-  add("Session", printable(file.session_id));
+  add(kSessionFact, printable(file.session_id));
   if (whole) {
     for (const auto& fact : flatten(file.run_config, 60))
       facts.push_back(fact);

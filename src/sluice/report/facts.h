@@ -5,6 +5,7 @@
 #include "sluice/core/json.h"
 #include "sluice/report/sections.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,27 @@ struct Fact {
   std::string value;
 };
 
+inline constexpr const char* kNoiseFact = "Noise";
+inline constexpr const char* kSessionFact = "Session";  // of the method; the configuration follows
+
 /// The machine in a few lines, as far as the environment of the file knows it.
 std::vector<Fact> machine_facts(const results::ResultFile& file);
-/// What the noise check of the environment complained about, one line each, with its advice.
+
+/// The one noise check of a file: what it said, and when it was made.
+struct NoiseCheck {
+  std::string verdict;                // "quiet", "usable", "noisy"
+  std::string score;                  // of 100; empty where it is not known
+  std::string when;                   // "before the rows"
+  std::vector<std::string> findings;  // what took points, one line each, with its advice
+  bool quiet = false;
+
+  /// "quiet, score 98 of 100, checked before the rows".
+  [[nodiscard]] std::string text() const;
+};
+std::optional<NoiseCheck> noise_check(const results::ResultFile& file);
+/// What that check complained about; nothing of a machine that it called quiet all the same.
 std::vector<std::string> noise_warnings(const results::ResultFile& file);
+
 /// How the numbers came about: clock, scope, dataset, policy, interval. Tables of the matrix say
 /// themselves what is timed under which configuration.
 enum class Method { whole, without_config };

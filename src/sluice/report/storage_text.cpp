@@ -70,8 +70,21 @@ const analysis::StorageLine* fastest(const std::vector<analysis::StorageLine>& l
   return best;
 }
 
-/// "Not from memory: ...; from memory: ...".
-std::string conclusion(const std::vector<analysis::StorageLine>& lines) {
+}  // namespace
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", value,
+                     value == static_cast<double>(static_cast<int>(value)) ? 0 : 1, kUnits[unit]);
+}
+
+std::string storage_conclusion(const std::vector<analysis::StorageLine>& lines) {
   std::vector<std::string> parts;
   if (const auto* line = fastest(lines, "sequential", false))
     parts.push_back(
@@ -87,20 +100,6 @@ std::string conclusion(const std::vector<analysis::StorageLine>& lines) {
   if (const auto* line = fastest(lines, "sequential", true))
     text += fmt::format("from memory: {} MB/s in sequence\n", rate_text(line->mb_per_s->point));
   return text;
-}
-
-}  // namespace
-
-std::string bytes_text(std::uint64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
-    value /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.{}f} {}", value,
-                     value == static_cast<double>(static_cast<int>(value)) ? 0 : 1, kUnits[unit]);
 }
 
 std::string storage_table(const std::vector<analysis::StorageLine>& lines) {
@@ -119,7 +118,7 @@ std::string storage_table(const std::vector<analysis::StorageLine>& lines) {
       if (line.pattern == name) text += row_text(line, name != "sequential");
     text += "\n";
   }
-  return text + conclusion(lines);
+  return text + storage_conclusion(lines);
 }
 
 }  // namespace sluice::report

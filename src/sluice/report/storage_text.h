@@ -13,6 +13,10 @@ namespace sluice::report {
 /// "4 KiB", "1.5 MiB".
 std::string bytes_text(std::uint64_t bytes);
 
+/// "at best, not from memory: ..." and "from memory: ...", a line each; empty where nothing was
+/// measured.
+std::string storage_conclusion(const std::vector<analysis::StorageLine>& lines);
+
 /// A table per pattern, and a line that says what it comes to.
 std::string storage_table(const std::vector<analysis::StorageLine>& lines);
 

@@ -1,15 +1,13 @@
 // sluice/report/html/html.cpp - report.html: one page that needs nothing but itself.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
-#include "sluice/report/diagnose_text.h"
 #include "sluice/report/facts.h"
 #include "sluice/report/html/parts.h"
-#include "sluice/report/loader_text.h"
 #include "sluice/report/report.h"
-#include "sluice/report/tour_text.h"
-#include "sluice/report/training_text.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace sluice::report {
 namespace {
@@ -22,27 +20,44 @@ std::string facts_list(const std::vector<Fact>& facts) {
   return out + "</dl>\n";
 }
 
-std::string warnings_html(const std::vector<std::string>& warnings) {
-  if (warnings.empty()) return {};
-  std::string out =
-      "<div class=\"callout\" role=\"note\"><strong>This machine was not quiet.</strong><ul>\n";
-  for (const auto& warning : warnings)
-    out += "<li>" + escape_html(warning) + "</li>\n";
-  return out + "</ul></div>\n";
+std::string nav_html(const Section& section, const std::string& suffix, bool details, bool text) {
+  std::string out = "<nav aria-label=\"Sections\">";
+  const std::pair<const char*, bool> all[] = {{"Results", true},
+                                              {"Details", details},
+                                              {"Distributions", !section.rows.empty()},
+                                              {"Canary", !section.canary.empty()},
+                                              {"Machine", true},
+                                              {"Method", true},
+                                              {"Repeat", true},
+                                              {"Text", text}};
+  for (const auto& [name, there] : all)
+    if (there) out += fmt::format("<a href=\"#{}{}\">{}</a>", name, suffix, name);
+  return out + "</nav>\n";
 }
 
-std::string section_head_html(const Section& section, const std::string& suffix) {
-  std::string out =
-      fmt::format("<header><h1>{}</h1><p class=\"profile\">{}</p>", escape_html(title(section)),
-                  escape_html(printable(section.head().machine_profile)));
-  out += fmt::format("<p class=\"soft\">{}</p>", escape_html(tool_text(section.head())));
-  out += "<nav aria-label=\"Sections\">";
-  for (const char* name : {"Results", "Distributions", "Canary", "Machine", "Method", "Repeat"}) {
-    const bool missing = (std::string_view(name) == "Canary" && section.canary.empty()) ||
-                         (std::string_view(name) == "Distributions" && section.rows.empty());
-    if (!missing) out += fmt::format("<a href=\"#{}{}\">{}</a>", name, suffix, name);
-  }
-  return out + "</nav></header>\n";
+std::string head_html(const Section& section) {
+  return fmt::format("<header><h1>{}</h1><p class=\"profile\">{} · {}</p></header>\n",
+                     escape_html(title(section)), escape_html(tool_text(section.head())),
+                     escape_html(printable(section.head().machine_profile)));
+}
+
+/// The machine without its noise: that stands once, at the top.
+std::vector<Fact> quiet_facts(const results::ResultFile& file) {
+  std::vector<Fact> facts = machine_facts(file);
+  std::erase_if(facts, [](const Fact& fact) { return fact.name == kNoiseFact; });
+  return facts;
+}
+
+/// How it was measured; the configuration, a line per key, is there for who opens it.
+std::string method_html(const std::vector<Fact>& facts) {
+  const auto session = std::find_if(facts.begin(), facts.end(),
+                                    [](const Fact& fact) { return fact.name == kSessionFact; });
+  const auto rest = session == facts.end() ? session : session + 1;
+  std::string out = facts_list({facts.begin(), rest});
+  if (rest != facts.end())
+    out += "<details><summary>The whole configuration</summary>\n" +
+           facts_list({rest, facts.end()}) + "</details>\n";
+  return out;
 }
 
 std::string distributions_html(const Section& section, const std::string& suffix) {
@@ -75,15 +90,6 @@ std::string results_caption(const Section& section) {
   return out;
 }
 
-/// What a tour found, in its own sentences.
-std::string found_html(const Section& section) {
-  std::string sentences;
-  for (const results::ResultFile* file : section.files)
-    for (const std::string& sentence : found_sentences(*file))
-      sentences += "<p>" + escape_html(sentence) + "</p>\n";
-  return sentences.empty() ? "" : "<div class=\"found\">\n" + sentences + "</div>\n";
-}
-
 /// Canary, machine, method and command: what every section ends with.
 std::string section_end_html(const Section& section, const std::string& suffix, Method method) {
   std::string out;
@@ -93,13 +99,13 @@ std::string section_end_html(const Section& section, const std::string& suffix, 
                          "Fixed work that never changes: if it moved, the machine did.");
   }
   out += fmt::format("<h2 id=\"Machine{}\">Machine</h2>\n", suffix) +
-         facts_list(machine_facts(section.head()));
+         facts_list(quiet_facts(section.head()));
   if (const auto all = flatten(section.head().environment, 400); !all.empty()) {
     out += "<details><summary>Everything recorded about it</summary>\n" + facts_list(all) +
            "</details>\n";
   }
   out += fmt::format("<h2 id=\"Method{}\">How it was measured</h2>\n", suffix) +
-         facts_list(method_facts(section, method));
+         method_html(method_facts(section, method));
   out += fmt::format("<h2 id=\"Repeat{}\">Repeat it</h2>\n", suffix);
   for (const auto& command : commands(section))
     out += "<pre><code>" + escape_html(command) + "</code></pre>\n";
@@ -110,7 +116,15 @@ std::string suffix_of(std::size_t index) {
   return index == 0 ? "" : fmt::format("-{}", index + 1);
 }
 
-/// The tables of the matrix, then what belongs to each session they come from.
+/// The table that the answer is of; null where none compares libraries.
+const MatrixTable* first_compared(const std::vector<MatrixTable>& tables) {
+  for (const MatrixTable& table : tables)
+    if (leader_of(table)) return &table;
+  return nullptr;
+}
+
+/// The answer and the pictures of a matrix, its tables, then what belongs to each session they come
+/// from.
 std::string matrix_section(const std::vector<const results::ResultFile*>& files,
                            const std::vector<Section>& parts) {
   const auto tables = matrix_tables(files);
@@ -118,16 +132,22 @@ std::string matrix_section(const std::vector<const results::ResultFile*>& files,
   std::string out =
       "<section class=\"session\">\n<header><h1>" + escape_html(title(parts.front())) + "</h1>";
   for (const auto& part : parts) {
-    out += fmt::format("<p class=\"profile\">{}</p><p class=\"soft\">{}: {}</p>",
-                       escape_html(printable(part.head().machine_profile)),
-                       escape_html(tool_text(part.head())), status_counts(part));
+    out += fmt::format("<p class=\"profile\">{} · {}: {}</p>", escape_html(tool_text(part.head())),
+                       escape_html(printable(part.head().machine_profile)), status_counts(part));
   }
+  out += "</header>\n" + answer_card(matrix_answer(tables));
+  std::vector<std::string> noise;  // sessions of one visit say the same
+  for (const auto& part : parts) {
+    std::string one = noise_html(part);
+    if (std::find(noise.begin(), noise.end(), one) == noise.end()) noise.push_back(std::move(one));
+  }
+  out += join(noise, "");
   out += "<nav aria-label=\"Tables\">";
   for (std::size_t i = 0; i < tables.size(); ++i)
     out += fmt::format("<a href=\"#{}\">{}</a>", id(i), escape_html(tables[i].title()));
-  out += "</nav></header>\n";
-  for (const auto& part : parts)
-    out += warnings_html(noise_warnings(part.head()));
+  out += "</nav>\n";
+  const MatrixTable* drawn = first_compared(tables);
+  if (drawn != nullptr) out += "<div class=\"pictures\">\n" + matrix_pictures(*drawn) + "</div>\n";
   out += matrix_cards(tables);
   for (std::size_t i = 0; i < tables.size(); ++i)
     out += matrix_html(tables[i], id(i));
@@ -139,31 +159,47 @@ std::string matrix_section(const std::vector<const results::ResultFile*>& files,
   return out + "</section>\n";
 }
 
+/// Every picture of a section, libraries side by side last.
+std::string section_pictures(const Section& section) {
+  std::string out;
+  for (const results::ResultFile* file : section.files)
+    out += pictures_html(*file);
+  out += comparison(section);
+  return out.empty() ? out : "<div class=\"pictures\">\n" + out + "</div>\n";
+}
+
 std::string section_html(const Section& section, const std::string& suffix) {
-  std::string out = "<section class=\"session\">\n" + section_head_html(section, suffix);
-  out += warnings_html(noise_warnings(section.head()));
-  out += found_html(section);
-  out += summary_cards(section);
+  std::string details, text;
+  for (const results::ResultFile* file : section.files) {
+    details += conclusion_tables(*file);
+    if (const std::string one = terminal_text(*file); !one.empty())
+      text += "<pre class=\"terminal\">" + escape_html(one) + "</pre>\n";
+  }
+  std::string out =
+      fmt::format("<section class=\"session\" id=\"Session{}\">\n", suffix) + head_html(section);
+  for (const Answer& answer : answers(section))
+    out += answer_card(answer);
+  out += noise_html(section) + nav_html(section, suffix, !details.empty(), !text.empty());
+  out += section_pictures(section) + summary_cards(section);
   out += fmt::format("<h2 id=\"Results{}\">Results</h2>\n", suffix);
   out += section.rows.empty() ? "<p class=\"soft\">No row was measured.</p>\n"
                               : results_table(section, section.rows, results_caption(section));
-  if (const std::string figures = comparison(section); !figures.empty()) {
-    out += "<h2>Libraries compared</h2>\n<div class=\"compare\">\n" + figures + "</div>\n";
-  }
-  for (const results::ResultFile* file : section.files)
-    if (is_loader_file(*file))
-      out += fmt::format("<h2 id=\"Loader{}\">Stages, targets and diagnosis</h2>\n<pre>{}</pre>\n",
-                         suffix, escape_html(loader_text(*file)));
-  for (const results::ResultFile* file : section.files)
-    if (is_training_file(*file))
-      out += fmt::format("<h2 id=\"Training{}\">Phases, targets and advice</h2>\n<pre>{}</pre>\n",
-                         suffix, escape_html(training_text(*file)));
-  for (const results::ResultFile* file : section.files)
-    if (const std::string text = diagnose_text(*file); !text.empty())
-      out += fmt::format("<h2 id=\"Diagnosis{}\">What limits a training step</h2>\n<pre>{}</pre>\n",
-                         suffix, escape_html(text));
-  out += distributions_html(section, suffix);
-  return out + section_end_html(section, suffix, Method::whole) + "</section>\n";
+  if (!details.empty())
+    out += fmt::format("<h2 id=\"Details{}\">What the numbers come to</h2>\n", suffix) + details;
+  out += distributions_html(section, suffix) + section_end_html(section, suffix, Method::whole);
+  if (!text.empty())
+    out += fmt::format("<h2 id=\"Text{}\">As the terminal shows it</h2>\n", suffix) + text;
+  return out + "</section>\n";
+}
+
+/// Of a page with several sessions: what each comes to, and the way to it.
+std::string index_html(const std::vector<Section>& all, std::size_t before) {
+  if (all.size() < 2) return {};
+  std::string out = "<nav class=\"index\" aria-label=\"Sessions\"><ol>\n";
+  for (std::size_t i = 0; i < all.size(); ++i)
+    out += fmt::format("<li><a href=\"#Session{}\">{}</a> {}</li>\n", suffix_of(before + i),
+                       escape_html(title(all[i])), prose_html(answers(all[i]).front().headline));
+  return out + "</ol></nav>\n";
 }
 
 }  // namespace
@@ -189,6 +225,7 @@ std::string html(const std::vector<results::ResultFile>& files) {
                       ? "sluice"
                       : title(*first) + " · " + printable(first->head().machine_profile)),
       page_style());
+  out += index_html(plain, matrix.size());
   if (!matrix.empty()) out += matrix_section(split.matrix, matrix);
   for (std::size_t i = 0; i < plain.size(); ++i)
     out += section_html(plain[i], suffix_of(matrix.size() + i));

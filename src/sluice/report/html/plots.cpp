@@ -211,45 +211,28 @@ std::string interval_bar(const Row& row, double range) {
 std::string comparison(const Section& section) {
   std::string out;
   for (std::size_t first = 0; first < section.rows.size();) {
-    std::size_t end = first;
-    double most = 0;
-    std::vector<const Line*> lines;
-    for (; end < section.rows.size() &&
-           section.rows[end].row->case_name == section.rows[first].row->case_name;
-         ++end) {
-      const Row& row = *section.rows[end].row;
-      if (!has_summary(row) || row.unit != section.rows[first].row->unit ||
-          row.summary->median <= 0)
-        continue;
-      lines.push_back(&section.rows[end]);
-      most = std::max({most, row.summary->median, row.summary->ci95 ? row.summary->ci95->high : 0});
-    }
-    first = end;
-    if (lines.size() < 2 || !std::isfinite(most)) continue;
-    const Row& head = *lines.front()->row;
-    out += fmt::format("<figure><h3>{}</h3>\n", escape_html(clip(case_cell(head), 80)));
-    for (const Line* line : lines) {
-      const Row& row = *line->row;
+    const Row& head = *section.rows[first].row;
+    std::vector<Bar> bars;
+    for (; first < section.rows.size() && section.rows[first].row->case_name == head.case_name;
+         ++first) {
+      const Line& line = section.rows[first];
+      const Row& row = *line.row;
+      if (!has_summary(row) || row.unit != head.unit || row.summary->median <= 0) continue;
       const Scale scale = scale_of(row);
-      out += fmt::format(
-          "<div class=\"pair{}\"><span>{}</span><svg class=\"bars\" height=\"16\" "
-          "aria-hidden=\"true\">"
-          "<rect class=\"solid{}\" x=\"0\" y=\"2\" width=\"{:.2f}%\" height=\"12\" rx=\"2\"/>",
-          line->best ? " best" : "", escape_html(clip(library_cell(row), 24)),
-          line->best ? "" : " other", 98 * row.summary->median / most);
-      if (row.summary->ci95) {
-        const double low = std::clamp(row.summary->ci95->low / most, 0.0, 1.0);
-        const double high = std::clamp(row.summary->ci95->high / most, 0.0, 1.0);
-        out +=
-            fmt::format("<line class=\"whisker\" x1=\"{:.2f}%\" x2=\"{:.2f}%\" y1=\"8\" y2=\"8\"/>",
-                        98 * low, 98 * high);
-      }
-      out += fmt::format("</svg><span class=\"value\">{} {}</span></div>\n",
-                         scale.number(row.summary->median), escape_html(scale.unit()));
+      Bar bar;
+      bar.name = library_cell(row);
+      bar.value = row.summary->median;
+      bar.label = scale.number(row.summary->median) + " " + scale.unit();
+      if (const auto& interval = row.summary->ci95)
+        bar.interval = stats::Estimate{bar.value, interval->low, interval->high, 0.95};
+      bar.best = line.best;
+      bars.push_back(std::move(bar));
     }
-    out += fmt::format(
-        "<figcaption class=\"note\">{} is better; line: 95 % interval</figcaption></figure>\n",
-        head.better == measure::Better::higher ? "longer" : "shorter");
+    if (bars.size() < 2) continue;
+    out += bar_chart(clip(case_cell(head), 80),
+                     std::string(head.better == measure::Better::higher ? "longer" : "shorter") +
+                         " is better; line: 95 % interval",
+                     bars);
   }
   return out;
 }

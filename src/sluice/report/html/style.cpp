@@ -13,6 +13,7 @@ constexpr const char* kStyle = R"css(
   --paper: #fbfbfa; --card: #ffffff; --ink: #1c2126; --soft: #59636e; --line: #e4e6e8; --faint: #f2f3f4;
   --accent: #0f6a8b; --accent-soft: #b9d8e3; --dot: #0f6a8b;
   --good: #2b7044; --warn: #8a5a00; --warn-soft: #fdf3dc; --bad: #b3261e; --bad-soft: #fbe9e7;
+  --p0: #0f6a8b; --p1: #a35c00; --p2: #3d7a2a; --p3: #7549a8; --p4: #b03a56; --p5: #1d7a70; --p6: #80632b; --p7: #8a929b;
   --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
 }
 @media (prefers-color-scheme: dark) {
@@ -38,8 +39,9 @@ a { color: var(--accent); text-underline-offset: .18em; }
 a:focus-visible, summary:focus-visible, [tabindex]:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; }
 .skip { position: absolute; left: -999rem; } .skip:focus { left: 1rem; top: 1rem; }
 .soft, .note { color: var(--soft); } .note { font-size: .875rem; }
-.profile { font: .875rem/1.5 var(--mono); color: var(--soft); margin: 0; }
+.profile { max-width: none; font: .875rem/1.5 var(--mono); color: var(--soft); margin: 0; }
 nav { margin: 1.1rem 0 0; font-size: .875rem; display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; }
+.index { display: block; margin: 0 0 2.5rem; } .index ol { margin: 0; padding-left: 1.4rem; } .index li { margin: .2rem 0; }
 .session + .session { border-top: 3px double var(--line); margin-top: 4rem; padding-top: 3rem; }
 
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(13.5rem, 1fr)); gap: .8rem; margin: 1.6rem 0 0; padding: 0; list-style: none; }
@@ -50,7 +52,11 @@ nav { margin: 1.1rem 0 0; font-size: .875rem; display: flex; flex-wrap: wrap; ga
 .card .more { font-size: .8125rem; color: var(--soft); line-height: 1.4; }
 
 .callout { background: var(--warn-soft); border-left: 3px solid var(--warn); border-radius: .2rem .4rem .4rem .2rem; padding: .55rem .9rem; margin: 1rem 0 0; font-size: .9rem; }
-.found { border-left: 3px solid var(--accent); padding: .1rem 0 .1rem .9rem; margin: 1.2rem 0 0; } .found p { margin: .35rem 0; max-width: 58rem; }
+.answer { background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--accent); border-radius: .3rem .6rem .6rem .3rem; padding: 1.1rem 1.3rem; margin: 1.2rem 0 1rem; }
+.headline { font-size: 1.45rem; line-height: 1.3; font-weight: 650; letter-spacing: -0.015em; max-width: 60rem; margin: 0; text-wrap: balance; } .headline.long { font-size: 1.1rem; letter-spacing: 0; }
+.why { margin: .7rem 0 0; padding-left: 1.1rem; color: var(--soft); font-size: .9375rem; } .why li { margin: .15rem 0; }
+.next { margin: .9rem 0 0; padding: .7rem 0 0; border-top: 1px solid var(--line); font-size: .9375rem; } .steps { margin: .2rem 0 0; padding-left: 1.1rem; } .steps li { margin: .2rem 0; }
+code { font: .92em/1.4 var(--mono); } .answer code, .finding code { background: var(--faint); border-radius: .25rem; padding: .05rem .3rem; } .note strong { color: var(--ink); font-weight: 600; }
 .callout strong { color: var(--warn); }
 .callout ul { margin: 0; padding-left: 1.1rem; }
 
@@ -73,6 +79,8 @@ td.empty { color: var(--soft); }
 .chip.unsupported, .chip.skipped { color: var(--soft); } .chip.unsupported::before, .chip.skipped::before { background: none; border: 1.5px solid currentColor; }
 .reason { display: block; font-size: .8125rem; color: var(--soft); max-width: 24rem; }
 
+.fit { overflow-x: auto; overflow-y: hidden; } .scroll.snug { width: fit-content; max-width: 100%; } .plain { width: auto; min-width: min(100%, 36rem); } .plain th, .plain td { padding: .35rem .9rem; } .plain tr:last-child td { border-bottom: 0; } .plain th:not(.number), .plain td:not(.number) { min-width: 5rem; max-width: 34rem; } .plain td:first-child, .plain th:first-child { min-width: 1rem; }
+.table-title { margin: 1.6rem 0 .5rem; } .finding { margin: .9rem 0; } .finding p { margin: .15rem 0; } .finding ul { margin: .2rem 0; padding-left: 1.1rem; font-size: .9375rem; }
 .scroll { overflow-x: auto; margin: .6rem 0 .8rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--card); }
 .matrix { width: auto; min-width: 100%; font-size: .875rem; }
 .matrix th, .matrix td { padding: .4rem .9rem; text-align: right; white-space: nowrap; overflow-wrap: normal; }
@@ -95,10 +103,13 @@ svg text { font-size: 11px; fill: var(--soft); font-family: inherit; }
 .throttled { fill: var(--bad); } .bin { fill: var(--dot); fill-opacity: .7; } .lane { stroke: var(--line); stroke-width: 1; }
 .solid { fill: var(--accent); } .solid.other { fill: var(--soft); fill-opacity: .55; } .whisker { stroke: var(--ink); stroke-width: 1.5; }
 
-.compare { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); gap: 1.6rem 2.4rem; margin-top: 1rem; }
-.compare figure { margin: 0; } .compare h3 { margin-bottom: .5rem; }
-.pair { display: grid; grid-template-columns: 7rem 1fr auto; gap: .7rem; align-items: center; font-size: .875rem; padding: .15rem 0; }
-.pair .value { text-align: right; white-space: nowrap; min-width: 6.5rem; } .pair.best { font-weight: 650; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: .8rem; margin-top: 1.4rem; }
+.picture { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1.1rem .8rem; margin: 0; break-inside: avoid; min-width: 0; } .picture.wide { grid-column: 1 / -1; } .picture h3 { margin-bottom: .6rem; } .picture figcaption { margin-top: .5rem; line-height: 1.4; }
+.track { fill: var(--faint); } .waiting { fill: var(--accent-soft); } .mark { stroke: var(--warn); stroke-width: 1.5; stroke-dasharray: 4 3; } .level { fill: var(--soft); } .stack text.on { fill: #fff; font-weight: 600; }
+.p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .p2 { fill: var(--p2); } .p3 { fill: var(--p3); } .p4 { fill: var(--p4); } .p5 { fill: var(--p5); } .p6 { fill: var(--p6); } .p7 { fill: var(--p7); }
+.legend { max-width: 36rem; list-style: none; margin: .6rem 0 0; padding: 0; font-size: .875rem; } .legend li { display: grid; grid-template-columns: 12px 1fr auto 4.5rem; gap: .6rem; align-items: center; padding: .1rem 0; } .legend .value { text-align: right; white-space: nowrap; } .swatch { width: 12px; }
+.chart { display: grid; grid-template-columns: fit-content(11rem) minmax(4rem, 1fr) max-content; gap: .25rem .8rem; align-items: center; font-size: .875rem; } .chart.four { grid-template-columns: fit-content(11rem) minmax(4rem, 1fr) max-content max-content; }
+.pair { display: contents; } .pair .value, .ceiling { text-align: right; white-space: nowrap; } .pair.best { font-weight: 650; } .ceiling { color: var(--soft); font-weight: 400; }
 
 .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); gap: .8rem; margin-top: 1rem; }
 .plot { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .8rem 1rem .6rem; margin: 0; break-inside: avoid; content-visibility: auto; contain-intrinsic-size: auto 9rem; }
@@ -111,6 +122,7 @@ dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .
 dt { color: var(--soft); } dd { margin: 0; }
 details { margin-top: 1rem; font-size: .9rem; } summary { cursor: pointer; color: var(--accent); }
 pre { background: var(--faint); border: 1px solid var(--line); border-radius: .4rem; padding: .8rem 1rem; margin: .8rem 0 0; font: .875rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
+.terminal { white-space: pre; overflow-x: auto; overflow-wrap: normal; user-select: auto; }
 footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .8125rem; color: var(--soft); }
 
 @media (max-width: 1010px) {
@@ -125,8 +137,11 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line);
   .rows td::before { content: attr(data-label); color: var(--soft); font-size: .8125rem; line-height: 1.35rem; font-weight: 400; }
   .rows td.empty { display: none; }
   .number, .range { white-space: normal; } .bar { width: auto; min-width: 0; } .library { min-width: 0; } .reason { max-width: none; } .matrix th, .matrix td { padding: .35rem .6rem; } .matrix { font-size: .8125rem; } .matrix th:first-child { min-width: 7.5rem; max-width: 9rem; white-space: normal; overflow-wrap: anywhere; }
-  .pair { grid-template-columns: 5rem 1fr; } .pair .value { grid-column: 2; text-align: left; margin-top: -.4rem; }
+  .headline { font-size: 1.2rem; } .headline.long { font-size: 1.05rem; }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
+}
+@media (max-width: 640px) {
+  .chart, .chart.four { grid-template-columns: fit-content(7rem) minmax(3rem, 1fr); } .pair .value, .ceiling { grid-column: 2; text-align: left; white-space: normal; margin-top: -.25rem; }
 }
 @media (min-width: 1100px) { .reason { min-width: 12rem; } }
 @media print {

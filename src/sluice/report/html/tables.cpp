@@ -173,7 +173,8 @@ std::string results_table(const Section& section, const std::vector<Line>& lines
                           const std::string& caption) {
   const Columns columns{section.several_libraries, any_behind(lines), interval_range(lines)};
   std::string out = fmt::format(
-      "<table role=\"table\" class=\"rows\"><caption>{}</caption>\n<thead role=\"rowgroup\"><tr "
+      "<div class=\"fit\"><table role=\"table\" class=\"rows\"><caption>{}</caption>\n<thead "
+      "role=\"rowgroup\"><tr "
       "role=\"row\">"
       "<th role=\"columnheader\" scope=\"col\">Case</th>{}"
       "<th role=\"columnheader\" scope=\"col\" class=\"number\">Median ± sd</th>"
@@ -197,7 +198,7 @@ std::string results_table(const Section& section, const std::vector<Line>& lines
     const bool inside = i + 1 < lines.size() && same(i + 1);
     out += row_html(lines[i], again, inside, columns);
   }
-  return out + "</tbody></table>\n";
+  return out + "</tbody></table></div>\n";
 }
 
 std::string summary_cards(const Section& section) {

@@ -1,5 +1,6 @@
 // sluice/report/matrix/cells.cpp - what stands in the cells of a matrix table, and around them.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/analysis/versus.h"
 #include "sluice/core/text.h"
 #include "sluice/report/matrix/matrix.h"
 #include "sluice/report/sections.h"
@@ -167,6 +168,9 @@ std::vector<std::string> legend(const MatrixTable& table) {
   };
   add(any_cell(table, [](const MatrixCell& c) { return c.best; }),
       "bold: fastest of the comparable rows, and those its 95 % interval does not separate");
+  add(std::any_of(table.columns.begin(), table.columns.end(),
+                  [](const MatrixColumn& c) { return c.library == analysis::kYardstick; }),
+      "memcpy: a yardstick, copying the bytes alone; it is never the fastest");
   add(with(RowStatus::early_stopped), "≤: stopped early, no faster than this");
   add(with(RowStatus::unsupported), "-: unsupported");
   add(any_cell(table, [](const MatrixCell& c) { return c.row == nullptr; }),

@@ -177,7 +177,8 @@ std::string matrix_cards(const std::vector<MatrixTable>& tables) {
         "class=\"more\">fastest in {} of {} rows that compare libraries</div></li>\n",
         escape_html(table.title()), name_html(winner.library), *most, compared);
   }
-  return out.empty() ? out : "<ul class=\"cards wide\">\n" + out + "</ul>\n";
+  // A single table says it itself, and the answer of the page does.
+  return shown < 2 ? "" : "<ul class=\"cards wide\">\n" + out + "</ul>\n";
 }
 
 }  // namespace sluice::report

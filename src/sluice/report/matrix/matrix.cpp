@@ -3,6 +3,7 @@
 #include "sluice/report/matrix/matrix.h"
 
 #include "sluice/analysis/peer_ratio.h"
+#include "sluice/analysis/versus.h"
 #include "sluice/core/text.h"
 #include "sluice/report/matrix/remarks.h"
 #include "sluice/report/sections.h"
@@ -213,6 +214,7 @@ void compare_cells(MatrixTable& table, MatrixLine& line) {
   for (std::size_t c = 0; c < line.cells.size(); ++c) {
     const MatrixCell& cell = line.cells[c];
     if (cell.row == nullptr || cell.row->unit != table.unit || cell.note != 0) continue;
+    if (table.columns[c].library == analysis::kYardstick) continue;  // what it does is no transform
     contest = contest || cell.row->status == RowStatus::early_stopped;
     if (has_number(cell)) ranked.push_back(c);
   }
@@ -227,8 +229,9 @@ void compare_cells(MatrixTable& table, MatrixLine& line) {
   }
   if (ranked.size() > 1) set_lead(line, ranked[0], ranked[1]);
   double top = 0;
-  for (const auto& cell : line.cells) {
-    if (has_number(cell)) top = std::max(top, cell.row->summary->median);
+  for (std::size_t c = 0; c < line.cells.size(); ++c) {
+    if (has_number(line.cells[c]) && table.columns[c].library != analysis::kYardstick)
+      top = std::max(top, line.cells[c].row->summary->median);
   }
   for (auto& cell : line.cells) {
     if (has_number(cell) && top > 0)

@@ -75,10 +75,10 @@ class Invariants:
         return None if code in EXIT_CODES else f"ended with {code}"
 
     @staticmethod
-    def says_why(code, stderr):
+    def says_why(code, stdout, stderr):
         if re.search(r"internal error|terminate called|Traceback|Assertion|std::", stderr):
             return f"said: {stderr.strip()[-300:]}"
-        if code == 2 and not re.search(r"^sluice: ", stderr, re.M):
+        if code == 2 and not re.search(r"^sluice: ", stderr, re.M) and not re.search(r"^unreadable ", stdout, re.M):
             return f"ended with 2 and gave no reason: {stderr.strip()[-300:]!r}"
         return None
 
@@ -97,11 +97,13 @@ class Invariants:
         return f"temporary files are left: {', '.join(left[:3])}" if left else None
 
     @staticmethod
-    def nothing_outside(work, killed):
-        """A signal may leave what the next run removes: the snapshot that was being made, its lock."""
-        allowed = {"out", "home", "cache", "tmp"} | ({".out.new", ".out.lock"} if killed else set())
+    def nothing_outside(work, fault):
+        """What the next run removes may be left: by a signal the snapshot that was being made and its lock, by one that cannot
+        be caught, or without a descriptor to list them with, unfinished bundles too."""
+        allowed = {"out", "home", "cache", "tmp"} | ({".out.new", ".out.lock"} if fault in SIGNALS else set())
+        allowed |= {".out.partial"} if fault in {"SIGKILL", "EMFILE"} else set()
         strange = [path.name for path in work.iterdir() if path.name not in allowed]
-        if not killed:
+        if fault not in SIGNALS:
             strange += [f"tmp/{path.name}" for path in (work / "tmp").iterdir()]
         strange += [f"home/{path.name}" for path in (work / "home").iterdir()]
         return f"written outside of --out: {', '.join(strange[:3])}" if strange else None
@@ -275,15 +277,15 @@ class Run:
         found = []
         for code, stdout, stderr in self.first(usual_s):
             found.append("does not end" if code == "hangs" else Invariants.ended_by_the_table(code, self.fault, self.out.exists()))
-            found.append(Invariants.says_why(code, stderr))
+            found.append(Invariants.says_why(code, stdout, stderr))
             found.append(Invariants.no_secret(self.work, stdout, stderr))
         found.append(Invariants.no_process_left(self.seed))
-        found.append(Invariants.nothing_outside(self.work, self.fault in SIGNALS))
+        found.append(Invariants.nothing_outside(self.work, self.fault))
         if self.out.exists():
             found.append(Invariants.files_are_whole(self.out))
             found.append(None if killed else Invariants.no_temporary_left(self.out))
         found.append(self.again())
-        found.append(Invariants.nothing_outside(self.work, False) if not killed else None)
+        found.append(Invariants.nothing_outside(self.work, "none") if not killed else None)
         return [problem for problem in found if problem]
 
     def again(self):

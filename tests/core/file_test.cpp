@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
 
+#include "sluice/core/own_temporaries.h"
 #include "sluice/core/temporary_files.h"
 
 #include <gmock/gmock.h>
@@ -191,6 +192,25 @@ TEST(WriteFileAtomic, SurvivesSweepersOfOtherProcesses) {
   sweeper.join();
   EXPECT_EQ(failures, 0);
   EXPECT_THAT(folder.names(), ElementsAre("f"));
+}
+
+TEST(OwnTemporaries, ASignalThatEndsTheProcessLeavesNone) {
+  const TemporaryFolder folder;
+  put(folder / "finished", "");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const OwnTemporary first((folder / "a").string());
+    put(folder / "a", "half");
+    first.made();
+    { const OwnTemporary renamed((folder / "finished").string()); }
+    const OwnTemporary never_made((folder / "b").string());
+    remove_own_temporaries();
+    _exit(7);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_THAT(folder.names(), ElementsAre("finished"));
 }
 
 TEST(CreateFolders, MakesAllParentsAndAcceptsExistingOnes) {

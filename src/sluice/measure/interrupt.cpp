@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/measure/interrupt.h"
 
+#include "sluice/core/own_temporaries.h"
 #include "sluice/core/stop.h"
 
 #include <array>
@@ -21,7 +22,10 @@ struct sigaction before_int {};
 struct sigaction before_term {};
 
 void on_signal(int) {
-  if (signals_seen.fetch_add(1) > 0) _exit(130);  // the user insists; workers die with us
+  if (signals_seen.fetch_add(1) > 0) {  // the user insists; workers die with us
+    remove_own_temporaries();
+    _exit(130);
+  }
   set_stop_requested(true);
   const int interrupted_errno = errno;
   const char byte = 1;

@@ -27,6 +27,8 @@ def main():
     version = subprocess.run([options.program, "--version"], check=True, capture_output=True, text=True).stdout.split("\n")[0]
     world = cancelling.World(options.program, options.server)
     rows, load = [], [os.getloadavg()[0]]
+    head = {"what": "milliseconds from the signal to the end of the program, exit code 130 each time", "program": version,
+            "cores": len(os.sched_getaffinity(0))}
     try:
         for case in world.cases():
             if not f"{case.phase}:{case.command}".startswith(options.only):
@@ -36,13 +38,12 @@ def main():
                 row[f"{number.name}_ms"] = [round(1000 * world.cancelled(case, number), 1) for _ in range(options.times)]
             rows.append(row)
             load.append(os.getloadavg()[0])
+            loads = {"load_of_the_machine": {"least": min(load), "most": max(load)}}
+            lines = ",\n  ".join(json.dumps(one) for one in rows)
+            options.out.write_text(json.dumps(head | loads)[:-1] + f',\n "cancel_times": [\n  {lines}\n]}}\n')
             print(f"{max(row['SIGINT_ms'] + row['SIGTERM_ms']):7.0f} ms at most  {case.phase}: {case.command}", flush=True)
     finally:
         world.close()
-    head = {"what": "milliseconds from the signal to the end of the program, exit code 130 each time", "program": version,
-            "cores": len(os.sched_getaffinity(0)), "load_of_the_machine": {"least": min(load), "most": max(load)}}
-    lines = ",\n  ".join(json.dumps(row) for row in rows)
-    options.out.write_text(json.dumps(head)[:-1] + f',\n "cancel_times": [\n  {lines}\n]}}\n')
 
 
 if __name__ == "__main__":

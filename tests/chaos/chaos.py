@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: chaos.py PROGRAM SHIM FAULT_SERVER [--seconds S | --runs N] [--seed N] [--only NAME] [--record FILE]
 
-A run is a command, a fault and a moment, all drawn from one seed that is printed; `--seed N --runs 1` is that run again.
+A run is a command, a fault and a moment, all drawn from one seed that is printed; `--seed N --runs 1` is that run again. `--record` adds to FILE.
 What must hold afterwards is in class Invariants."""
 import argparse
 import collections
@@ -322,6 +322,18 @@ def usual_times(world):
     return times
 
 
+def version_of(program):
+    return subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
+
+
+def add_to(record, piece):
+    """One line a piece, behind those that are there; the sums come first."""
+    pieces = (json.loads(record.read_text())["pieces"] if record.exists() else []) + [piece]
+    sums = {"runs": sum(one["runs"] for one in pieces), "broken": sum(len(one["broken"]) for one in pieces)}
+    lines = ",\n  ".join(json.dumps(one) for one in pieces)
+    record.write_text(json.dumps(sums)[:-1] + f',\n "pieces": [\n  {lines}\n]}}\n')
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("program", "shim", "server"):
@@ -359,8 +371,8 @@ def main():
         print(f"{done[fault]:6} runs  {fault}")
     print(f"chaos: {sum(done.values())} runs in {took:.0f} s, {len(bad)} with a broken invariant")
     if options.record:
-        options.record.write_text(json.dumps({"first_seed": seed, "runs": sum(done.values()), "seconds": round(took),
-                                              "by_fault": done, "broken": bad}, indent=1) + "\n")
+        add_to(options.record, {"program": version_of(options.program), "first_seed": seed, "runs": sum(done.values()), "seconds": round(took),
+                                "by_fault": done, "broken": bad})
     return 1 if bad else 0
 
 

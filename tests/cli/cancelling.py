@@ -80,10 +80,12 @@ def catches_signals(process, _):
 def measures(process, _):
     """A worker, or the command that is measured, runs."""
     def child():
-        for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-            with contextlib.suppress(OSError):
-                if {"worker", "sleep"} & set(Path(f"/proc/{pid}/cmdline").read_text().split("\0")):
-                    return True
+        with contextlib.suppress(OSError):  # a thread or a child that has ended by now
+            for thread in Path(f"/proc/{process.pid}/task").iterdir():
+                for pid in (thread / "children").read_text().split():
+                    words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+                    if "worker" in words or words[0].endswith("/sleep") or "sleep 300" in words:
+                        return True
         return False
     return until(process, child)
 
@@ -174,7 +176,8 @@ class World:
                                    env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             reached = case.reached(server) if server else case.reached(process, folder)
-            assert reached and process.poll() is None, f"{name}: ended by itself: {process.poll()} {process.stderr.read()}"
+            code = process.poll()
+            assert reached and code is None, f"{name}: not reached, or ended by itself with {code}"
             start = time.monotonic()
             process.send_signal(number)
             try:

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
 
-#include "sluice/core/own_temporaries.h"
 #include "sluice/core/temporary_files.h"
 
 #include <gmock/gmock.h>

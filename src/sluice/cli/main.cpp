@@ -1,8 +1,8 @@
 // sluice/cli/main.cpp - the program.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/program.h"
-#include "sluice/core/own_temporaries.h"
 #include "sluice/core/process/survivors.h"
+#include "sluice/core/temporary_files.h"
 
 #include <csignal>
 #include <string_view>

@@ -3,7 +3,6 @@
 #include "sluice/core/file.h"
 
 #include "sluice/core/descriptor.h"
-#include "sluice/core/own_temporaries.h"
 #include "sluice/core/temporary_files.h"
 #include "sluice/core/text.h"
 

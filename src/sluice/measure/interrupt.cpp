@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/measure/interrupt.h"
 
-#include "sluice/core/own_temporaries.h"
 #include "sluice/core/stop.h"
+#include "sluice/core/temporary_files.h"
 
 #include <array>
 #include <atomic>

@@ -1,6 +1,7 @@
-// sluice/core/own_temporaries.cpp - a table without locks.
+// sluice/core/temporary_files.cpp - those of this process, in a table without locks that the
+// handler of a signal can read.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/core/own_temporaries.h"
+#include "sluice/core/temporary_files.h"
 
 #include <array>
 #include <atomic>

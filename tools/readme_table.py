@@ -146,6 +146,18 @@ def headline(document, name):
             f"commit {document['tool']['git']}, from [{name}]({name}):")
 
 
+def cancel_table(document, name):
+    """Of bench/cancel_times.py: quantiles over both signals."""
+    load = document["load_of_the_machine"]
+    lines = [f"{document['program']}, {document['cores']} cores with a load of {load['least']:.1f} to {load['most']:.1f}, from [{name}]({name}):", "",
+             "| phase | command | signals | p50, ms | p99, ms | longest, ms |", "|---|---|--:|--:|--:|--:|"]
+    for row in document["cancel_times"]:
+        times = sorted(row["SIGINT_ms"] + row["SIGTERM_ms"])
+        at = [times[math.ceil(share * len(times)) - 1] for share in (0.5, 0.99, 1)]
+        lines.append(f"| {row['phase']} | {row['command']} | {len(times)} | " + " | ".join(f"{value:.0f}" for value in at) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def filled(text, root):
     def fill(place):
         path = root / place.group(2)
@@ -158,6 +170,8 @@ def filled(text, root):
             text = hand_lines if by_hand else versus_line if "memcpy" in libraries else matrix_table
             return place.group(1) + text(documents, place.group(2)) + place.group(4)
         document = json.loads(path.read_text(encoding="utf-8"))
+        if "cancel_times" in document:
+            return place.group(1) + cancel_table(document, place.group(2)) + place.group(4)
         return place.group(1) + table(document, place.group(2)) + place.group(4)
     return PLACE.sub(fill, text)
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: chaos.py PROGRAM SHIM FAULT_SERVER [--seconds S | --runs N] [--seed N] [--only NAME] [--record FILE]
 
-A run is a command, a fault and a moment, all drawn from one seed that is printed; `--seed N --runs 1` is that run again.
+A run is a command, a fault and a moment, all drawn from one seed that is printed; `--seed N --runs 1` is that run again. `--record` adds to FILE.
 What must hold afterwards is in class Invariants."""
 import argparse
 import collections
@@ -75,10 +75,10 @@ class Invariants:
         return None if code in EXIT_CODES else f"ended with {code}"
 
     @staticmethod
-    def says_why(code, stderr):
+    def says_why(code, stdout, stderr):
         if re.search(r"internal error|terminate called|Traceback|Assertion|std::", stderr):
             return f"said: {stderr.strip()[-300:]}"
-        if code == 2 and not re.search(r"^sluice: ", stderr, re.M):
+        if code == 2 and not re.search(r"^sluice: ", stderr, re.M) and not re.search(r"^unreadable ", stdout, re.M):
             return f"ended with 2 and gave no reason: {stderr.strip()[-300:]!r}"
         return None
 
@@ -97,11 +97,13 @@ class Invariants:
         return f"temporary files are left: {', '.join(left[:3])}" if left else None
 
     @staticmethod
-    def nothing_outside(work, killed):
-        """A signal may leave what the next run removes: the snapshot that was being made, its lock."""
-        allowed = {"out", "home", "cache", "tmp"} | ({".out.new", ".out.lock"} if killed else set())
+    def nothing_outside(work, fault):
+        """What the next run removes may be left: by a signal the snapshot that was being made and its lock, by one that cannot
+        be caught, or without a descriptor to list them with, unfinished bundles too."""
+        allowed = {"out", "home", "cache", "tmp"} | ({".out.new", ".out.lock"} if fault in SIGNALS else set())
+        allowed |= {".out.partial"} if fault in {"SIGKILL", "EMFILE"} else set()
         strange = [path.name for path in work.iterdir() if path.name not in allowed]
-        if not killed:
+        if fault not in SIGNALS:
             strange += [f"tmp/{path.name}" for path in (work / "tmp").iterdir()]
         strange += [f"home/{path.name}" for path in (work / "home").iterdir()]
         return f"written outside of --out: {', '.join(strange[:3])}" if strange else None
@@ -275,15 +277,15 @@ class Run:
         found = []
         for code, stdout, stderr in self.first(usual_s):
             found.append("does not end" if code == "hangs" else Invariants.ended_by_the_table(code, self.fault, self.out.exists()))
-            found.append(Invariants.says_why(code, stderr))
+            found.append(Invariants.says_why(code, stdout, stderr))
             found.append(Invariants.no_secret(self.work, stdout, stderr))
         found.append(Invariants.no_process_left(self.seed))
-        found.append(Invariants.nothing_outside(self.work, self.fault in SIGNALS))
+        found.append(Invariants.nothing_outside(self.work, self.fault))
         if self.out.exists():
             found.append(Invariants.files_are_whole(self.out))
             found.append(None if killed else Invariants.no_temporary_left(self.out))
         found.append(self.again())
-        found.append(Invariants.nothing_outside(self.work, False) if not killed else None)
+        found.append(Invariants.nothing_outside(self.work, "none") if not killed else None)
         return [problem for problem in found if problem]
 
     def again(self):
@@ -318,6 +320,18 @@ def usual_times(world):
             sys.exit(f"chaos: {name} ended with {code} without a fault: {stderr}")
         shutil.rmtree(run.work)
     return times
+
+
+def version_of(program):
+    return subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
+
+
+def add_to(record, piece):
+    """One line a piece, behind those that are there; the sums come first."""
+    pieces = (json.loads(record.read_text())["pieces"] if record.exists() else []) + [piece]
+    sums = {"runs": sum(one["runs"] for one in pieces), "broken": sum(len(one["broken"]) for one in pieces)}
+    lines = ",\n  ".join(json.dumps(one) for one in pieces)
+    record.write_text(json.dumps(sums)[:-1] + f',\n "pieces": [\n  {lines}\n]}}\n')
 
 
 def main():
@@ -357,8 +371,8 @@ def main():
         print(f"{done[fault]:6} runs  {fault}")
     print(f"chaos: {sum(done.values())} runs in {took:.0f} s, {len(bad)} with a broken invariant")
     if options.record:
-        options.record.write_text(json.dumps({"first_seed": seed, "runs": sum(done.values()), "seconds": round(took),
-                                              "by_fault": done, "broken": bad}, indent=1) + "\n")
+        add_to(options.record, {"program": version_of(options.program), "first_seed": seed, "runs": sum(done.values()), "seconds": round(took),
+                                "by_fault": done, "broken": bad})
     return 1 if bad else 0
 
 

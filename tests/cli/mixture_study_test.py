@@ -4,12 +4,14 @@
 """usage: mixture_study_test.py PROGRAM"""
 import contextlib
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
 import unittest
+import unittest.mock
 
 import small_episodes
 
@@ -93,6 +95,23 @@ class MixtureStudy(small_episodes.SmallEpisodes):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.record()["runs"][: len(kept)], kept)
         self.assertNotIn("not finished", (self.out / "run_log.md").read_text())
+
+    def test_what_another_process_adds_until_the_folder_is_locked_is_kept(self):
+        """git is asked after study.json is looked at and before the lock is taken: this one ends another study's run then."""
+        done = self.measure("--steps", 2, "--repeats", 1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole = self.record()
+        (self.out / "study.json").rename(self.folder / "whole.json")
+        (self.out / "study.json").write_text(json.dumps(whole | {"runs": whole["runs"][:1]}))
+        (self.folder / "bin").mkdir()
+        git = self.folder / "bin" / "git"
+        git.write_text(f"#!/bin/sh\n[ -e '{self.folder}/whole.json' ] && mv '{self.folder}/whole.json' '{self.out}/study.json'\nexit 1\n")
+        git.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, PATH=f"{git.parent}:{os.environ['PATH']}"):
+            again = self.measure("--steps", 2, "--repeats", 1)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertFalse((self.folder / "whole.json").exists())
+        self.assertEqual(self.record()["runs"], whole["runs"])
 
     def test_bad_input_is_refused_before_a_folder_is_made(self):
         broken = self.folder / "broken.yaml"

@@ -193,6 +193,25 @@ TEST(WriteFileAtomic, SurvivesSweepersOfOtherProcesses) {
   EXPECT_THAT(folder.names(), ElementsAre("f"));
 }
 
+TEST(OwnTemporaries, ASignalThatEndsTheProcessLeavesNone) {
+  const TemporaryFolder folder;
+  put(folder / "finished", "");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const OwnTemporary first((folder / "a").string());
+    put(folder / "a", "half");
+    first.made();
+    { const OwnTemporary renamed((folder / "finished").string()); }
+    const OwnTemporary never_made((folder / "b").string());
+    remove_own_temporaries();
+    _exit(7);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_THAT(folder.names(), ElementsAre("finished"));
+}
+
 TEST(CreateFolders, MakesAllParentsAndAcceptsExistingOnes) {
   const TemporaryFolder folder;
   EXPECT_TRUE(create_folders(folder / "a/b/c"));

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/env/noise.h"
 
+#include "sluice/core/stop.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -210,6 +212,17 @@ TEST(MeasureNoise, TheBudgetEndsTheLoop) {
   options.budget_ns = 10'000'000;
   const NoiseFacts facts = measure_noise(options, clock);
   EXPECT_LT(facts.duration_s, 1.1);  // scripted seconds: 2001 readings, then 10 ms
+}
+
+TEST(MeasureNoise, ARequestToStopEndsTheLoop) {
+  fixture::Tree tree;
+  ScriptedClock clock;
+  clock.on_read = [](int reads) { set_stop_requested(reads > 2020); };
+  NoiseOptions options = quick(tree);
+  options.passes = 1000;
+  const NoiseFacts facts = measure_noise(options, clock);
+  set_stop_requested(false);
+  EXPECT_LT(facts.duration_s, 1.1);  // scripted: a thousand passes would be another half second
 }
 
 TEST(MeasureNoise, CountsWhatChangedOnTheAllowedCores) {

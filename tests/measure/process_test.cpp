@@ -270,6 +270,22 @@ TEST_F(ProcessTest, CancelEndsTheWaveAndEveryWorker) {
   close(cancel[1]);
 }
 
+TEST_F(ProcessTest, ACancelledWorkerIsNotWaitedFor) {
+  std::array<int, 2> cancel{-1, -1};
+  ASSERT_EQ(pipe(cancel.data()), 0);
+  LaunchOptions options;
+  options.cancel_fd = cancel[0];
+  options.command = {"/bin/sh", "-c",
+                     "read -r bye <&3; sleep 1.5; : >" + (folder / "late").string()};
+  const auto worker = launcher.launch(options);
+  ASSERT_TRUE(worker);
+  ASSERT_EQ(write(cancel[1], "x", 1), 1);
+  (*worker)->finish();
+  EXPECT_FALSE(fs::exists(folder / "late"));
+  close(cancel[0]);
+  close(cancel[1]);
+}
+
 TEST_F(ProcessTest, LaunchFailureLeavesNothingOpen) {
   LaunchOptions options;
   options.command = {worker_program()};

@@ -262,11 +262,26 @@ TEST_F(RefreshTest, WhatIsStillGoodIsUsedWhileNoBetterCanBeHad) {
 TEST_F(RefreshTest, RefusedOnesAreNotGivenOutAgain) {
   const auto credentials = source();
   const Credentials first = *credentials->get();
-  credentials->refused(first);
+  EXPECT_TRUE(credentials->refused(first));
   const Credentials second = *credentials->get();
   EXPECT_EQ(second.access_key, "key2");
-  credentials->refused(first);  // a late word about what is gone
+  EXPECT_TRUE(credentials->refused(first));  // a late word about what is gone
   EXPECT_EQ(credentials->get()->access_key, "key2");
+}
+
+TEST_F(RefreshTest, ARequestOfJustBeforeTheChangeMayBeMadeAgain) {
+  std::string name = "first";
+  const auto credentials = refreshing_credentials(
+      [&]() -> Result<Credentials> {
+        return Credentials{"key", "s", name, {}};
+      },
+      [this] { return now_; });
+  EXPECT_FALSE(credentials->refused(*credentials->get())) << "the only ones there are";
+  name = "second";
+  EXPECT_TRUE(credentials->refused(*credentials->get()));
+  EXPECT_TRUE(credentials->refused(*credentials->get())) << "another thread's, made with the first";
+  now_ += 61s;
+  EXPECT_FALSE(credentials->refused(*credentials->get()));
 }
 
 TEST_F(RefreshTest, ManyThreadsFetchOnce) {

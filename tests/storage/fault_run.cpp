@@ -4,6 +4,7 @@
 
 #include "sluice/core/sha256.h"
 #include "sluice/storage/credentials/chain.h"
+#include "sluice/storage/remote/gcs_store.h"
 #include "sluice/storage/remote/s3_store.h"
 
 #include <atomic>
@@ -55,9 +56,11 @@ class Readers {
   }
   void read_object(std::uint64_t index, ReadBuffer& buffer) {
     const std::string key = objects_.key(index);
-    std::string etag = etag_of(key, 0);
-    etag = etag.substr(1, etag.size() - 2);  // as the store writes versions
-    const Object object{key, objects_.size, etag};
+    const std::string etag = etag_of(key, 0);
+    const Object object{key, objects_.size,
+                        options_.protocol == Protocol::google
+                            ? generation_of(0)
+                            : etag.substr(1, etag.size() - 2)};  // as the stores write versions
     Sha256 hash;
     std::vector<std::string> errors;
     for (std::uint64_t i = 0; i < options_.reads_per_object; ++i) {
@@ -84,29 +87,43 @@ class Readers {
   std::mutex mutex_;
 };
 
+Result<std::unique_ptr<ObjectStore>> open_store(const FaultRunOptions& options,
+                                                const std::string& bucket, const std::string& url) {
+  RemoteOptions remote;
+  remote.seed = options.seed;
+  if (options.attempts > 0) remote.retry.max_attempts = options.attempts;
+  if (!options.waits) remote.retry.base_s = remote.retry.throttle_base_s = 0.001;
+  if (options.protocol == Protocol::google) {
+    GcsOptions client{.bucket = bucket, .endpoint = url, .remote = remote};
+    client.token.environment = [](const std::string&) { return std::optional<std::string>(); };
+    client.token.metadata_endpoint = url;
+    return open_gcs(client);
+  }
+  CredentialOptions keys;
+  keys.keys = Credentials{"AKIDFAULTS", "nobody's", {}, {}};
+  S3Options client;
+  client.bucket = bucket;
+  client.endpoint = url;
+  client.credentials = open_credentials(keys);
+  client.remote = remote;
+  return open_s3(client);
+}
+
 }  // namespace
 
 Result<FaultRun> run_faults(const FaultRunOptions& options) {
   FaultServerOptions serving;
+  serving.protocol = options.protocol;
   serving.signature.keys["AKIDFAULTS"].secret = "nobody's";
   serving.generated = {.prefix = "set/",
                        .suffix = ".bin",
                        .count = options.objects,
                        .size = options.reads_per_object * options.read_bytes};
-  serving.faults = FaultPlan::uniform(options.fault_rate, options.seed);
+  serving.faults = FaultPlan::uniform(options.fault_rate, options.seed, options.protocol);
   if (!options.waits) serving.faults.slow_s = 0.01;
   FaultServer server(serving);
 
-  CredentialOptions keys;
-  keys.keys = Credentials{"AKIDFAULTS", "nobody's", {}, {}};
-  S3Options client;
-  client.bucket = serving.bucket;
-  client.endpoint = server.url();
-  client.credentials = open_credentials(keys);
-  client.remote.seed = options.seed;
-  if (options.attempts > 0) client.remote.retry.max_attempts = options.attempts;
-  if (!options.waits) client.remote.retry.base_s = client.remote.retry.throttle_base_s = 0.001;
-  SLUICE_TRY(const auto store, open_s3(client));
+  SLUICE_TRY(const auto store, open_store(options, serving.bucket, server.url()));
 
   Readers readers(*store, options, serving.generated);
   const double cpu = cpu_seconds();
@@ -118,12 +135,13 @@ Result<FaultRun> run_faults(const FaultRunOptions& options) {
   result.server = server.counters();
   result.client = store->counters();
   for (std::size_t i = 0; i < kFaults; ++i)
-    result.faults.push_back(server.delivered(static_cast<Fault>(i)));
+    if (can_be(static_cast<Fault>(i), options.protocol))
+      result.faults.push_back(server.delivered(static_cast<Fault>(i)));
   return result;
 }
 
 bool names_object_cause_and_attempts(const std::string& message, int attempts) {
-  static const std::regex kForm(R"(s3://bucket/set/\d{8}\.bin: (\S.*), (\d+) attempts?)");
+  static const std::regex kForm(R"((?:s3|gs)://bucket/set/\d{8}\.bin: (\S.*), (\d+) attempts?)");
   std::smatch match;
   return std::regex_match(message, match, kForm) && match[2] == std::to_string(attempts);
 }

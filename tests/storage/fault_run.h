@@ -14,6 +14,7 @@
 namespace sluice::storage::testing {
 
 struct FaultRunOptions {
+  Protocol protocol = Protocol::s3;
   std::uint64_t objects = 2000;
   std::uint64_t reads_per_object = 50;
   std::size_t read_bytes = 16'384;
@@ -34,11 +35,11 @@ struct FaultRun {
   std::vector<std::string> errors{};  // of the failed reads
   Json server{};                      // counters
   Json client{};
-  std::vector<std::uint64_t> faults{};  // delivered, by kind
+  std::vector<std::uint64_t> faults{};  // delivered, by kind that can be
 };
 
 /// Every object is read from front to end in ranges, by one of the threads; the requests are signed
-/// and the options of the client its defaults.
+/// or carry a token, and the options of the client are its defaults.
 Result<FaultRun> run_faults(const FaultRunOptions& options);
 
 /// Does a message name an object of ours, a cause and a number of attempts?

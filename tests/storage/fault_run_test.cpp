@@ -1,4 +1,4 @@
-// tests/storage/fault_run_test.cpp - the fault run of bench/s3_faults in small: every kind of
+// tests/storage/fault_run_test.cpp - the fault run of bench/storage_faults in small: every kind of
 // fault, every byte checked. Its time is measured there and not here.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/storage/fault_run.h"
@@ -9,8 +9,12 @@
 namespace sluice::storage::testing::fault_run_test {
 namespace {
 
-TEST(FaultRun, NoReadFailsAndEveryByteIsRight) {
-  const auto run = run_faults({.objects = 40,
+class FaultRunOf : public ::testing::TestWithParam<Protocol> {};
+INSTANTIATE_TEST_SUITE_P(Protocols, FaultRunOf, ::testing::Values(Protocol::s3, Protocol::google));
+
+TEST_P(FaultRunOf, NoReadFailsAndEveryByteIsRight) {
+  const auto run = run_faults({.protocol = GetParam(),
+                               .objects = 40,
                                .reads_per_object = 50,
                                .read_bytes = 8192,
                                .threads = 16,
@@ -25,8 +29,9 @@ TEST(FaultRun, NoReadFailsAndEveryByteIsRight) {
   EXPECT_GE(run->client["retries"].get<std::uint64_t>(), 50U);
 }
 
-TEST(FaultRun, WithThreeAttemptsFailuresNameObjectCauseAndAttempts) {
-  const auto run = run_faults({.objects = 20,
+TEST_P(FaultRunOf, WithThreeAttemptsFailuresNameObjectCauseAndAttempts) {
+  const auto run = run_faults({.protocol = GetParam(),
+                               .objects = 20,
                                .reads_per_object = 50,
                                .read_bytes = 1000,
                                .threads = 16,

@@ -1,4 +1,4 @@
-// tests/storage/fault_server.cpp - the S3 dialect, and where each fault comes in.
+// tests/storage/fault_server.cpp - the dialects, and where each fault comes in.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/storage/fault_server.h"
 
@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::array<std::string_view, kFaults> kNames{
     "slow_down",    "truncated",      "reset",        "slow_first_byte", "wrong_content_range",
-    "whole_object", "range_with_200", "changed_etag", "redirect",        "clock_skew"};
+    "whole_object", "range_with_200", "changed_etag", "redirect",        "clock_skew",
+    "server_error", "expired_token"};
 
 }  // namespace
 
@@ -26,11 +27,25 @@ std::optional<Fault> parse_fault(std::string_view name) {
   return std::nullopt;
 }
 
-FaultPlan FaultPlan::uniform(double total, std::uint64_t seed) {
+bool can_be(Fault fault, Protocol protocol) {
+  const bool google = protocol == Protocol::google;
+  if (fault == Fault::redirect || fault == Fault::clock_skew) return !google;
+  return fault != Fault::expired_token || google;
+}
+
+FaultPlan FaultPlan::uniform(double total, std::uint64_t seed, Protocol protocol) {
   FaultPlan plan;
   plan.seed = seed;
-  plan.rate.fill(total / static_cast<double>(kFaults));
+  double kinds = 0;
+  for (std::size_t i = 0; i < kFaults; ++i)
+    kinds += plan.rate[i] = can_be(static_cast<Fault>(i), protocol) ? 1 : 0;
+  for (double& rate : plan.rate)
+    rate *= total / kinds;
   return plan;
+}
+
+std::string generation_of(std::uint64_t version) {
+  return std::to_string(version + 1'700'000'000);
 }
 
 FaultServer::FaultServer(FaultServerOptions options)
@@ -87,6 +102,10 @@ std::int64_t FaultServer::now() const {
 HttpReply FaultServer::error(int status, std::string_view code, std::string_view message) const {
   HttpReply reply;
   reply.status = status;
+  if (options_.protocol == Protocol::google) {
+    reply.body = dump_json({{"error", {{"code", status}, {"message", code}}}});
+    return reply;
+  }
   reply.headers = {{"Content-Type", "application/xml"}, {"Date", http_date(now())}};
   reply.body = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>" + std::string(code) +
                "</Code><Message>" + xml_escaped(message) + "</Message>";
@@ -98,12 +117,15 @@ HttpReply FaultServer::error(int status, std::string_view code, std::string_view
   return reply;
 }
 
-bool FaultServer::can_be(Fault fault, Asked asked) {
+bool FaultServer::can_be_now(Fault fault, Asked asked) const {
+  if (!can_be(fault, options_.protocol)) return false;
   switch (fault) {
     case Fault::slow_down:
     case Fault::slow_first_byte:
     case Fault::redirect:
     case Fault::clock_skew:
+    case Fault::server_error:
+    case Fault::expired_token:
       return true;
     case Fault::truncated:
     case Fault::reset:
@@ -121,7 +143,7 @@ bool FaultServer::can_be(Fault fault, Asked asked) {
 std::optional<FaultServer::Drawn> FaultServer::draw(Asked asked) {
   const std::scoped_lock lock(mutex_);
   for (auto it = injected_.begin(); it != injected_.end(); ++it) {
-    if (!can_be(*it, asked)) continue;
+    if (!can_be_now(*it, asked)) continue;
     const Drawn drawn{*it};
     injected_.erase(it);
     return drawn;
@@ -138,7 +160,7 @@ std::optional<FaultServer::Drawn> FaultServer::draw(Asked asked) {
     const auto fault = static_cast<Fault>(i);
     left -= fault == Fault::slow_down ? plan.rate[i] / plan.burst : plan.rate[i];
     if (left >= 0) continue;
-    if (!can_be(fault, asked)) return std::nullopt;
+    if (!can_be_now(fault, asked)) return std::nullopt;
     if (fault == Fault::slow_down) {
       burst_left_ = plan.burst - 1;
       burst_end_ = moment + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -150,7 +172,16 @@ std::optional<FaultServer::Drawn> FaultServer::draw(Asked asked) {
 }
 
 std::optional<HttpReply> FaultServer::refuse(Fault fault, const HttpRequest& request) {
-  if (fault == Fault::slow_down) return error(503, "SlowDown", "Please reduce your request rate.");
+  const bool google = options_.protocol == Protocol::google;
+  if (fault == Fault::slow_down)
+    return error(google ? 429 : 503, "SlowDown", "Please reduce your request rate.");
+  if (fault == Fault::server_error)
+    return error(google ? 503 : 500, "InternalError", "We encountered an internal error.");
+  if (fault == Fault::expired_token) {
+    const std::scoped_lock lock(mutex_);
+    ++tokens_;
+    return error(401, "Invalid Credentials", "");
+  }
   if (fault == Fault::clock_skew)
     return error(403, "RequestTimeTooSkewed",
                  "The difference between the request time and the current time is too large.");
@@ -173,6 +204,7 @@ std::optional<HttpReply> FaultServer::refuse(Fault fault, const HttpRequest& req
 
 HttpReply FaultServer::handle(const HttpRequest& request) {
   if (options_.seen) options_.seen(request);
+  if (options_.protocol == Protocol::google) return handle_google(request);
   SignatureRules rules;
   {
     const std::scoped_lock lock(mutex_);
@@ -203,6 +235,31 @@ HttpReply FaultServer::handle(const HttpRequest& request) {
   } else if (request.header("range").empty()) {
     asked = Asked::object;
   }
+  return faulty(request, key, asked);
+}
+
+HttpReply FaultServer::handle_google(const HttpRequest& request) {
+  std::string token;
+  {
+    const std::scoped_lock lock(mutex_);
+    token = "token-" + std::to_string(tokens_);
+  }
+  if (request.path == "/computeMetadata/v1/instance/service-accounts/default/token") {
+    HttpReply reply;
+    reply.body =
+        dump_json({{"access_token", token}, {"expires_in", 3599}, {"token_type", "Bearer"}});
+    return reply;
+  }
+  if (request.header("authorization") != "Bearer " + token)
+    return error(401, "Invalid Credentials", "");
+  const std::string objects = "/storage/v1/b/" + options_.bucket + "/o/";
+  if (!request.path.starts_with(objects) || request.parameter("alt") != "media" ||
+      request.header("range").empty())
+    return error(501, "only ranges of objects are served", "");
+  return faulty(request, percent_decode(request.path.substr(objects.size())), Asked::range);
+}
+
+HttpReply FaultServer::faulty(const HttpRequest& request, const std::string& key, Asked asked) {
   const std::optional<Drawn> drawn = draw(asked);
   HttpReply reply = answer(request, key, asked, drawn);
   if (drawn) ++delivered_[static_cast<std::size_t>(drawn->fault)];

@@ -1,5 +1,5 @@
 // tests/storage/fault_server.h - an S3 server in the process of the test, with objects made from
-// their name, which verifies signatures and misbehaves on demand.
+// their name, which verifies signatures and misbehaves on demand. It can be one of Google's too.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -26,7 +26,7 @@
 namespace sluice::storage::testing {
 
 enum class Fault {
-  slow_down,            // 503 SlowDown, to this and the next requests: a burst
+  slow_down,            // 503 SlowDown (Google: 429), to this and the next requests: a burst
   truncated,            // the body ends early, in order (FIN)
   reset,                // the body ends early by RST
   slow_first_byte,      // nothing for slow_s
@@ -34,12 +34,18 @@ enum class Fault {
   whole_object,         // 200 without Content-Range: all of the object
   range_with_200,       // 200 with the right Content-Range and bytes: odd, but good
   changed_etag,         // a new ETag each time, and the bytes of another version
-  redirect,             // in turn 307 with a Location here, 301 with x-amz-bucket-region
-  clock_skew,           // 403 RequestTimeTooSkewed with the Date of the server
+  redirect,             // S3: in turn 307 with a Location here, 301 with x-amz-bucket-region
+  clock_skew,           // S3: 403 RequestTimeTooSkewed with the Date of the server
+  server_error,         // 500 InternalError (Google: 503)
+  expired_token,        // Google: 401, and from now on another token is the good one
 };
-inline constexpr std::size_t kFaults = 10;
+inline constexpr std::size_t kFaults = 12;
 std::string to_string(Fault fault);
 std::optional<Fault> parse_fault(std::string_view name);
+
+enum class Protocol { s3, google };
+/// What can go wrong in a protocol.
+bool can_be(Fault fault, Protocol protocol);
 
 struct FaultPlan {
   std::uint64_t seed = 0;
@@ -48,12 +54,15 @@ struct FaultPlan {
   double burst_s = 0.25;  // within this time: a client that waits finds the server well again
   double slow_s = 0.2;
 
-  /// Every kind with the same share; `total` is their sum.
-  static FaultPlan uniform(double total, std::uint64_t seed);
+  /// Every kind that can be with the same share; `total` is their sum.
+  static FaultPlan uniform(double total, std::uint64_t seed, Protocol protocol = Protocol::s3);
 };
 
 struct FaultServerOptions {
   std::string bucket = "bucket";
+  /// google: the JSON API, with bearer tokens that the metadata of an instance gives out, as far as
+  /// reads of generated objects need it.
+  Protocol protocol = Protocol::s3;
   SignatureRules signature{};
   GeneratedObjects generated{};
   FaultPlan faults{};
@@ -64,6 +73,8 @@ struct FaultServerOptions {
 };
 
 std::string xml_escaped(std::string_view text);
+/// The version of an object as Google names it.
+std::string generation_of(std::uint64_t version);
 
 class FaultServer {
  public:
@@ -123,6 +134,8 @@ class FaultServer {
   };
 
   HttpReply handle(const HttpRequest& request);
+  HttpReply handle_google(const HttpRequest& request);
+  HttpReply faulty(const HttpRequest& request, const std::string& key, Asked asked);
   HttpReply answer(const HttpRequest& request, const std::string& key, Asked asked,
                    const std::optional<Drawn>& drawn);
   HttpReply list(const HttpRequest& request);
@@ -131,7 +144,7 @@ class FaultServer {
   std::optional<Found> find(const std::string& key) const;
   static std::optional<Wanted> wanted(std::string_view range, std::uint64_t size);
   std::optional<Drawn> draw(Asked asked);
-  static bool can_be(Fault fault, Asked asked);
+  bool can_be_now(Fault fault, Asked asked) const;
   std::optional<HttpReply> refuse(Fault fault, const HttpRequest& request);
   HttpReply error(int status, std::string_view code, std::string_view message) const;
   [[nodiscard]] std::int64_t now() const;
@@ -145,6 +158,7 @@ class FaultServer {
   std::chrono::steady_clock::time_point burst_end_{};
   std::uint64_t draws_ = 0;
   std::uint64_t redirects_ = 0;
+  std::uint64_t tokens_ = 0;  // Google's that have expired
 
   std::atomic<std::uint64_t> version_{0};
   std::atomic<std::uint64_t> changes_{0};

@@ -105,8 +105,11 @@ HttpReply FaultServer::get(const HttpRequest& request, const std::string& key,
                            std::optional<Fault> fault) {
   auto found = find(key);
   if (!found) return error(404, "NoSuchKey", "The specified key does not exist.");
-  const std::string_view match = request.header("if-match");
-  if (options_.honours_if_match && !match.empty() && match != found->etag && match != "*")
+  const bool google = options_.protocol == Protocol::google;
+  const std::string match(google ? request.parameter("ifGenerationMatch")
+                                 : std::string(request.header("if-match")));
+  const std::string current = google ? generation_of(found->version) : found->etag;
+  if (options_.honours_if_match && !match.empty() && match != current && match != "*")
     return error(412, "PreconditionFailed",
                  "At least one of the pre-conditions you specified did not hold");
   auto part = wanted(request.header("range"), found->size);
@@ -132,6 +135,7 @@ HttpReply FaultServer::get(const HttpRequest& request, const std::string& key,
     reply.headers.emplace_back("Content-Range", "bytes " + std::to_string(part->begin + shift) +
                                                     "-" + std::to_string(part->end - 1 + shift) +
                                                     "/" + std::to_string(found->size));
+  if (google) reply.headers.emplace_back("x-goog-generation", generation_of(found->version));
   reply.headers.emplace_back("ETag", found->etag);
   reply.headers.emplace_back("Accept-Ranges", "bytes");
   reply.headers.emplace_back("Content-Type", "application/octet-stream");

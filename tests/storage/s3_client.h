@@ -24,8 +24,10 @@ class FixedCredentials final : public CredentialSource {
  public:
   explicit FixedCredentials(std::vector<Credentials> all) : all_(std::move(all)) {}
   Result<Credentials> get() override { return all_[at_]; }
-  void refused(const Credentials&) override {
-    if (at_ + 1 < all_.size()) ++at_;
+  bool refused(const Credentials&) override {
+    if (at_ + 1 == all_.size()) return false;
+    ++at_;
+    return true;
   }
 
  private:

@@ -81,6 +81,20 @@ TEST_F(Choices, NotOfAnotherDeviceDriverOrAfterNothingNew) {
   EXPECT_EQ(Fake::text, "");
 }
 
+TEST_F(Choices, TwoProcessesAtOnceKeepBoth) {
+  const std::string kind = "1 2 3 4 5 6 0 1 2 0 1 16 16 16 16";  // as product_kind.h writes it
+  KeptChoices first = offer();
+  KeptChoices second = offer();
+  Fake::text = "one\n" + kind + " a a\n";
+  first.keep(table_, nullptr);
+  Fake::text = kind + " b b\ntwo\n";
+  second.keep(table_, nullptr);
+  offer();
+  EXPECT_EQ(Fake::text, "one\n" + kind + " a a\ntwo\n");
+  for (const auto& entry : fs::directory_iterator(guard_.path() / "cuda"))
+    EXPECT_EQ(entry.path(), first.file()) << "no lock is left";
+}
+
 TEST_F(Choices, AFolderThatCannotBeIsNoError) {
   ASSERT_TRUE(create_folders(guard_.path()));
   ASSERT_TRUE(write_file_atomic(guard_.path() / "cuda", "a file"));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/program.h"
 #include "sluice/core/process/survivors.h"
+#include "sluice/core/temporary_files.h"
 
 #include <csignal>
 #include <string_view>
@@ -9,8 +10,9 @@
 
 namespace {
 
-/// Before a command looks at signals itself, and in those that have nothing to put away.
+/// Before a command looks at signals itself, and in those that have nothing else to put away.
 void end_at_once(int) {
+  sluice::remove_own_temporaries();
   constexpr std::string_view kWord = "sluice: interrupted\n";
   const ssize_t written = write(STDERR_FILENO, kWord.data(), kWord.size());
   (void)written;

@@ -104,15 +104,20 @@ class TemporaryFile {
     for (int i = 0; i < kAttempts && error_number == EEXIST; ++i) {
       fs::path path =
           folder / fmt::format("{}{:016x}{}", kTemporaryStart, random_suffix(), kTemporaryEnd);
+      OwnTemporary own(path.native());
       Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-      if (fd.get() >= 0 && !claim(fd.get())) continue;
-      if (fd.get() >= 0) return TemporaryFile(std::move(fd), std::move(path));
       error_number = errno;
+      if (!fd.open()) continue;
+      own.made();
+      if (claim(fd.get())) return TemporaryFile(std::move(fd), std::move(path), std::move(own));
+      error_number = EEXIST;
     }
     return os_error(folder, "create a file in this folder", error_number);
   }
   TemporaryFile(TemporaryFile&& other) noexcept
-      : fd_(std::move(other.fd_)), path_(std::exchange(other.path_, {})) {}
+      : fd_(std::move(other.fd_)),
+        path_(std::exchange(other.path_, {})),
+        own_(std::move(other.own_)) {}
   TemporaryFile& operator=(TemporaryFile&&) = delete;
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -151,9 +156,11 @@ class TemporaryFile {
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
     return ::fstat(fd, &info) != 0 || info.st_nlink > 0;
   }
-  TemporaryFile(Descriptor fd, fs::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  TemporaryFile(Descriptor fd, fs::path path, OwnTemporary own)
+      : fd_(std::move(fd)), path_(std::move(path)), own_(std::move(own)) {}
   Descriptor fd_;
   fs::path path_;
+  OwnTemporary own_;
 };
 
 /// Makes the rename itself survive a power cut. Best effort: the content is already safe.

@@ -15,7 +15,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it"
 }  // namespace detail
 
 /// How long a request to stop may go unseen by who waits.
-inline constexpr std::chrono::milliseconds kStopCheck{50};
+inline constexpr std::chrono::milliseconds kStopCheck{20};
 
 /// True between the first Ctrl-C or SIGTERM and the end of what it ended. Whatever waits for
 /// another process or machine asks at least every kStopCheck, and ends with Errc::interrupted.

@@ -1,6 +1,7 @@
 // sluice/env/noise_measure.cpp - runs a fixed loop and reads the kernel's counters before and after
 // it.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/stop.h"
 #include "sluice/core/text.h"
 #include "sluice/env/core_time.h"
 #include "sluice/env/machine.h"
@@ -138,7 +139,8 @@ void measure_loop(const NoiseOptions& options, NoiseClock& clock, NoiseFacts& fa
     state = spin(steps, state);
     end = clock.now_ns();
     passes.push_back(end - start);
-  } while (static_cast<int>(passes.size()) < options.passes && end - begin < options.budget_ns);
+  } while (static_cast<int>(passes.size()) < options.passes && end - begin < options.budget_ns &&
+           !stop_requested());
   const std::int64_t cpu = clock.thread_cpu_ns() - cpu_begin;
   volatile std::uint64_t keep = state;  // the loop has a result that is used
   (void)keep;

@@ -3,6 +3,7 @@
 #include "sluice/measure/interrupt.h"
 
 #include "sluice/core/stop.h"
+#include "sluice/core/temporary_files.h"
 
 #include <array>
 #include <atomic>
@@ -21,7 +22,10 @@ struct sigaction before_int {};
 struct sigaction before_term {};
 
 void on_signal(int) {
-  if (signals_seen.fetch_add(1) > 0) _exit(130);  // the user insists; workers die with us
+  if (signals_seen.fetch_add(1) > 0) {  // the user insists; workers die with us
+    remove_own_temporaries();
+    _exit(130);
+  }
   set_stop_requested(true);
   const int interrupted_errno = errno;
   const char byte = 1;

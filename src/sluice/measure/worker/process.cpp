@@ -90,9 +90,12 @@ class ProcessWorker final : public Worker {
   void finish() override {
     if (process_.end()) return;
     resume();
-    if (channel_.send(Bye{}.json()))
-      (void)channel_.receive(kByeTimeoutS, options_.cancel_fd, process_.ended_fd());
-    process_.wait(kByeTimeoutS);
+    bool hurried = false;  // the user does not wait for the end of a sample
+    if (channel_.send(Bye{}.json())) {
+      const auto bye = channel_.receive(kByeTimeoutS, options_.cancel_fd, process_.ended_fd());
+      hurried = !bye && bye.error().code == Errc::interrupted;
+    }
+    if (!hurried) process_.wait(kByeTimeoutS);
     process_.kill();
     if (!process_.end()->survivors.empty())
       log::warn("{}: left running, killed: {}", printable(options_.command.front()),

@@ -26,8 +26,10 @@ class CredentialSource {
   /// Fit for use now; fetched anew when about to expire. Asked before every request: cheap when
   /// nothing is to be done.
   virtual Result<Credentials> get() = 0;
-  /// The server called these expired: the next get() asks for new ones, if there can be any.
-  virtual void refused(const Credentials& credentials) = 0;
+  /// The server called these expired: new ones are asked for, if there can be any. True when
+  /// another attempt may pass: there are others now, or these came a moment ago, so that the
+  /// request may still have been made with those before.
+  virtual bool refused(const Credentials& credentials) = 0;
 };
 
 }  // namespace sluice::storage

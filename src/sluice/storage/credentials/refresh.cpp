@@ -15,6 +15,11 @@ using Clock = std::chrono::system_clock;
 
 constexpr auto kRefreshBefore = 5min;
 constexpr auto kPause = 30s;
+constexpr auto kUnderWay = 60s;  // a request that was made before is answered by then
+
+bool is_same(const Credentials& a, const Credentials& b) {
+  return a.access_key == b.access_key && a.session_token == b.session_token;
+}
 
 class Refreshing final : public CredentialSource {
  public:
@@ -33,13 +38,18 @@ class Refreshing final : public CredentialSource {
     return refresh();
   }
 
-  void refused(const Credentials& credentials) override {
+  bool refused(const Credentials& credentials) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (kept_ && is_same(*kept_, credentials)) {
+        kept_.reset();
+        not_before_ = {};
+      }
+    }
+    const auto fresh = get();
+    if (!fresh) return false;
     const std::scoped_lock lock(mutex_);
-    if (!kept_ || kept_->access_key != credentials.access_key ||
-        kept_->session_token != credentials.session_token)
-      return;  // there are newer ones by now
-    kept_.reset();
-    not_before_ = {};
+    return !is_same(*fresh, credentials) || now_() < changed_ + kUnderWay;
   }
 
  private:
@@ -61,7 +71,8 @@ class Refreshing final : public CredentialSource {
     Result<Credentials> fetched = fetch_();
     const std::scoped_lock lock(mutex_);
     if (fetched) {
-      kept_ = *fetched;
+      if (last_ && !is_same(*last_, *fetched)) changed_ = now_();
+      last_ = kept_ = *fetched;
       failure_.reset();
       not_before_ = {};
       return fetched;
@@ -77,6 +88,8 @@ class Refreshing final : public CredentialSource {
   std::mutex fetch_mutex_;
   std::mutex mutex_;  // all below
   std::optional<Credentials> kept_;
+  std::optional<Credentials> last_;  // fetched, refused or not
+  Clock::time_point changed_{};      // when they were others than before
   std::optional<Error> failure_;
   Clock::time_point not_before_{};  // of the next fetch after a failed one
 };

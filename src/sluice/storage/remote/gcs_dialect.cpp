@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <mutex>
 
 namespace sluice::storage {
 namespace {
@@ -90,11 +89,8 @@ class GcsDialect final : public Dialect {
  private:
   Result<HttpRequest> request(const std::string& object, const std::string& query);
   Result<Object> parse_object(const Json& json) const;
-  bool has_newer_token();
 
   GcsDialectOptions options_;
-  std::mutex mutex_;
-  Credentials last_;  // what the last request was made with, under mutex_
 };
 
 Result<HttpRequest> GcsDialect::request(const std::string& object, const std::string& query) {
@@ -104,8 +100,6 @@ Result<HttpRequest> GcsDialect::request(const std::string& object, const std::st
   if (options_.token) {
     SLUICE_TRY(const Credentials credentials, options_.token->get());
     made.headers.push_back("Authorization: Bearer " + credentials.session_token);
-    const std::scoped_lock lock(mutex_);
-    last_ = credentials;
   }
   return made;
 }
@@ -140,18 +134,6 @@ Result<ListPage> GcsDialect::parse_list(const HttpReply& reply) {
   return page;
 }
 
-/// Whether asking anew gives another token than the one refused.
-bool GcsDialect::has_newer_token() {
-  Credentials old;
-  {
-    const std::scoped_lock lock(mutex_);
-    old = last_;
-  }
-  options_.token->refused(old);
-  const auto fresh = options_.token->get();
-  return fresh && fresh->session_token != old.session_token;
-}
-
 Refusal GcsDialect::refuse(const HttpHead& head, std::string_view body) {
   const std::string reason = reason_of(body);
   const auto cause = [&](std::string_view what) {
@@ -162,7 +144,8 @@ Refusal GcsDialect::refuse(const HttpHead& head, std::string_view body) {
     case 401: {
       if (!options_.token) return {{}, Errc::usage, cause("credentials are needed")};
       Refusal refusal{{}, Errc::usage, cause("credentials refused")};
-      if (has_newer_token()) refusal.retry = RetryCause::credentials;
+      const auto used = options_.token->get();
+      if (used && options_.token->refused(*used)) refusal.retry = RetryCause::credentials;
       return refusal;
     }
     case 403:

@@ -148,7 +148,7 @@ struct HttpOptions {
 };
 
 /// How long a cancel may go unseen.
-inline constexpr double kCancelCheck_s = 0.05;
+inline constexpr double kCancelCheck_s = 0.02;
 
 /// Thread-safe. Lanes are made when first needed: nothing of it exists before, so a process may
 /// fork until then.

@@ -272,12 +272,8 @@ std::optional<Refusal> S3Dialect::forbidden(const HttpHead& head, const S3ErrorB
   Refusal refusal{std::nullopt, Errc::usage,
                   fmt::format("the session token has expired ({} {})", head.status, error.code)};
   if (options_.credentials) {
-    if (const auto old = options_.credentials->get()) {
-      options_.credentials->refused(*old);
-      const auto fresh = options_.credentials->get();
-      if (fresh && fresh->session_token != old->session_token)
-        refusal.retry = RetryCause::credentials;
-    }
+    const auto used = options_.credentials->get();
+    if (used && options_.credentials->refused(*used)) refusal.retry = RetryCause::credentials;
   }
   return refusal;
 }

@@ -18,7 +18,8 @@ class KeptChoices {
   /// cannot be read is not there, what cannot be written is searched again.
   static KeptChoices offer(const Table& table, Device* device, const DeviceFacts& facts,
                            const std::filesystem::path& folder);
-  /// Writes what the device has besides.
+  /// Adds what the device has besides, under a lock: of two processes that searched at the same
+  /// time both are kept, and for the same product the first.
   void keep(const Table& table, Device* device);
 
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }

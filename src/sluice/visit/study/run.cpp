@@ -119,22 +119,26 @@ class StudyVisit {
     return spec;
   }
 
+  Status read_record() {
+    SLUICE_TRY(StudyRecord found, read_study_record(caller_.out / kStudyRecord));
+    if (found.study != record_.study)
+      return Error{Errc::usage,
+                   fmt::format("{}: holds another study ({}); name a new folder with --out",
+                               printable(caller_.out.string()),
+                               printable(found.study.value("name", std::string("no name"))))};
+    record_ = std::move(found);
+    return ok;
+  }
+
   Status open_folder() {
     record_.study = study_json(study_);
     const fs::path& out = caller_.out;
     std::error_code code;
     const bool resume = !out.empty() && fs::exists(out / kStudyRecord, code);
-    if (resume) {
-      SLUICE_TRY(StudyRecord found, read_study_record(out / kStudyRecord));
-      if (found.study != record_.study)
-        return Error{Errc::usage,
-                     fmt::format("{}: holds another study ({}); name a new folder with --out",
-                                 printable(out.string()),
-                                 printable(found.study.value("name", std::string("no name"))))};
-      record_ = std::move(found);
-    }
+    if (resume) SLUICE_CHECK(read_record());  // one of another study gets no lock file
     const scenario::MixtureSpec& data = request_.data;
     SLUICE_CHECK(visit_.open({.storage = fs::path(data.remote() ? "." : data.root)}, resume));
+    if (resume) SLUICE_CHECK(read_record());  // locked now: with what was added until then
     SLUICE_CHECK(visit_.begin());
     SLUICE_CHECK(visit_.write_environment());
     machine_ = visit_.file.machine_profile;

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: tune_test.py PROGRAM"""
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,8 +17,9 @@ TINY = ["--batch-size", "4", "--max-workers", "2", "--max-prefetch", "2", "--sam
         "--seed", "1"]
 
 
-def run(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=100)
+def run(*arguments, **variables):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=100,
+                          env=dict(os.environ, **variables))
 
 
 class TuneTest(unittest.TestCase):
@@ -47,6 +50,15 @@ class TuneTest(unittest.TestCase):
             self.assertIn(one["outcome"], ("better", "worse", "no gain", "as good", "undecided", "failed"))
             if "ratio" in one:
                 self.assertLessEqual(one["ratio"]["low"], one["ratio"]["high"])
+        places = [(place["workers"], place["prefetch"]) for place in tune["ranking"]]
+        rates = [place["rate"] for place in tune["ranking"]]
+        self.assertEqual(rates, sorted(rates, reverse=True))
+        self.assertEqual(places[0], (tune["best"]["workers"], tune["best"]["prefetch"]))
+        recommended = (tune["recommended"]["workers"], tune["recommended"]["prefetch"])
+        self.assertEqual(recommended == places[0], tune["choice"] == "first")
+        self.assertLessEqual(recommended, places[0])
+        if tune["settled"]:
+            self.assertLessEqual(tune["loss"]["high"], tune["worth"])
         runs = {row["case"]: len(row["runs"]) for row in document["rows"]}
         self.assertEqual(sum(runs.values()), sum(rate["n"] for rate in tune["rates"]))
 
@@ -54,8 +66,46 @@ class TuneTest(unittest.TestCase):
         done = run("tune", "--input", self.data, *TINY, "--budget-s", 1, "--out", self.folder / "text")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("sluice bench dataloader --batch-size 4 --num-workers ", done.stdout)
-        self.assertIn("expected loss if wrong:", done.stdout)
+        self.assertIn("Recommended: ", done.stdout)
+        self.assertRegex(done.stdout, "Settled after|Not enough data: ")
         self.assertNotIn("\x1b", done.stdout)
+
+    def fake_torch(self):
+        """Variables under which tune_worker.py plays torch."""
+        python = self.folder / "adapters" / "python"
+        python.mkdir(parents=True, exist_ok=True)
+        shutil.copy(pathlib.Path(__file__).parent / "tune_worker.py", python / "loader_worker.py")
+        return {"SLUICE_ADAPTERS": str(python.parent), "SLUICE_PYTHON_TORCH": sys.executable}
+
+    def test_torch_gets_a_line_to_paste_and_the_gain_over_its_default(self):
+        out = self.folder / "torch"
+        done = run("tune", "--library", "torch", "--input", self.data, "--batch-size", 4, "--max-workers", 4, "--max-prefetch", 2,
+                   "--sample-ms", 1, "--warmup-ms", 0, "--seed", 1, "--budget-s", 12, "--out", out, **self.fake_torch())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"\n  DataLoader\(num_workers=2, prefetch_factor=[12], persistent_workers=True\)\n")
+        self.assertIn("Gain over DataLoader(num_workers=0), PyTorch's default: +", done.stdout)
+        document = json.loads((out / "results" / "tune.json").read_text())
+        tune = document["summary"]["tune"]
+        self.assertEqual(tune["library"], "torch-pil")
+        self.assertAlmostEqual(tune["gain"]["point"], 2, delta=0.1)
+        self.assertLess(tune["gain"]["low"], tune["gain"]["high"])
+        self.assertEqual({row["library"] for row in document["rows"]}, {"torch-pil"})
+
+    def test_flags_that_torch_cannot_have_are_refused(self):
+        for arguments, message in [(["--max-rss-gb", "1"], "--max-rss-gb"), (["--recipe", "three-augment"], "--recipe"),
+                                   (["--read-mode", "mmap"], "--read-mode"), (["--pin-memory"], "--pin-memory")]:
+            with self.subTest(message=message):
+                done = run("tune", "--library", "torch", "--input", self.data, "--batch-size", 4, *arguments, **self.fake_torch())
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(f"{message}: is for --library sluice", done.stderr)
+
+    def test_torch_that_is_not_installed_is_one_line_with_the_command(self):
+        out = self.folder / "absent"
+        done = run("tune", "--library", "torch", "--input", self.data, "--batch-size", 4, "--out", out,
+                   SLUICE_CACHE_DIR=str(self.folder / "cache"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("run: sluice peers install", done.stderr)
+        self.assertFalse(out.exists())
 
     def test_a_limit_that_nothing_meets_is_one_line(self):
         done = run("tune", "--input", self.data, *TINY, "--max-rss-gb", "0.000001", "--out", self.folder / "limit")

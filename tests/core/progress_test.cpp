@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 /// Understands what Progress sends (text, newline, carriage return, cursor up, erase below) and
 /// nothing else.
@@ -115,10 +116,10 @@ TEST_F(ProgressTest, NestsBarsAndKeepsOnlyTheEndOfTheOutermost) {
     now_s_ += 2;
     outer.add();
     EXPECT_THAT(screen_.lines,
-                ElementsAre("quick [##########----------]  50%  1/2  0.25 steps/s  0:04 left"));
+                ElementsAre("quick [##########----------]  50%  1/2  4.00 s each  0:04 left"));
     outer.add();
   }
-  EXPECT_THAT(screen_.lines, ElementsAre("quick: done, 2/2 in 4.00 s, 0.50 steps/s"));
+  EXPECT_THAT(screen_.lines, ElementsAre("quick: done, 2/2 in 4.00 s, 2.00 s each"));
 }
 
 TEST_F(ProgressTest, RedrawsAtMostTenTimesASecond) {
@@ -206,12 +207,12 @@ TEST_F(ProgressTest, WritesPlainLinesElsewhere) {
     }
   }
   EXPECT_THAT(screen_.lines, ElementsAre("quick: started, 10 cases", "quick > resize: started",
-                                         "quick > resize: 4, 0.80 steps/s",
-                                         "quick: 4/10 cases (40%), 0.80 cases/s, 0:08 left, run 3",
-                                         "quick > resize: 8, 0.80 steps/s",
-                                         "quick: 8/10 cases (80%), 0.80 cases/s, 0:03 left, run 3",
-                                         "quick > resize: done, 10 in 12.5 s, 0.80 steps/s",
-                                         "quick: done, 10/10 cases in 12.5 s, 0.80 cases/s"));
+                                         "quick > resize: 4, 1.25 s each",
+                                         "quick: 4/10 cases (40%), 1.25 s each, 0:08 left, run 3",
+                                         "quick > resize: 8, 1.25 s each",
+                                         "quick: 8/10 cases (80%), 1.25 s each, 0:03 left, run 3",
+                                         "quick > resize: done, 10 in 12.5 s, 1.25 s each",
+                                         "quick: done, 10/10 cases in 12.5 s, 1.25 s each"));
 }
 
 TEST_F(ProgressTest, LongTimesAreReadable) {
@@ -220,6 +221,76 @@ TEST_F(ProgressTest, LongTimesAreReadable) {
   now_s_ += 10;
   bar.set(1000);
   EXPECT_EQ(screen_.lines.back(), "x: 1000/1000000 (0%), 100 steps/s, 2:46:30 left");
+}
+
+// A user saw 34:37 for a run of 141 s: one of many units was done, after a long start.
+TEST_F(ProgressTest, NoTimeLeftIsShownBeforeItMeansSomething) {
+  Progress progress(terminal());
+  auto bar = progress.bar("x", 100, "runs");
+  now_s_ += 20;
+  bar.set(1);
+  EXPECT_THAT(screen_.lines, ElementsAre("x [--------------------]   1%  1/100 runs  20.0 s each"));
+  now_s_ += 1;
+  bar.set(2);
+  EXPECT_THAT(screen_.lines.back(), Not(HasSubstr("left")));
+  now_s_ += 1;
+  bar.set(3);
+  EXPECT_THAT(screen_.lines.back(), HasSubstr("11:51 left"));
+}
+
+TEST_F(ProgressTest, NoTimeLeftIsShownInTheFirstTwoSeconds) {
+  Progress progress(terminal());
+  auto bar = progress.bar("x", 1000, "files");
+  now_s_ += 1.9;
+  bar.set(100);
+  EXPECT_THAT(screen_.lines.back(), HasSubstr("52.6 files/s"));
+  EXPECT_THAT(screen_.lines.back(), Not(HasSubstr("left")));
+  now_s_ += 0.6;
+  bar.set(125);
+  EXPECT_THAT(screen_.lines.back(), HasSubstr("0:18 left"));
+}
+
+TEST_F(ProgressTest, HalfOfTwoIsEnoughForAnEstimate) {
+  Progress progress(terminal());
+  auto bar = progress.bar("x", 2, "libraries");
+  now_s_ += 30;
+  bar.set(1);
+  EXPECT_THAT(screen_.lines.back(), HasSubstr("30.0 s each  0:30 left"));
+}
+
+TEST_F(ProgressTest, ABudgetOfSecondsHasNoRate) {
+  Progress progress(plain());
+  {
+    auto bar = progress.bar("tuning", 40, "s");
+    now_s_ += 6;
+    bar.set(5, "2 workers");
+  }
+  EXPECT_THAT(screen_.lines,
+              ElementsAre("tuning: started, 40 s", "tuning: 5/40 s (12%), 0:35 left, 2 workers",
+                          "tuning: stopped at 5/40 s in 6.00 s"));
+}
+
+TEST_F(ProgressTest, APhaseThatCountsNothingHasItsTime) {
+  Progress progress(plain());
+  {
+    const auto bar = progress.bar("first epoch", 0);
+    now_s_ += 3;
+  }
+  EXPECT_THAT(screen_.lines, ElementsAre("first epoch: started", "first epoch: done in 3.00 s"));
+}
+
+TEST_F(ProgressTest, BytesAreReadInUnitsOfTheirSize) {
+  Progress progress(plain());
+  {
+    auto bar = progress.bar("stage", 4'500'000'000, "bytes");
+    now_s_ += 6;
+    bar.set(450'000'000);
+    now_s_ += 1;
+    bar.set(4'500'000'000);
+  }
+  EXPECT_THAT(screen_.lines, ElementsAre("stage: started, 4.50 GB",
+                                         "stage: 450 MB of 4.50 GB (10%), 75.0 MB/s, 0:54 left",
+                                         "stage: done, 4.50 GB of 4.50 GB in 7.00 s, 643 MB/s"));
 }
 
 TEST_F(ProgressTest, QuietDrawsNothing) {

@@ -70,7 +70,8 @@ TEST(Tune, FindsTheOptimumFromEitherSide) {
     EXPECT_EQ(result->best[0], 8) << start[0];
     EXPECT_EQ(result->recommended, (Setting{8, 2})) << start[0];
     EXPECT_TRUE(result->settled);
-    EXPECT_LT(result->expected_loss, 0.02);
+    EXPECT_LT(result->ranking.loss->high, 0.02);
+    EXPECT_EQ(result->best, result->ranking.order.front().setting);
   }
 }
 
@@ -100,7 +101,7 @@ TEST(Tune, NoiseAloneEndsAtTheCheapest) {
     const auto result = surface.run(options_for(16, {8, 4}));
     ASSERT_TRUE(result);
     EXPECT_EQ(result->recommended, (Setting{1, 1})) << seed;
-    EXPECT_LT(result->expected_loss, 0.02);
+    EXPECT_LT(result->ranking.loss->high, 0.02);
   }
 }
 
@@ -110,7 +111,53 @@ TEST(Tune, SaysWhenNoiseHidesTheAnswer) {
   const auto result = surface.run(options_for(4, {2, 2}));
   ASSERT_TRUE(result);
   EXPECT_FALSE(result->settled);
-  EXPECT_GT(result->expected_loss, 0.02);
+  EXPECT_GT(result->ranking.loss->high, 0.02);
+  EXPECT_FALSE(result->ranking.open.empty());
+  EXPECT_GT(result->ranking.more_measurements, 0);
+}
+
+// A budget for two blocks of neighbours: what is left goes to those that the ranking leaves open,
+// not to one cheaper setting alone.
+TEST(Tune, ASmallBudgetIsSpentOnWhatIsOpen) {
+  Surface surface{[](const Setting& s) { return s == Setting{2, 4} ? 1060.0 : 1000.0; }, 0.05};
+  TuneOptions options = options_for(4, {2, 2});
+  options.budget_s = 20;
+  const auto result = surface.run(options);
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result->settled);
+  EXPECT_LE(result->elapsed_s, 20);
+  for (const TuneRanked& one : result->ranking.order) {
+    EXPECT_GE(one.n, 2) << one.setting[0] << "/" << one.setting[1];
+  }
+  EXPECT_FALSE(result->complete);
+}
+
+// A user's: the first start took a third of the budget, and the search gave up before any
+// comparison.
+TEST(Tune, ASlowFirstStartStillLeavesComparisons) {
+  Surface surface{cores_of_eight};
+  surface.seconds_each = 10;
+  TuneOptions options = options_for(4, {2, 2});
+  options.budget_s = 45;
+  const auto result = surface.run(options);
+  ASSERT_TRUE(result);
+  EXPECT_LE(result->elapsed_s, 45);
+  EXPECT_GE(result->ranking.order.size(), 3U);
+}
+
+// The reference is measured and compared, though it is of no axis; never a candidate of a step.
+TEST(Tune, MeasuresTheGainOverAReference) {
+  Surface surface{[](const Setting& s) { return s[0] == 0 ? 300.0 : cores_of_eight(s); }};
+  TuneOptions options = options_for(8, {4, 2});
+  options.reference = Setting{0, 2};
+  const auto result = surface.run(options);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->recommended, (Setting{8, 2}));
+  ASSERT_TRUE(result->ranking.gain);
+  const double gain = cores_of_eight({8, 2}) / 300;
+  EXPECT_NEAR(result->ranking.gain->point, gain, 0.05 * gain);
+  EXPECT_LE(result->ranking.gain->low, result->ranking.gain->point);
+  EXPECT_EQ(result->ranking.order.back().setting, (Setting{0, 2}));
 }
 
 TEST(Tune, EndsWithinTheBudget) {

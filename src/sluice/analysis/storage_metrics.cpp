@@ -80,6 +80,29 @@ void find_cache(StorageLine& line, const measure::Row& row) {
                                     : std::string("mixed");
 }
 
+/// How many reads, how large, and how many of them can only have come from memory.
+void find_reads(StorageLine& line, const measure::Row& row) {
+  const auto number = [](const Json& sample, const char* name) -> std::optional<double> {
+    const Json found = sample.value(name, Json());
+    return found.is_number() ? std::optional(found.get<double>()) : std::nullopt;
+  };
+  const auto whole = [](double value) { return static_cast<std::uint64_t>(std::max(0.0, value)); };
+  for (const measure::Run& run : row.runs) {
+    if (!run.details.is_array()) continue;
+    for (const Json& sample : run.details) {
+      if (!sample.is_object()) continue;
+      if (const auto reads = number(sample, "reads"))
+        line.reads = std::min(line.reads.value_or(whole(*reads)), whole(*reads));
+      if (const auto bytes = number(sample, "smallest"))
+        line.smallest = std::min(line.smallest.value_or(whole(*bytes)), whole(*bytes));
+      if (const auto bytes = number(sample, "largest"))
+        line.largest = std::max(line.largest.value_or(0), whole(*bytes));
+      if (const auto share = number(sample, "memory_share"))
+        line.memory_share = std::max(line.memory_share.value_or(0), *share);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<StorageLine> storage_lines(const std::vector<measure::Row>& rows) {
@@ -104,6 +127,7 @@ std::vector<StorageLine> storage_lines(const std::vector<measure::Row>& rows) {
       line.mb_per_s = stats::Estimate{rate.point * mb, rate.low * mb, rate.high * mb};
       line.latency_us = latency_of(row);
       find_cache(line, row);
+      find_reads(line, row);
     }
     lines.push_back(std::move(line));
   }

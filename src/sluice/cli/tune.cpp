@@ -4,6 +4,7 @@
 #include "sluice/cli/flags/loader.h"
 #include "sluice/cli/flags/sampling.h"
 #include "sluice/cli/print.h"
+#include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/report/tune_text.h"
 #include "sluice/visit/tune/run.h"
@@ -19,12 +20,14 @@ namespace sluice::cli {
 namespace {
 
 constexpr int kMostWorkers = 64, kMostPrefetch = 64;
+constexpr double kBudget_s = 120, kOtherBudget_s = 300;  // starting Python and torch takes seconds
 
 struct TuneFlags {
   LoaderFlags loader;
+  std::string library = "sluice";
   std::optional<int> max_workers;
   int max_prefetch = 8;
-  double budget_s = 120;
+  std::optional<double> budget_s;
   std::string worth = "2%";
   std::string max_cpu;
   double max_rss_gb = 0;
@@ -33,10 +36,47 @@ struct TuneFlags {
   double timeout_s = 120;
 };
 
+/// As ImageFolder reads unless told otherwise.
+std::string library_of(const std::string& name) {
+  return name == "torch" ? "torch-pil" : name;
+}
+
+/// What another library's worker does not take is refused, not passed over.
+Status check_other(const TuneFlags& flags) {
+  const LoaderFlags& loader = flags.loader;
+  const std::pair<const char*, bool> ours_only[] = {
+      {"--gpu", !loader.gpu.empty() && loader.gpu != "cpu"},
+      {"--recipe", loader.recipe != "rrc224"},
+      {"--read-mode", loader.read_mode.has_value()},
+      {"--pin-memory", loader.pin_memory.has_value()},
+      {"--no-persistent-workers", !loader.persistent_workers},
+      {"--max-rss-gb", flags.max_rss_gb > 0}};
+  for (const auto& [name, given] : ours_only)
+    if (given)
+      return Error{Errc::usage,
+                   fmt::format("{}: is for --library sluice, not for {}", name, flags.library)};
+  return ok;
+}
+
+/// With another library --num-workers and --prefetch are what is used now.
+Status set_library(visit::TunePlan& plan, const TuneFlags& flags) {
+  plan.library = library_of(flags.library);
+  if (plan.library == "sluice") return ok;
+  visit::LoaderRequest& loader = plan.rows.loader;
+  if (loader.remote)
+    return Error{Errc::usage, fmt::format("--library {}: reads local folders only; {} is not one",
+                                          flags.library, printable(loader.input))};
+  SLUICE_CHECK(check_other(flags));
+  plan.present_workers = loader.workers_given ? loader.workers : 0;
+  if (loader.workers == 0) loader.workers = static_cast<int>(plan.cores);
+  return ok;
+}
+
 Result<visit::TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) {
   visit::TunePlan plan;
   plan.cores = usable_cores();
   SLUICE_TRY(plan.rows.loader, loader_request(flags.loader, plan.cores));
+  SLUICE_CHECK(set_library(plan, flags));
   if (plan.rows.loader.bundling)
     return Error{Errc::usage,
                  "--enable-bundling: `tune` searches workers and prefetch; give it the bundles as "
@@ -50,7 +90,7 @@ Result<visit::TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) 
                              "is --max-workers",
                              plan.rows.loader.workers, plan.max_workers)};
   plan.max_prefetch = flags.max_prefetch;
-  plan.budget_s = flags.budget_s;
+  plan.budget_s = flags.budget_s.value_or(plan.library == "sluice" ? kBudget_s : kOtherBudget_s);
   SLUICE_TRY(plan.worth, parse_fraction(flags.worth, "--worth"));
   if (plan.worth <= 0 || plan.worth >= 1)
     return Error{Errc::usage,
@@ -67,7 +107,7 @@ Result<visit::TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) 
   plan.rows.sample_s = flags.sample_ms / 1000;
   policy.warmup_ms = flags.warmup_ms;
   policy.slow_item_s = 0;
-  policy.step_timeout_s = std::min(flags.timeout_s, std::max(20.0, flags.budget_s));
+  policy.step_timeout_s = std::min(flags.timeout_s, std::max(20.0, plan.budget_s));
   policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
   return plan;
 }
@@ -92,13 +132,19 @@ void add_tune(CLI::App& root, Context& context) {
   auto [command, flags] = add_command<TuneFlags>(
       root, context, "tune", "Find the loader settings to use here: workers and prefetch", run);
   begin_group(command, "Search");
+  add_choice(command, "--library", flags.library,
+             {"sluice", "torch", "torch-pil", "torch-tensor", "torch-albumentationsx"},
+             "whose loader to tune; torch: PyTorch's DataLoader on a folder of images, from what "
+             "--num-workers and --prefetch say that you use now");
   command
       .add_option("--max-workers", flags.max_workers, "most workers to try; default: two per core")
       ->check(CLI::Range(1, kMostWorkers));
   add_number(command, "--max-prefetch", flags.max_prefetch, 1, kMostPrefetch,
              "most batches ahead to try");
-  add_number(command, "--budget-s", flags.budget_s, 1.0, 86'400.0,
-             "seconds that the search may take");
+  command
+      .add_option("--budget-s", flags.budget_s,
+                  "seconds that the search may take; default: 120, with another library 300")
+      ->check(CLI::Range(1.0, 86'400.0));
   add_value(command, "--worth", flags.worth, "PERCENT",
             "smallest gain that is worth more workers or prefetch")
       ->capture_default_str();
@@ -113,9 +159,10 @@ void add_tune(CLI::App& root, Context& context) {
   add_warmup_flag(command, flags.warmup_ms);
   add_timeout_flag(command, flags.timeout_s);
   add_loader_flags(command, flags.loader);
-  show_first(command, {"--max-workers", "--max-prefetch", "--budget-s", "--worth", "--max-cpu",
-                       "--max-rss-gb", "--input", "--cache-dir", "--batch-size"});
+  show_first(command, {"--library", "--max-workers", "--max-prefetch", "--budget-s", "--worth",
+                       "--max-cpu", "--max-rss-gb", "--input", "--cache-dir", "--batch-size"});
   add_examples(command, {"sluice tune --input photos --batch-size 64",
+                         "sluice tune --library torch --input photos --batch-size 64",
                          "sluice tune --input photos --max-cpu 40% --max-rss-gb 4",
                          "sluice tune --input s3://bucket/train --max-workers 32 --budget-s 600"});
 }

@@ -21,6 +21,9 @@ namespace sluice {
 namespace {
 
 constexpr double kRedrawInterval_s = 0.1;
+// Before a time left is shown: seconds, and units or share of the total.
+constexpr double kEstimateAfter_s = 2, kEstimateShare = 0.05;
+constexpr std::uint64_t kEstimateUnits = 3;
 
 struct Live {
   std::size_t id = 0;
@@ -52,13 +55,33 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
-std::string with_unit(const std::string& text, const Live& bar) {
-  return bar.unit.empty() ? text : text + " " + bar.unit;
+/// A budget of seconds: its rate is one second in a second, which nobody needs to read.
+bool is_time(const Live& bar) {
+  return bar.unit == "s";
 }
 
+/// "1.5 MB".
+std::string bytes_in_words(double bytes) {
+  constexpr const char* kUnits[] = {"bytes", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < std::size(kUnits); ++unit)
+    bytes /= 1000;
+  if (unit == 0) return fmt::format("{:.0f} bytes", bytes);
+  return fmt::format("{} {}", short_number(bytes), kUnits[unit]);
+}
+
+/// "3 files", "1.5 MB".
+std::string counted(std::uint64_t value, const Live& bar) {
+  if (bar.unit == "bytes") return bytes_in_words(static_cast<double>(value));
+  return bar.unit.empty() ? fmt::format("{}", value) : fmt::format("{} {}", value, bar.unit);
+}
+
+/// Empty: a phase that nothing is counted in.
 std::string amount(const Live& bar) {
-  if (bar.total == 0) return with_unit(fmt::format("{}", bar.done), bar);
-  return with_unit(fmt::format("{}/{}", bar.done, bar.total), bar);
+  if (bar.total == 0 && bar.done == 0 && bar.unit.empty()) return {};
+  if (bar.total == 0) return counted(bar.done, bar);
+  if (bar.unit == "bytes") return counted(bar.done, bar) + " of " + counted(bar.total, bar);
+  return fmt::format("{}/{}", bar.done, counted(bar.total, bar));
 }
 
 double share(const Live& bar) {
@@ -66,18 +89,32 @@ double share(const Live& bar) {
   return std::min(1.0, static_cast<double>(bar.done) / static_cast<double>(bar.total));
 }
 
-/// ", 12.3 images/s, 0:07 left"; nothing before something is done.
+/// "12.3 images/s", "1.5 MB/s"; what takes longer than a second: "4.00 s each". Empty: nothing is
+/// done yet, or nothing is to be said.
+std::string rate_text(const Live& bar, double elapsed_s) {
+  if (bar.done == 0 || elapsed_s <= 0 || is_time(bar)) return {};
+  const double rate = static_cast<double>(bar.done) / elapsed_s;
+  if (bar.unit == "bytes") return bytes_in_words(rate) + "/s";
+  if (rate < 1) return short_number(1 / rate) + " s each";
+  return fmt::format("{} {}/s", short_number(rate), bar.unit.empty() ? "steps" : bar.unit);
+}
+
+/// The first steps of anything are not like the others: before some are done, an estimate is worse
+/// than none.
+bool estimable(const Live& bar, double elapsed_s) {
+  return elapsed_s >= kEstimateAfter_s &&
+         (bar.done >= kEstimateUnits || share(bar) >= kEstimateShare);
+}
+
+/// ", 12.3 images/s, 0:07 left".
 std::string pace(const Live& bar, double now_s, std::string_view separator) {
   const double elapsed_s = now_s - bar.start_s;
-  if (bar.done == 0 || elapsed_s <= 0) return {};
-  const double rate = static_cast<double>(bar.done) / elapsed_s;
-  std::string text = fmt::format("{}{} {}/s", separator, short_number(rate),
-                                 bar.unit.empty() ? "steps" : bar.unit);
-  if (bar.done < bar.total) {
-    const double left_s = static_cast<double>(bar.total - bar.done) / rate;
-    text += fmt::format("{}{} left", separator, clock_text(left_s));
-  }
-  return text;
+  const std::string rate = rate_text(bar, elapsed_s);
+  std::string text = rate.empty() ? "" : fmt::format("{}{}", separator, rate);
+  if (bar.done == 0 || bar.done >= bar.total || !estimable(bar, elapsed_s)) return text;
+  const auto left = static_cast<double>(bar.total - bar.done);
+  const double left_s = is_time(bar) ? left : left * elapsed_s / static_cast<double>(bar.done);
+  return text + fmt::format("{}{} left", separator, clock_text(left_s));
 }
 
 /// At most `columns` characters, never cut inside one.
@@ -99,21 +136,20 @@ std::string bar_line(const Live& bar, std::size_t depth, double now_s, unsigned 
     line += fmt::format(" [{}{}] {:3.0f}%", std::string(full, '#'), std::string(kCells - full, '-'),
                         std::floor(share(bar) * 100));
   }
-  line += "  " + amount(bar) + pace(bar, now_s, "  ");
+  if (const std::string count = amount(bar); !count.empty()) line += "  " + count;
+  line += pace(bar, now_s, "  ");
   if (!bar.note.empty()) line += "  " + bar.note;
   return cut(line, width > 1 ? width - 1 : 1);  // a full last column wraps on some terminals
 }
 
 std::string end_line(const Live& bar, double now_s) {
   const bool whole = bar.total == 0 || bar.done >= bar.total;
-  std::string text = fmt::format("{} {} in {} s", whole ? "done," : "stopped at", amount(bar),
-                                 short_number(now_s - bar.start_s));
-  const double elapsed_s = now_s - bar.start_s;
-  if (bar.done > 0 && elapsed_s > 0) {
-    text += fmt::format(", {} {}/s", short_number(static_cast<double>(bar.done) / elapsed_s),
-                        bar.unit.empty() ? "steps" : bar.unit);
-  }
-  return text;
+  const std::string count = amount(bar);
+  std::string text =
+      count.empty() ? "done" : fmt::format("{} {}", whole ? "done," : "stopped at", count);
+  text += fmt::format(" in {} s", short_number(now_s - bar.start_s));
+  const std::string rate = rate_text(bar, now_s - bar.start_s);
+  return rate.empty() ? text : text + ", " + rate;
 }
 
 }  // namespace
@@ -184,8 +220,7 @@ struct Progress::State {
     if (options.terminal) {
       redraw_if_due();
     } else {
-      const std::string size =
-          bar.total > 0 ? with_unit(fmt::format("{}", bar.total), bar) : bar.unit;
+      const std::string size = bar.total > 0 ? counted(bar.total, bar) : bar.unit;
       write_plain(bar, size.empty() ? "started" : "started, " + size);
     }
   }

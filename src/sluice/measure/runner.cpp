@@ -109,12 +109,16 @@ class Wave {
     };
     close_all();  // what an earlier visit measured
     int block = blocks_finished();
-    auto bar = context_.progress->bar(
-        "measuring", static_cast<std::uint64_t>(policy_.runs) * subjects_.size(), "runs");
+    // To make a run ready, which starts and checks a process, may take longer than to time it: both
+    // are steps.
+    const std::uint64_t steps = 2 * subjects_.size();
+    auto bar = context_.progress->bar("measuring", static_cast<std::uint64_t>(policy_.runs) * steps,
+                                      "steps");
     Schedule schedule(places_, {}, policy_, context_,
                       [&](std::size_t i, std::size_t, int of) { return start(i, of); });
+    schedule.on_ready = [&](const Row& row) { bar.add(1, row.case_name + " is ready"); };
     while (!done()) {
-      bar.set(static_cast<std::uint64_t>(block) * subjects_.size());
+      bar.set(static_cast<std::uint64_t>(block) * steps);
       for (std::size_t i = 0; i < places_.size(); ++i)
         places_[i].open = !settled(i);
       const Status measured =

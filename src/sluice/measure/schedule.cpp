@@ -104,6 +104,7 @@ Status Schedule::make_ready(int block) {
   if (rules_.lifetime == Lifetime::session && block > 0) return ok;
   for (const std::size_t k : order(places_.size(), block, 0)) {
     Place& place = places_[k];
+    const bool asked = place.open;
     for (std::size_t seat = 0; seat < place.seats.size() && place.open; ++seat) {
       if (const Status ready = make_ready(k, seat, block); !ready) {
         if (ready.error().code == Errc::interrupted) return ready;
@@ -111,6 +112,7 @@ Status Schedule::make_ready(int block) {
       }
       if (rules_.lifetime == Lifetime::block && !place.open) place.seats[seat].stop();
     }
+    if (asked && on_ready) on_ready(*place.row);
   }
   return ok;
 }

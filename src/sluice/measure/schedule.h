@@ -65,6 +65,9 @@ class Schedule {
   /// `on_run` is called as the last sample of a run was taken or failed.
   Status run_block(int block, const std::function<void(const Row&)>& on_run = {});
 
+  /// Called as a subject of a block is ready to be timed, or cannot be; empty: not.
+  std::function<void(const Row&)> on_ready;
+
  private:
   Status make_ready(int block);
   Status make_ready(std::size_t k, std::size_t seat, int block);

@@ -6,13 +6,13 @@
 #include "sluice/measure/tune.h"
 
 #include "sluice/core/rng.h"
-#include "sluice/stats/distribution.h"
 #include "sluice/stats/t_test.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -60,13 +60,18 @@ class Search {
     SLUICE_CHECK(begin());
     limit_s_ = kClimbShare * options_.budget_s;
     climb();
-    bool complete = !spent_;
+    result_.complete = !spent_;
     spent_ = false;
     limit_s_ = options_.budget_s;
-    save();
-    complete = complete && retry_cheaper();
-    result_.settled = complete && !over_ && !undecided_;
-    result_.expected_loss = expected_loss();
+    if (result_.complete) {  // else there are gains to look for before savings
+      save();
+      result_.complete = retry_cheaper();
+    }
+    refine();
+    result_.complete = result_.complete && !over_;
+    result_.best = result_.ranking.order.front().setting;
+    result_.recommended = result_.ranking.recommended;
+    result_.settled = result_.complete && result_.ranking.noise && result_.ranking.open.empty();
     result_.elapsed_s = elapsed_s();
     return std::move(result_);
   }
@@ -94,11 +99,11 @@ class Search {
 
   /// Absent: it failed, or the search is over.
   std::optional<double> rate_of(const Setting& setting) {
-    const double begin_s = elapsed_s();
     auto rate = measure_(setting, result_.blocks);
-    longest_s_ = std::max(longest_s_, elapsed_s() - begin_s);
+    ++result_.measurements;
     if (rate && *rate > 0 && std::isfinite(*rate)) {
       rates_of(setting).push_back(*rate);
+      samples_.push_back({setting, result_.blocks, *rate});
       return *rate;
     }
     if (rate) {
@@ -229,12 +234,63 @@ class Search {
     return chosen;
   }
 
+  /// As many as the time left is enough for, judged by those so far. The first block may take what
+  /// there is.
+  [[nodiscard]] std::size_t measurements_left() const {
+    const double limit_s = result_.blocks == 0 ? options_.budget_s : limit_s_;
+    const double each_s = elapsed_s() / result_.measurements;
+    if (each_s <= 0) return std::numeric_limits<std::size_t>::max();
+    return static_cast<std::size_t>(std::max(0.0, limit_s - elapsed_s()) / each_s);
+  }
+
+  /// The reference is no candidate: some blocks are enough to say how far it is off.
+  [[nodiscard]] bool wants_reference(const std::vector<Setting>& order) const {
+    if (!options_.reference || failed_.count(*options_.reference) != 0) return false;
+    if (std::find(order.begin(), order.end(), *options_.reference) != order.end()) return false;
+    return std::count_if(samples_.begin(), samples_.end(), [this](const TuneSample& one) {
+             return one.setting == *options_.reference;
+           }) < kReferenceBlocks;
+  }
+
+  /// Everything that was measured and did not fail.
+  void rank() {
+    std::vector<TuneSample> sound = samples_;
+    std::erase_if(sound, [this](const TuneSample& one) { return failed_.count(one.setting) != 0; });
+    result_.ranking = rank_settings(sound, {.worth = options_.worth,
+                                            .confidence = options_.confidence,
+                                            .reference = options_.reference});
+  }
+
+  /// More blocks of what the ranking leaves open, the most promising first: settings that may be
+  /// faster than the recommended one, then cheaper ones that may be as good as the first.
+  void refine() {
+    for (int more = 0; more <= options_.looks.back(); ++more) {
+      rank();
+      std::vector<Setting> open = result_.ranking.open;
+      const bool faster = !open.empty() || !result_.ranking.noise;
+      const Setting against =
+          faster ? result_.ranking.recommended : result_.ranking.order.front().setting;
+      if (!faster) open = result_.ranking.maybe_cheaper;
+      if (!result_.ranking.noise)
+        for (const TuneRanked& one : result_.ranking.order)
+          if (one.setting != against) open.push_back(one.setting);
+      if (open.size() > kOpenAtOnce) open.resize(kOpenAtOnce);
+      if (open.empty() || more == options_.looks.back()) return;
+      if (!block(open, against)) break;
+      judge(open, against, faster ? Purpose::climb : Purpose::save);
+    }
+    rank();
+  }
+
   /// Measures all once; false when that cannot be done any more.
   bool block(std::vector<Setting>& open, const Setting& incumbent) {
-    std::vector<Setting> order = open;
-    order.push_back(incumbent);
-    spent_ = elapsed_s() + longest_s_ * static_cast<double>(order.size()) > limit_s_;
+    std::vector<Setting> order{incumbent};
+    order.insert(order.end(), open.begin(), open.end());
+    if (wants_reference(order)) order.insert(order.begin() + 1, *options_.reference);
+    const std::size_t fitting = measurements_left();
+    spent_ = fitting < 2;
     if (spent_ || over_) return false;
+    if (order.size() > fitting) order.resize(fitting);  // a part of them is better than none
     ++result_.blocks;
     Rng rng({.seed = options_.seed, .index = static_cast<std::uint64_t>(result_.blocks)});
     rng.shuffle(std::span<Setting>(order));
@@ -306,53 +362,27 @@ class Search {
         one.outcome = TuneOutcome::worse;
     }
     const bool last = pairs >= looks.back();
-    if (last && one.outcome == TuneOutcome::undecided && purpose == Purpose::climb)
-      undecided_ = true;
     return last || one.outcome != TuneOutcome::undecided;
-  }
-
-  /// E[max(0, X)] of a normal X, the logarithm by which a setting may be faster.
-  static double mean_gain(double mean, double error) {
-    if (error <= 0) return std::max(0.0, mean);
-    const double z = mean / error;
-    const auto above = stats::normal_cdf(z);
-    const double density = std::exp(-0.5 * z * z) / std::sqrt(2 * 3.14159265358979323846);
-    return error * density + mean * (above ? *above : 0.5);
-  }
-
-  [[nodiscard]] double expected_loss() const {
-    double mean = 0, error = 0;  // of the recommended one beside the best
-    const auto self = index_.find(Pair(result_.recommended, result_.best));
-    if (self != index_.end()) {
-      mean = std::log(result_.evidence[self->second].ratio.point);
-      error = result_.evidence[self->second].standard_error;
-    }
-    double most = self == index_.end() ? 0 : mean_gain(-mean, error);
-    for (const TuneComparison& one : result_.evidence) {
-      if (one.against != result_.best || one.setting == result_.recommended) continue;
-      if (one.ratio.point <= 0) continue;
-      most = std::max(
-          most, mean_gain(std::log(one.ratio.point) - mean, std::hypot(one.standard_error, error)));
-    }
-    return most;
   }
 
   static constexpr int kMaxIncumbentFailures = 3;
   static constexpr double kClimbShare = 0.7;  // of the budget; the rest is for cheaper settings
+  static constexpr int kReferenceBlocks = 8;
+  static constexpr std::size_t kOpenAtOnce = 3;
 
   const TuneOptions& options_;
   const TuneMeasure& measure_;
   Clock& clock_;
   std::int64_t start_ns_;
   TuneResult result_;
+  std::vector<TuneSample> samples_;
   std::map<Pair, std::size_t> index_;  // of the evidence
   std::map<Setting, std::string> failed_;
   std::set<Setting> ruled_out_;  // not faster than what was best when they were compared
-  double longest_s_ = 0;         // of one measurement
   double limit_s_ = 0;           // when the current part of the search ends
   int incumbent_failures_ = 0;
   bool over_ = false;  // interrupted
-  bool spent_ = false, undecided_ = false;
+  bool spent_ = false;
   Errc code_ = Errc::measurement;
   std::string reason_;
 };

@@ -5,10 +5,12 @@
 
 #include "sluice/core/clock.h"
 #include "sluice/core/result.h"
+#include "sluice/measure/tune_ranking.h"
 #include "sluice/stats/sample.h"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,14 +25,12 @@ struct TuneAxis {
 /// 1, 2, 4, ... up to `most`, which is a value too; before them `least` when it is 0.
 TuneAxis doubling_axis(std::string name, std::int64_t least, std::int64_t most);
 
-/// One value per axis, in the order of the axes.
-using Setting = std::vector<std::int64_t>;
-
 struct TuneOptions {
   /// Dearest first: a setting with a smaller value on an earlier axis is cheaper, whatever the
   /// later ones say.
   std::vector<TuneAxis> axes;
   Setting start;                        // by analysis; its values must be of the axes
+  std::optional<Setting> reference;     // what the gain is over; measured too, of the axes or not
   double worth = 0.02;                  // relative; a smaller gain is not worth a dearer setting
   double confidence = 0.95;             // of every interval
   std::vector<int> looks{3, 5, 8, 12};  // pairs after which a comparison is judged; then it is left
@@ -69,22 +69,24 @@ struct TuneRate {
 };
 
 struct TuneResult {
-  Setting best;                          // the fastest known
-  Setting recommended;                   // the cheapest that is not slower by `worth`
+  TuneRanking ranking;                   // of everything measured that did not fail
+  Setting best;                          // the first of it
+  Setting recommended;                   // the first, or a cheaper one that is known to be as good
   std::vector<TuneComparison> evidence;  // in the order in which they began
   std::vector<TuneRate> rates;           // of everything measured
-  /// What is lost on average, as a share of the rate, because a setting compared with the best may
-  /// be faster than the recommended one after all: the largest over all of them.
-  double expected_loss = 0;
-  bool settled = false;  // nothing compared is left that could bring more than `worth`
+  bool complete = false;  // the search ended by itself, not by its budget or an interruption
+  /// Complete, and nothing measured is left that could bring more than `worth`.
+  bool settled = false;
   bool interrupted = false;
   int blocks = 0;
+  int measurements = 0;
   double elapsed_s = 0;
 };
 
 /// Climbs from the start by steps to the next value (then the one after it) of one axis at a time,
-/// then takes cheaper settings as long as they are as good as the best. An Error: bad options, or
-/// neither the start nor the cheapest setting can be measured.
+/// then looks at cheaper settings as long as they are as good as the best. What is left of the
+/// budget goes to settings that the ranking leaves open. An Error: bad options, or neither the
+/// start nor the cheapest setting can be measured.
 Result<TuneResult> tune(const TuneOptions& options, const TuneMeasure& measure, Clock& clock);
 
 }  // namespace sluice::measure

@@ -55,8 +55,9 @@ class Crew::Impl {
     std::vector<std::string> left_out;
     std::vector<Player> fitting;
     std::int64_t used = 0;
+    std::uint64_t done = 0;
     for (Player& player : players_) {
-      bar.add(1, "starting " + player.member.library);
+      bar.set(done++, "starting " + player.member.library);
       if (!player.given_up) SLUICE_CHECK(try_start(player, 0));
       if (player.seats[0].alive()) player.seats[0].pause();
       const std::int64_t bytes = bytes_of(player.seats[0]);
@@ -70,6 +71,7 @@ class Crew::Impl {
       used += bytes;
       fitting.push_back(std::move(player));
     }
+    bar.set(done);
     players_ = std::move(fitting);
     processes_ = options_.policy.runs;
     if (options_.memory_limit_bytes > 0 && used > 0) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/analysis/storage_metrics.h"
+#include "sluice/results/result_file.h"
 
 #include <cstdint>
 #include <string>
@@ -17,7 +18,11 @@ std::string bytes_text(std::uint64_t bytes);
 /// measured.
 std::string storage_conclusion(const std::vector<analysis::StorageLine>& lines);
 
-/// A table per pattern, and a line that says what it comes to.
+/// A table per pattern, a line that says what it comes to, and what rows are not worth: too few
+/// reads, reads from memory.
 std::string storage_table(const std::vector<analysis::StorageLine>& lines);
+
+/// The same of a file, and whether there was enough to read.
+std::string storage_text(const results::ResultFile& file);
 
 }  // namespace sluice::report

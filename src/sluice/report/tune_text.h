@@ -8,6 +8,9 @@
 
 namespace sluice::report {
 
+/// Rounded up: "1 minute", "25 minutes", "3 hours".
+std::string minutes_text(double seconds);
+
 /// Out of the file alone.
 std::string tune_text(const results::ResultFile& file);
 

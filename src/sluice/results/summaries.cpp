@@ -28,6 +28,10 @@ static void keys_of(Keys& keys, StorageLine& line) {
   keys.or_null("per_s", line.rate);
   keys.or_null("mb_per_s", line.mb_per_s);
   keys("latency_us", line.latency_us);
+  keys("reads", line.reads);
+  keys("smallest", line.smallest);
+  keys("largest", line.largest);
+  keys("memory_share", line.memory_share);
 }
 
 static void keys_of(Keys& keys, TuneSetting& setting) {
@@ -39,6 +43,13 @@ static void keys_of(Keys& keys, TuneRate& rate) {
   keys_of(keys, rate.setting);
   keys("n", rate.n);
   keys("rate", rate.rate);
+}
+
+static void keys_of(Keys& keys, TunePlace& place) {
+  keys_of(keys, place.setting);
+  keys("n", place.n);
+  keys("rate", place.rate);
+  keys("ratio", place.ratio);
 }
 
 static void keys_of(Keys& keys, TuneEvidence& one) {
@@ -99,17 +110,30 @@ void keys_of(Sections& file, StorageMetrics& storage) {
 
 void keys_of(Sections& file, TuneSummary& tune) {
   file.summary.object("tune", [&](Keys& keys) {
+    if (!keys.writing() || tune.library != "sluice") keys("library", tune.library);
     keys("start", tune.start);
     keys("best", tune.best);
     keys("recommended", tune.recommended);
+    keys("reference", tune.reference);
     keys("flags", tune.flags);
+    keys.unless_empty("paste", tune.paste);
+    keys.unless_empty("choice", tune.choice);
     keys("worth", tune.worth);
     keys("confidence", tune.confidence);
     keys("settled", tune.settled);
+    if (!keys.writing() || !tune.choice.empty()) {
+      keys("complete", tune.complete);
+      keys("open", tune.open);
+    }
+    keys("loss", tune.loss);
+    keys("gain", tune.gain);
+    keys("noise", tune.noise);
+    keys("more_s", tune.more_s);
     keys("expected_loss", tune.expected_loss);
     keys("blocks", tune.blocks);
     keys("elapsed_s", tune.elapsed_s);
     keys("budget_s", tune.budget_s);
+    keys.unless_empty("ranking", tune.ranking);
     keys("rates", tune.rates);
     keys("evidence", tune.evidence);
     keys.or_null("scaling", tune.scaling);

@@ -34,6 +34,9 @@ struct StorageLine {
   std::optional<stats::Estimate> rate;      // reads or objects per second; sequential: MB/s
   std::optional<stats::Estimate> mb_per_s;  // 10^6 bytes
   std::optional<ReadLatency> latency_us;
+  std::optional<std::uint64_t> reads;              // of a sample; the fewest
+  std::optional<std::uint64_t> smallest, largest;  // bytes of what one of them reads
+  std::optional<double> memory_share;  // of reads that no device answers as fast; the largest
 };
 
 /// Of `bench storage`: one line per row, in order.
@@ -50,6 +53,14 @@ struct TuneRate {
   TuneSetting setting;
   std::uint64_t n = 0;         // blocks
   std::optional<double> rate;  // samples/s, geometric mean
+};
+
+/// A place in the one ranking, fastest first.
+struct TunePlace {
+  TuneSetting setting;
+  int n = 0;                             // measurements
+  double rate = 0;                       // samples/s, with what is common to blocks taken out
+  std::optional<stats::Estimate> ratio;  // to the first; absent: it is that, or noise is not known
 };
 
 /// A setting beside the one that was best until then.
@@ -70,15 +81,26 @@ struct TuneScaling {
   std::optional<double> peak_workers;  // absent: there is no peak
 };
 
-/// Of `tune`.
+/// Of `tune`. Files of earlier versions have no ranking, and an expected loss instead of a loss.
 struct TuneSummary {
+  std::string library = "sluice";  // whose loader
   TuneSetting start, best, recommended;
-  std::string flags;  // of `bench dataloader`, for what is recommended
+  std::optional<TuneSetting> reference;  // what the gain is over
+  std::string flags;                     // of `bench dataloader`, for what is recommended
+  std::string paste;   // the line of Python that says the same; empty: of no library but torch's
+  std::string choice;  // first or cheapest: why it is recommended
   double worth = 0, confidence = 0;
   bool settled = false;
-  double expected_loss = 0;
+  bool complete = true;                 // the search was not cut short
+  std::optional<stats::Estimate> loss;  // share of the rate, to the fastest
+  std::optional<stats::Estimate> gain;  // ratio to the reference
+  std::optional<double> noise;          // of one measurement, as a share
+  int open = 0;                         // settings that may be faster by more than is worth it
+  std::optional<double> more_s;         // that would decide about them
+  std::optional<double> expected_loss;
   int blocks = 0;
   double elapsed_s = 0, budget_s = 0;
+  std::vector<TunePlace> ranking;
   std::vector<TuneRate> rates;
   std::vector<TuneEvidence> evidence;
   std::optional<TuneScaling> scaling;

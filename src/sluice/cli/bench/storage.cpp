@@ -20,7 +20,7 @@ Result<ExitCode> show(const Context& context, const visit::Visited& outcome) {
   if (context.globals.json) {
     print("{}", results::to_text(results::to_json(outcome.file)));
   } else {
-    print("{}report: {}\n", report::storage_table(outcome.file.storage->lines),
+    print("{}report: {}\n", report::storage_text(outcome.file),
           (outcome.folder / "report.html").string());
   }
   if (outcome.interrupted) {

@@ -4,6 +4,7 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/thread_pool.h"
+#include "sluice/measure/axes.h"
 #include "sluice/measure/policy.h"
 #include "sluice/measure/summary.h"
 #include "sluice/measure/worker/session.h"
@@ -41,6 +42,39 @@ std::vector<SetUp> set_ups_of(const std::string& library) {
   return list;
 }
 
+measure::SubjectSpec peer_spec(const RowMaker& maker, const std::string& library) {
+  measure::SubjectSpec row;
+  row.library = library;
+  row.case_name = case_of_library(library);
+  row.data_dir = std::filesystem::absolute(maker.plan.loader.input);
+  row.threads = static_cast<int>(usable_cores());
+  row.thread_policy = measure::kLoaderThreads;
+  row.cpu_limit = measure::kNoCpuLimit;
+  row.unit = "samples/s";
+  return row;
+}
+
+Json peer_settings(const RowMaker& maker, const SetUp& set_up) {
+  const Json ours = loader_spec_json(maker.plan, maker.input, maker.seed);
+  return Json{{"batch_size", ours["batch_size"]},   {"workers", set_up.workers},
+              {"prefetch", set_up.prefetch},        {"seed", ours["seed"]},
+              {"epoch_items", ours["epoch_items"]}, {"step_ms", 0}};
+}
+
+void take_settings(measure::SubjectSpec& row, Json settings) {
+  for (const char* key : {"batch_size", "workers", "prefetch"})
+    row.params[key] = settings[key].dump();
+  row.spec = std::move(settings);
+}
+
+Status find_peer_worker(measure::SubjectSpec& row) {
+  SLUICE_TRY(peers::WorkerCommand worker,
+             peers::worker_command(row.library, "loader", measure::kLoaderThreads));
+  row.command = std::move(worker.command);
+  row.environment = std::move(worker.environment);
+  return ok;
+}
+
 class Chooser {
  public:
   Chooser(const RowMaker& maker, const measure::RunnerContext& context,
@@ -50,10 +84,11 @@ class Chooser {
   Result<PeerRows> run() {
     PeerRows result;
     auto bar = context_.progress->bar("libraries", maker_.plan.libraries.size(), "libraries");
+    std::uint64_t done = 0;
     for (const std::string& library : maker_.plan.libraries) {
-      bar.add(1, library);
+      bar.set(done++, library);
       if (library == "sluice") continue;
-      measure::SubjectSpec row = spec_of(library);
+      measure::SubjectSpec row = peer_spec(maker_, library);
       Json set_up{{"library", library}};
       const Status chosen = choose(row, set_up);
       if (!chosen && chosen.error().code == Errc::interrupted) return chosen.error();
@@ -65,29 +100,11 @@ class Chooser {
       }
       result.set_up.push_back(std::move(set_up));
     }
+    bar.set(done);
     return result;
   }
 
  private:
-  [[nodiscard]] measure::SubjectSpec spec_of(const std::string& library) const {
-    measure::SubjectSpec row;
-    row.library = library;
-    row.case_name = case_of_library(library);
-    row.data_dir = std::filesystem::absolute(maker_.plan.loader.input);
-    row.threads = static_cast<int>(usable_cores());
-    row.thread_policy = measure::kLoaderThreads;
-    row.cpu_limit = measure::kNoCpuLimit;
-    row.unit = "samples/s";
-    return row;
-  }
-
-  [[nodiscard]] Json spec_json(const SetUp& set_up) const {
-    const Json ours = loader_spec_json(maker_.plan, maker_.input, maker_.seed);
-    return Json{{"batch_size", ours["batch_size"]},   {"workers", set_up.workers},
-                {"prefetch", set_up.prefetch},        {"seed", ours["seed"]},
-                {"epoch_items", ours["epoch_items"]}, {"step_ms", 0}};
-  }
-
   Status start(measure::WorkerSession& session, const measure::SubjectSpec& row) const {
     if (context_.interrupted && context_.interrupted())
       return Error{Errc::interrupted, "interrupted"};
@@ -142,17 +159,14 @@ class Chooser {
   }
 
   Status choose(measure::SubjectSpec& row, Json& set_up) {
-    SLUICE_TRY(peers::WorkerCommand worker,
-               peers::worker_command(row.library, "loader", measure::kLoaderThreads));
-    row.command = std::move(worker.command);
-    row.environment = std::move(worker.environment);
+    SLUICE_CHECK(find_peer_worker(row));
     measure::WorkerSession session;
     SLUICE_CHECK(start(session, row));
     const std::vector<SetUp> candidates = set_ups_of(row.library);
     double best = 0;
     set_up["tried"] = Json::array();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const Json spec = spec_json(candidates[i]);
+      const Json spec = peer_settings(maker_, candidates[i]);
       Pictures samples;
       SLUICE_TRY(const auto items,
                  ready(session, row.case_name, spec, row.library, i == 0 ? &samples : nullptr));
@@ -163,9 +177,7 @@ class Chooser {
       }
       if (rate > best) {
         best = rate;
-        row.spec = spec;
-        for (const char* key : {"batch_size", "workers", "prefetch"})
-          row.params[key] = spec[key].dump();
+        take_settings(row, spec);
       }
       Json line{{"workers", candidates[i].workers}, {"prefetch", candidates[i].prefetch}};
       if (candidates.size() > 1) line["samples_per_sec"] = rate;
@@ -206,6 +218,19 @@ double mean_difference(const std::vector<peers::Picture>& a, const std::vector<p
     count += static_cast<double>(a[i].values.size());
   }
   return count > 0 ? sum / count : INFINITY;
+}
+
+Result<measure::SubjectSpec> peer_row(const RowMaker& maker, const std::string& library,
+                                      int workers, int prefetch,
+                                      const std::map<std::string, std::string>& axes) {
+  measure::SubjectSpec row = peer_spec(maker, library);
+  SLUICE_CHECK(find_peer_worker(row));
+  measure::State state;
+  state.values = axes;
+  row.case_name = measure::case_name(row.case_name, state);
+  row.params = axes;
+  take_settings(row, peer_settings(maker, {workers, prefetch}));
+  return row;
 }
 
 Result<PeerRows> choose_peers(const RowMaker& maker, const measure::RunnerContext& context,

@@ -27,4 +27,11 @@ struct PeerRows {
 Result<PeerRows> choose_peers(const RowMaker& maker, const measure::RunnerContext& context,
                               const std::filesystem::path& scratch, double timeout_s);
 
+/// A row of another library's loader with these workers and batches ahead of each, its worker
+/// found; `axes` become parts of the case. Nothing is compared. Errc::unsupported with a command to
+/// run where the library is not installed.
+Result<measure::SubjectSpec> peer_row(const RowMaker& maker, const std::string& library,
+                                      int workers, int prefetch,
+                                      const std::map<std::string, std::string>& axes);
+
 }  // namespace sluice::visit

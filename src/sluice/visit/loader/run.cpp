@@ -115,6 +115,7 @@ class DataloaderVisit {
     if (plan_.loader.num_batches > 0)
       batches =
           std::min<std::uint64_t>(batches, static_cast<std::uint64_t>(plan_.loader.num_batches));
+    const auto bar = visit_.runner.progress->bar("first epoch", 0);
     over["first_epoch"] = true;
     over["drop_cache"] = true;
     over["pass_batches"] = batches;
@@ -169,6 +170,7 @@ class DataloaderVisit {
   }
 
   Status write_trace(const RowMaker& maker) {
+    const auto bar = visit_.runner.progress->bar("trace", 0);
     const measure::SubjectSpec spec = maker.ours(
         base_case(input_),
         Json{{"trace", fs::absolute(plan_.trace).string()}, {"step_ms", plan_.step_ms}}, {});

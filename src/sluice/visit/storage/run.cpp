@@ -72,6 +72,7 @@ Result<Visited> run_storage(const Caller& caller, const StoragePlan& asked) {
   SLUICE_CHECK(visit.open({.storage = local ? fs::path(plan.large.input) : caller.out}));
   std::optional<FolderGuard> data;  // goes when the run ends
   if (generated) {
+    const auto bar = caller.progress->bar("make files", 0);
     data.emplace(visit.path() / "data");
     SLUICE_CHECK(make_storage_data(plan, fs::absolute(data->path()), caller.seed));
     SLUICE_TRY(held, list_inputs(plan));

@@ -5,8 +5,10 @@
 #include "sluice/measure/summary.h"
 #include "sluice/measure/tune.h"
 #include "sluice/peers/places.h"
+#include "sluice/report/torch_line.h"
 #include "sluice/stats/summary.h"
 #include "sluice/stats/usl.h"
+#include "sluice/visit/loader/peers.h"
 #include "sluice/visit/loader/rows.h"
 
 #include <fmt/format.h>
@@ -22,6 +24,11 @@ using measure::Setting;
 
 constexpr double kGigabyte = 1e9;
 constexpr std::int64_t kFewestPerSample = 4, kMostPerSample = 200;  // of a sample
+constexpr std::int64_t kTorchPrefetch = 2;                          // its default
+
+bool is_ours(const TunePlan& plan) {
+  return plan.library == "sluice";
+}
 
 results::TuneSetting named(const Setting& setting) {
   return {setting[0], setting[1]};
@@ -80,6 +87,13 @@ std::vector<results::TuneEvidence> evidence_of(const measure::TuneResult& result
     if (one.ratio.point > 0) entry.ratio = one.ratio;
     entry.reason = one.reason;
   }
+  return list;
+}
+
+std::vector<results::TunePlace> places_of(const measure::TuneRanking& ranking) {
+  std::vector<results::TunePlace> list;
+  for (const measure::TuneRanked& one : ranking.order)
+    list.push_back({named(one.setting), one.n, one.rate, one.ratio});
   return list;
 }
 
@@ -143,13 +157,20 @@ class SettingMeter {
     measure::Policy policy = plan_.rows.policy;
     policy.runs = static_cast<int>(row.runs.size()) + 1;
     policy.seed += static_cast<std::uint64_t>(block);
-    measure::SubjectSpec spec = maker_.ours(
-        case_name_, Json{{"workers", setting[0]}, {"prefetch", setting[1]}},
-        {{"workers", std::to_string(setting[0])}, {"prefetch", std::to_string(setting[1])}});
+    SLUICE_TRY(measure::SubjectSpec spec, spec_of(setting));
     spec.min_items = batches_ * plan_.rows.loader.batch_size;
     SLUICE_TRY(measure::WaveResult wave, measure::run_wave({spec}, policy, runner_, {row}));
     if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
     return std::move(wave.rows.front());
+  }
+
+  [[nodiscard]] Result<measure::SubjectSpec> spec_of(const Setting& setting) const {
+    const std::map<std::string, std::string> axes{{"workers", std::to_string(setting[0])},
+                                                  {"prefetch", std::to_string(setting[1])}};
+    if (!is_ours(plan_))
+      return peer_row(maker_, plan_.library, static_cast<int>(setting[0]),
+                      static_cast<int>(setting[1]), axes);
+    return maker_.ours(case_name_, Json{{"workers", setting[0]}, {"prefetch", setting[1]}}, axes);
   }
 
   /// The batches alone: what is delivered, those ahead, and the one in the making.
@@ -190,18 +211,20 @@ class TuneVisit {
   Result<Visited> run() {
     SLUICE_TRY(input_, inspect_input(plan_.rows.loader));
     SLUICE_TRY(const peers::Places places, peers::find_places());
+    const RowMaker maker{plan_.rows, input_, places.worker(), plan_.rows.policy.seed};
+    if (!is_ours(plan_)) SLUICE_CHECK(check_peer(maker));  // before anything is written
     SLUICE_CHECK(visit_.open({.storage = storage_of(plan_.rows.loader)}));
     SLUICE_CHECK(visit_.begin());
     describe();
     SLUICE_CHECK(visit_.described());
     SLUICE_CHECK(visit_.start(Progress::silent()));
-    const RowMaker maker{plan_.rows, input_, places.worker(), plan_.rows.policy.seed};
     SettingMeter meter(plan_, maker, base_case(input_), visit_.runner);
     const measure::TuneOptions options = search();
-    SLUICE_CHECK(meter.size_samples(options.start));
     auto bar = caller_.progress->bar("tuning", static_cast<std::uint64_t>(plan_.budget_s), "s");
     Clock& clock = *visit_.runner.clock;
     const std::int64_t start_ns = clock.now_ns();
+    bar.set(0, "how long a sample must be");
+    SLUICE_CHECK(meter.size_samples(options.start));
     const auto measure_one = [&](const Setting& setting, int block) -> Result<double> {
       bar.set(static_cast<std::uint64_t>(static_cast<double>(clock.now_ns() - start_ns) * 1e-9),
               fmt::format("workers {}, prefetch {}", setting[0], setting[1]));
@@ -216,19 +239,30 @@ class TuneVisit {
   }
 
  private:
+  Status check_peer(const RowMaker& maker) const {
+    if (input_.arrays)
+      return Error{Errc::usage, fmt::format("--library {}: reads folders of JPEG files; the input "
+                                            "holds arrays, which sluice alone reads",
+                                            plan_.library)};
+    SLUICE_CHECK(peer_row(maker, plan_.library, 0, 1, {}));
+    return ok;
+  }
+
   void describe() {
     const LoaderRequest& loader = plan_.rows.loader;
-    visit_.file.run_config = Json{{"command", "tune"},
-                                  {"case", base_case(input_)},
-                                  {"input", loader.remote ? loader.input : "local"},
-                                  {"batch_size", loader.batch_size},
-                                  {"max_workers", plan_.max_workers},
-                                  {"max_prefetch", plan_.max_prefetch},
-                                  {"budget_s", plan_.budget_s},
-                                  {"worth", plan_.worth},
-                                  {"max_cpu", plan_.max_cpu},
-                                  {"max_rss_bytes", plan_.max_rss_bytes},
-                                  {"policy", policy_json(plan_.rows.policy)}};
+    visit_.file.run_config =
+        Json{{"command", "tune"},
+             {"library", plan_.library},
+             {"case", is_ours(plan_) ? base_case(input_) : case_of_library(plan_.library)},
+             {"input", loader.remote ? loader.input : "local"},
+             {"batch_size", loader.batch_size},
+             {"max_workers", plan_.max_workers},
+             {"max_prefetch", plan_.max_prefetch},
+             {"budget_s", plan_.budget_s},
+             {"worth", plan_.worth},
+             {"max_cpu", plan_.max_cpu},
+             {"max_rss_bytes", plan_.max_rss_bytes},
+             {"policy", policy_json(plan_.rows.policy)}};
     visit_.file.dataset = dataset_of(input_);
     visit_.file.timing = loader_timing(loader, input_);
     visit_.file.block_order_seed = plan_.rows.policy.seed;
@@ -240,6 +274,11 @@ class TuneVisit {
                     measure::doubling_axis("prefetch", 1, plan_.max_prefetch)};
     options.start = {start_on(options.axes[0], plan_.rows.loader.workers),
                      start_on(options.axes[1], plan_.rows.loader.prefetch)};
+    options.reference = options.start;
+    if (!is_ours(plan_))
+      options.reference =
+          Setting{plan_.present_workers,
+                  plan_.present_workers == 0 ? kTorchPrefetch : plan_.rows.loader.prefetch};
     options.worth = plan_.worth;
     options.budget_s = plan_.budget_s;
     options.seed = plan_.rows.policy.seed;
@@ -247,20 +286,35 @@ class TuneVisit {
   }
 
   void conclude(const measure::TuneOptions& options, const measure::TuneResult& result) {
-    visit_.file.tune = results::TuneSummary{.start = named(options.start),
-                                            .best = named(result.best),
-                                            .recommended = named(result.recommended),
-                                            .flags = flags_of(plan_, result.recommended),
-                                            .worth = options.worth,
-                                            .confidence = options.confidence,
-                                            .settled = result.settled,
-                                            .expected_loss = result.expected_loss,
-                                            .blocks = result.blocks,
-                                            .elapsed_s = result.elapsed_s,
-                                            .budget_s = options.budget_s,
-                                            .rates = rates_of(result),
-                                            .evidence = evidence_of(result),
-                                            .scaling = scaling_of(result)};
+    const measure::TuneRanking& ranking = result.ranking;
+    results::TuneSummary& tune = visit_.file.tune.emplace();
+    tune.start = named(options.start);
+    tune.best = named(result.best);
+    tune.recommended = named(result.recommended);
+    tune.reference = named(*options.reference);
+    tune.library = plan_.library;
+    if (is_ours(plan_))
+      tune.flags = flags_of(plan_, result.recommended);
+    else
+      tune.paste = report::torch_loader_line(tune.recommended);
+    tune.choice = to_string(ranking.choice);
+    tune.worth = options.worth;
+    tune.confidence = options.confidence;
+    tune.settled = result.settled;
+    tune.complete = result.complete;
+    tune.loss = ranking.loss;
+    tune.gain = ranking.gain;
+    tune.noise = ranking.noise;
+    tune.open = static_cast<int>(ranking.open.size());
+    if (ranking.more_measurements > 0)
+      tune.more_s = ranking.more_measurements * result.elapsed_s / result.measurements;
+    tune.blocks = result.blocks;
+    tune.elapsed_s = result.elapsed_s;
+    tune.budget_s = options.budget_s;
+    tune.ranking = places_of(ranking);
+    tune.rates = rates_of(result);
+    tune.evidence = evidence_of(result);
+    tune.scaling = scaling_of(result);
   }
 
   const Caller& caller_;

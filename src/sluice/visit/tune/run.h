@@ -10,7 +10,9 @@
 namespace sluice::visit {
 
 struct TunePlan {
-  DataloaderPlan rows;  // workers and prefetch of its loader are where the search starts
+  DataloaderPlan rows;             // workers and prefetch of its loader are where the search starts
+  std::string library = "sluice";  // whose loader; another's reads a local folder of images
+  int present_workers = 0;         // another library: what the gain is over
   int max_workers = 1;
   int max_prefetch = 8;
   double budget_s = 120;

@@ -5,6 +5,7 @@
 #include "sluice/analysis/training_metrics.h"
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
+#include "sluice/report/torch_line.h"
 #include "sluice/stats/summary.h"
 #include "sluice/visit/canary_run.h"
 #include "sluice/visit/training/result.h"
@@ -14,6 +15,7 @@
 namespace sluice::visit {
 namespace {
 
+constexpr const char* kWaitingPhase = "data";  // as marks.wrap(loader) calls it
 constexpr const char* kNotKnown = "the model of a watched program is not known";
 
 Json env_json(const Json& environment) {
@@ -107,14 +109,16 @@ std::string watch_text(const results::ResultFile& file) {
   out += coverage_text(row);
   if (use->phases.empty()) return out + "no phases were marked\n";
   out += fmt::format("\n{:<26} {:>10} {:>9}\n", "phase", "ms/step", "of step");
-  double sum = 0;
+  double sum = 0, waiting = 0;
   for (const analysis::PhaseUse& phase : use->phases) {
     sum += phase.seconds;
+    if (phase.name == kWaitingPhase) waiting += phase.seconds;
     out += fmt::format("{:<26} {:>10.3f} {:>7.1f} %\n", printable(phase.name), phase.seconds * 1e3,
                        phase.seconds / step * 100);
   }
-  return out + fmt::format("{:<26} {:>10.3f} {:>7.1f} %\n", "not in a phase", (step - sum) * 1e3,
-                           (step - sum) / step * 100);
+  out += fmt::format("{:<26} {:>10.3f} {:>7.1f} %\n", "not in a phase", (step - sum) * 1e3,
+                     (step - sum) / step * 100);
+  return out + report::waiting_advice(waiting / step);
 }
 
 }  // namespace sluice::visit

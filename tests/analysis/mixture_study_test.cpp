@@ -1,8 +1,7 @@
 // tests/analysis/mixture_study_test.cpp - what may be claimed of a study: winners, ties, too few
 // runs, what metadata costs.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/analysis/mixture_study.h"
-
+#include "sluice/analysis/mixture/study.h"
 #include "sluice/core/rng.h"
 
 #include <gmock/gmock.h>

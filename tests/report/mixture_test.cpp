@@ -1,7 +1,7 @@
 // tests/report/mixture_test.cpp - what is said of batch times, against numbers worked out by hand.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/analysis/mixture_analysis.h"
-#include "sluice/analysis/mixture_shares.h"
+#include "sluice/analysis/mixture/analysis.h"
+#include "sluice/analysis/mixture/shares.h"
 #include "sluice/report/mixture/text.h"
 
 #include <gmock/gmock.h>

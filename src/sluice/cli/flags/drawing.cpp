@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/flags/drawing.h"
 
-#include "sluice/analysis/mixture_analysis.h"
+#include "sluice/analysis/mixture/analysis.h"
 #include "sluice/cli/output_files.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/text.h"

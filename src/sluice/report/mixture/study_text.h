@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/analysis/mixture_study.h"
+#include "sluice/analysis/mixture/study.h"
 
 #include <cstddef>
 #include <map>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/mixture/text.h"
 
-#include "sluice/analysis/mixture_shares.h"
+#include "sluice/analysis/mixture/shares.h"
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
 #include "sluice/report/text_parts.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/analysis/mixture_analysis.h"
+#include "sluice/analysis/mixture/analysis.h"
 #include "sluice/report/mixture/svg.h"
 
 #include <span>

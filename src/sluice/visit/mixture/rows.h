@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/analysis/mixture_analysis.h"
+#include "sluice/analysis/mixture/analysis.h"
 #include "sluice/core/result.h"
 #include "sluice/measure/runner.h"
 #include "sluice/results/batch_times.h"

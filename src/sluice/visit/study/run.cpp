@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/study/run.h"
 
-#include "sluice/analysis/mixture_analysis.h"
+#include "sluice/analysis/mixture/analysis.h"
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"

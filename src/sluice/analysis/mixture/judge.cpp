@@ -1,7 +1,7 @@
-// sluice/analysis/mixture_judge.cpp - which settings of a study are faster, and whether that is
+// sluice/analysis/mixture/judge.cpp - which settings of a study are faster, and whether that is
 // known.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/analysis/mixture_study.h"
+#include "sluice/analysis/mixture/study.h"
 #include "sluice/stats/distribution.h"
 #include "sluice/stats/power.h"
 

@@ -1,6 +1,6 @@
-// sluice/analysis/mixture_json.cpp - a mixture's facts from JSON, its analysis as metrics.
+// sluice/analysis/mixture/json.cpp - a mixture's facts from JSON, its analysis as metrics.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/analysis/mixture_analysis.h"
+#include "sluice/analysis/mixture/analysis.h"
 #include "sluice/core/text.h"
 
 #include <cmath>

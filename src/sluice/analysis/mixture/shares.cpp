@@ -1,6 +1,6 @@
-// sluice/analysis/mixture_shares.cpp - counts to shares, the largest data sets by name.
+// sluice/analysis/mixture/shares.cpp - counts to shares, the largest data sets by name.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/analysis/mixture_shares.h"
+#include "sluice/analysis/mixture/shares.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// sluice/analysis/mixture_study.h - runs of a mixture at different settings, and what may be
+// sluice/analysis/mixture/study.h - runs of a mixture at different settings, and what may be
 // claimed of them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

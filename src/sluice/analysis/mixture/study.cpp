@@ -1,7 +1,7 @@
-// sluice/analysis/mixture_study.cpp - settings of a study in words and JSON, and what is wrong with
+// sluice/analysis/mixture/study.cpp - settings of a study in words and JSON, and what is wrong with
 // a run.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/analysis/mixture_study.h"
+#include "sluice/analysis/mixture/study.h"
 
 #include "sluice/core/text.h"
 

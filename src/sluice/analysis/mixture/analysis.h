@@ -1,4 +1,4 @@
-// sluice/analysis/mixture_analysis.h - what the batch times of a mixture say, as numbers.
+// sluice/analysis/mixture/analysis.h - what the batch times of a mixture say, as numbers.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// sluice/analysis/mixture_shares.h - the share of each data set in each measured batch.
+// sluice/analysis/mixture/shares.h - the share of each data set in each measured batch.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,6 +1,6 @@
-// sluice/analysis/mixture_study_json.cpp - a run of a study to study.json and back.
+// sluice/analysis/mixture/study_json.cpp - a run of a study to study.json and back.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/analysis/mixture_study.h"
+#include "sluice/analysis/mixture/study.h"
 #include "sluice/core/text.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// sluice/analysis/mixture_analysis.cpp - batch times to rates, dominants, switches, gaps, shares.
+// sluice/analysis/mixture/analysis.cpp - batch times to rates, dominants, switches, gaps, shares.
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/analysis/mixture_analysis.h"
+#include "sluice/analysis/mixture/analysis.h"
 
 #include "sluice/stats/slope.h"
 #include "sluice/stats/summary.h"

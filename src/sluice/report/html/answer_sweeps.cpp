@@ -43,6 +43,16 @@ std::vector<std::string> next_parts(const std::string& sentence) {
   return parts;
 }
 
+/// Files of earlier versions have an expected loss without an interval.
+std::string loss_words(const results::TuneSummary& tune) {
+  if (tune.loss)
+    return fmt::format("; loss to the fastest {:.1f} % ({:.1f} to {:.1f} %)",
+                       100 * tune.loss->point, 100 * tune.loss->low, 100 * tune.loss->high);
+  if (tune.expected_loss)
+    return fmt::format("; expected loss if wrong: {:.2f} %", 100 * *tune.expected_loss);
+  return "";
+}
+
 }  // namespace
 
 std::optional<Answer> tune_answer(const results::ResultFile& file) {
@@ -62,9 +72,11 @@ std::optional<Answer> tune_answer(const results::ResultFile& file) {
           ? fmt::format("settled after {} blocks: nothing compared can bring more than {:g} %",
                         tune.blocks, 100 * tune.worth)
           : fmt::format("not settled: {} blocks in {:.0f} s could not rule out a gain of more than "
-                        "{:g} %; expected loss if wrong: {:.2f} %",
-                        tune.blocks, tune.elapsed_s, 100 * tune.worth, 100 * tune.expected_loss));
-  answer.next.push_back(fmt::format("`sluice bench dataloader {}`", printable(tune.flags)));
+                        "{:g} %{}",
+                        tune.blocks, tune.elapsed_s, 100 * tune.worth, loss_words(tune)));
+  answer.next.push_back(tune.paste.empty()
+                            ? fmt::format("`sluice bench dataloader {}`", printable(tune.flags))
+                            : fmt::format("`{}`", printable(tune.paste)));
   if (!tune.settled) answer.next.emplace_back("A longer `--budget-s` may settle it.");
   return answer;
 }

@@ -88,5 +88,25 @@ TEST(StorageMetricsTest, RowsWithoutRunsSayWhy) {
   EXPECT_EQ(written(lines.front()).at("per_s"), Json());
 }
 
+TEST(StorageMetricsTest, ReadsTheirSizesAndWhatCameFromMemory) {
+  measure::Row one =
+      row("storage/get/concurrency=1/mode=buffered/size=131072", {{"size", "131072"}});
+  for (measure::Run& run : one.runs) {
+    for (Json& detail : run.details) {
+      detail["reads"] = 64 - run.block;
+      detail["smallest"] = 1000 + run.block;
+      detail["largest"] = 2000 + run.block;
+      detail["memory_share"] = 0.1 * run.block;
+    }
+  }
+  const auto lines = storage_lines({one});
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].reads, 62U);  // the fewest
+  EXPECT_EQ(lines[0].smallest, 1000U);
+  EXPECT_EQ(lines[0].largest, 2002U);
+  EXPECT_DOUBLE_EQ(lines[0].memory_share.value(), 0.2);  // the largest
+  EXPECT_EQ(written(lines[0])["memory_share"], 0.2);
+}
+
 }  // namespace
 }  // namespace sluice::analysis::storage_metrics_test

@@ -43,6 +43,10 @@ class BenchStorage(unittest.TestCase):
             self.assertGreater(line["mb_per_s"]["point"], 0)
             self.assertLessEqual(line["latency_us"]["p50"]["point"], line["latency_us"]["max"])
             self.assertIn(line["cache"], {"cold", "warm", "mixed", "unknown"})
+            self.assertGreater(line["reads"], 0)
+            self.assertLessEqual(line["smallest"], line["largest"])
+            self.assertGreaterEqual(line["memory_share"], 0)
+            self.assertLessEqual(line["memory_share"], 1)
             if "cache=warm" in case:
                 self.assertEqual(line["cache"], "warm")
         self.assertFalse((self.out / "data").exists())
@@ -57,7 +61,10 @@ class BenchStorage(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("sequential read", done.stdout)
         self.assertIn("random read", done.stdout)
-        self.assertIn("16 KiB", done.stdout)  # the class that 5 KiB are in
+        self.assertIn("5 of 5 KiB", done.stdout)  # by what they are, not by the class that they are in
+        self.assertIn("only 5 reads", done.stdout)
+        self.assertIn("Too little data: ", done.stdout)
+        self.assertIn("The input is small: 25 KiB in 5 files", done.stdout)
         self.assertEqual(len(list(data.iterdir())), 5)
 
     def test_bad_input_is_one_line_and_exit_2(self):

@@ -140,7 +140,7 @@ TEST(TorchLine, SaysOnlyWhatTorchAccepts) {
 TEST(TorchLine, AdviceOnWaitingNeedsWaiting) {
   EXPECT_EQ(waiting_advice(0), "");
   EXPECT_EQ(waiting_advice(0.09), "");
-  EXPECT_THAT(waiting_advice(0.34), HasSubstr("waits for data in 34 % of its time"));
+  EXPECT_THAT(waiting_advice(0.34), HasSubstr("waits for data in 34 % of a step"));
   EXPECT_THAT(waiting_advice(0.34), HasSubstr("persistent_workers=True"));
 }
 

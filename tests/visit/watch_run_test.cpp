@@ -87,6 +87,19 @@ TEST(ConcludeWatch, MetricsAreSoundAndWhatIsNotKnownIsNull) {
   EXPECT_NE(watch_text(file).find("forward"), std::string::npos);
 }
 
+// Two fifths of a step are spent in the phase that marks.wrap(loader) names.
+TEST(ConcludeWatch, WaitingForDataComesWithAdvice) {
+  results::ResultFile file = file_of(measure::RowStatus::ok);
+  EXPECT_EQ(watch_text(file).find("waits for data"), std::string::npos);
+  for (measure::Run& run : file.rows.front().runs) {
+    Json& phases = run.details.at(0)["phases_ns"];
+    phases["data"] = phases["forward"];
+    phases.erase("forward");
+  }
+  EXPECT_NE(watch_text(file).find("waits for data in"), std::string::npos);
+  EXPECT_NE(watch_text(file).find("persistent_workers=True"), std::string::npos);
+}
+
 TEST(ConcludeWatch, NoMetricsOfAProgramThatFailed) {
   results::ResultFile file = file_of(measure::RowStatus::failed);
   conclude_watch(file, {}, {});

@@ -134,8 +134,8 @@ void add_tune(CLI::App& root, Context& context) {
   begin_group(command, "Search");
   add_choice(command, "--library", flags.library,
              {"sluice", "torch", "torch-pil", "torch-tensor", "torch-albumentationsx"},
-             "whose loader to tune; torch: PyTorch's DataLoader on a folder of images, from what "
-             "--num-workers and --prefetch say that you use now");
+             "whose loader to tune; torch is PyTorch's DataLoader on a folder of images, for which "
+             "--num-workers and --prefetch name what you use now");
   command
       .add_option("--max-workers", flags.max_workers, "most workers to try; default: two per core")
       ->check(CLI::Range(1, kMostWorkers));

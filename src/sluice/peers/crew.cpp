@@ -43,9 +43,16 @@ class Crew::Impl {
     }
   }
   ~Impl() {
-    for (Player& player : players_)
-      for (WorkerSession& seat : player.seats)
+    std::uint64_t count = 0;
+    for (const Player& player : players_)
+      count += player.seats.size();
+    auto bar = context_.progress->bar("ending workers", count, "workers");
+    for (Player& player : players_) {
+      for (WorkerSession& seat : player.seats) {
         seat.stop();
+        bar.add();
+      }
+    }
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;

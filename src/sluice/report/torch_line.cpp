@@ -20,8 +20,8 @@ std::string torch_loader_line(const results::TuneSetting& setting) {
 std::string waiting_advice(double share) {
   if (!(share >= kWorthSaying)) return "";
   return fmt::format(
-      "The program waits for data in {:.0f} % of its time. With PyTorch, give its DataLoader more "
-      "workers and keep them: num_workers=4, persistent_workers=True, prefetch_factor=4.\n"
+      "\nThe program waits for data in {:.0f} % of a step. With PyTorch, give its DataLoader more "
+      "workers and keep them alive: a larger num_workers, and persistent_workers=True.\n"
       "`sluice tune --library torch --input FOLDER` finds the numbers for this machine.\n",
       100 * share);
 }

@@ -99,9 +99,9 @@ class Invariants:
     @staticmethod
     def nothing_outside(work, fault):
         """What the next run removes may be left: by a signal the snapshot that was being made and its lock, by one that cannot
-        be caught, or without a descriptor to list them with, unfinished bundles too."""
+        be caught unfinished bundles too, and either where no descriptor is left to list them with."""
         allowed = {"out", "home", "cache", "tmp"} | ({".out.new", ".out.lock"} if fault in SIGNALS else set())
-        allowed |= {".out.partial"} if fault in {"SIGKILL", "EMFILE"} else set()
+        allowed |= {".out.new", ".out.partial"} if fault in {"SIGKILL", "EMFILE"} else set()
         strange = [path.name for path in work.iterdir() if path.name not in allowed]
         if fault not in SIGNALS:
             strange += [f"tmp/{path.name}" for path in (work / "tmp").iterdir()]

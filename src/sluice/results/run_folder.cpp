@@ -189,8 +189,9 @@ Status RunFolder::write_config(std::string_view yaml) const {
 }
 
 Status RunFolder::write_report(std::string_view markdown, std::string_view html) const {
-  SLUICE_CHECK(write_file_atomic(path_ / "report.md", markdown));
-  return write_file_atomic(path_ / "report.html", html);
+  // Not waited for: `sluice report` makes them again, and a busy disk takes 200 ms for each.
+  SLUICE_CHECK(write_file_atomic(path_ / "report.md", markdown, Flush::later));
+  return write_file_atomic(path_ / "report.html", html, Flush::later);
 }
 
 Status RunFolder::write_result(const fs::path& relative, const ResultFile& file) const {

@@ -90,7 +90,9 @@ class ProcessWorker final : public Worker {
   void finish() override {
     if (process_.end()) return;
     resume();
-    if (channel_.send(Bye{}.json()))
+    Json bye = Bye{}.json();
+    bye["id"] = ++last_id_;  // a worker refuses a request without one, and would be waited for
+    if (channel_.send(bye))
       (void)channel_.receive(kByeTimeoutS, options_.cancel_fd, process_.ended_fd());
     process_.wait(kByeTimeoutS);
     process_.kill();

@@ -126,9 +126,9 @@ std::string matrix_section(const std::vector<const results::ResultFile*>& files,
   for (std::size_t i = 0; i < tables.size(); ++i)
     out += fmt::format("<a href=\"#{}\">{}</a>", id(i), escape_html(tables[i].title()));
   out += "</nav></header>\n";
+  out += matrix_cards(tables);
   for (const auto& part : parts)
     out += warnings_html(noise_warnings(part.head()));
-  out += matrix_cards(tables);
   for (std::size_t i = 0; i < tables.size(); ++i)
     out += matrix_html(tables[i], id(i));
   for (std::size_t i = 0; i < parts.size(); ++i) {

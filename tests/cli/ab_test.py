@@ -71,6 +71,27 @@ class AbTest(unittest.TestCase):
         self.assertEqual((line["metric"], line["unit"]), ("wall", "s"))
         self.assertGreater(line["baseline"], 0)
 
+    def test_cpu_time_is_a_metric_and_stands_beside_wall_time(self):
+        spin = "python3 -c 'sum(range(200000))'"
+        done = run("ab", "--metric", "cpu", "--pairs", 2, "--json", "--a", spin, "--b", spin)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(done.stdout)
+        line = document["lines"][0]
+        self.assertEqual((line["metric"], line["unit"]), ("cpu", "s"))
+        times = document["background"]["cpu_time"]["a"]
+        self.assertAlmostEqual(times["user_s"] + times["system_s"], sum(document["pairs"]["cpu"]["a"]) / 2, places=6)
+        self.assertGreater(times["user_s"], 0)
+
+    def test_inconclusive_says_why_and_what_it_would_take(self):
+        done = printed("1.00", "1.05", "--pairs", "4")
+        self.assertIn("CPU time of a run, user + system: A ", done.stdout)
+        self.assertIn("why: the speed ratio of a pair varies by ", done.stdout)
+        self.assertRegex(done.stdout, r"--pairs \d+, about \d+ (s|min)")
+        self.assertNotIn("--metric cpu", done.stdout, "a printed number is no time")
+        decided = printed("1.00", "1.00")
+        self.assertIn("CPU time of a run", decided.stdout)
+        self.assertNotIn("why:", decided.stdout)
+
     def test_a_row_of_the_result_file(self):
         stored = pathlib.Path(__file__).resolve().parents[2] / "docs" / "results" / "bench-harness.json"
         case = json.loads(stored.read_text())["rows"][0]["case"]

@@ -33,6 +33,22 @@ class DataloaderTest(BenchCase):
                       ("cold", "mixed", "warm", "unknown"))
         self.assertEqual(document["verdict"]["limit"], document["summary"]["diagnosis"][0]["diagnosis"].split()[0])
 
+    def test_two_runs_draw_the_same_crops_unless_a_seed_is_given(self):
+        short = [word for word in SHORT if word not in ("--seed", 3)]
+        first, second, other = (
+            self.result("--input", "D", "--batch-size", 8, "--num-workers", 1, *short, *more)
+            for more in ((), (), ("--seed", 7)))
+        digest = lambda document: {row["case"]: row["output_digest"] for row in document["rows"]}
+        self.assertEqual(digest(first), digest(second))
+        self.assertNotEqual(first["block_order_seed"], second["block_order_seed"])
+        self.assertNotEqual(digest(first), digest(other))
+
+    def test_figures_that_are_not_there_are_one_line(self):
+        done = self.bench("--input", "D", "--batch-size", 8, "--num-workers", 1, *SHORT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("not available here: "), 1)
+        self.assertNotIn("n/a (", done.stdout)
+
     def test_the_old_name_prints_the_block_of_the_seed(self):
         done = self.bench("--input-dir", "D", "--batch-size", 8, "--num-workers", 1, *SHORT, "--out", "old",
                           command=("benchmark-dataloader",))

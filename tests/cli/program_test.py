@@ -206,6 +206,19 @@ class Quick(Scratch):
         done = run("quick", "--quiet", "--out", out, "--resume", "--runs", "2", *TINY, environment=self.alone())
         self.assert_one_line_error(done, 2, "quick.json", "runs")
 
+    def test_two_runs_of_one_program_do_the_same_work(self):
+        digests = []
+        for name in ("baseline", "candidate"):  # without --seed: each has another order
+            out = self.folder / name
+            done = run("quick", "--quiet", "--out", out, "--runs", "1", *TINY, environment=self.alone())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            document = json.loads((out / "results" / "quick.json").read_text())
+            digests.append({(row["case"], row["library"]): row["output_digest"] for row in document["rows"]})
+        self.assertTrue(any("loader/" in case for case, _ in digests[0]), digests[0])
+        self.assertEqual(digests[0], digests[1])
+        compared = run("compare", self.folder / "baseline", self.folder / "candidate", "--threshold", "99%")
+        self.assertNotIn("different output", compared.stdout)
+
     def test_a_tour_that_was_interrupted_in_its_later_parts_goes_on_there(self):
         out = self.folder / "run"
         result = out / "results" / "quick.json"

@@ -76,8 +76,25 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         done = self.sluice("gate", "--compare", "--current", "R", "--baseline-dir", "B", "--out", "G")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("tokens_per_sec_p50", done.stdout)
+        self.assertIn("samples_per_sec_p50 (steps/s), step_time_p50_s (s): median step of the best run", done.stdout)
+        self.assertNotIn("tokens", done.stdout)
+        line = json.loads((self.folder / "G" / "verdict.json").read_text(encoding="utf-8"))["lines"][0]
+        self.assertIn((line["metric"], line["unit"]), [("samples_per_sec_p50", "steps/s"), ("fence/samples_per_sec_p50", "steps/s")])
         self.assertTrue((self.folder / "G" / "junit.xml").is_file())
+
+    def test_one_run_has_one_rate_per_command_each_by_its_name(self):
+        flags = ["--runs", 3, "--samples-per-step", 8]
+        done = self.watch(sys.executable, "-B", PLAIN, 20, flags=flags, out="A")
+        shown = {line.split("  ")[1].strip(): float(line.split()[-3]) for line in done.stdout.splitlines()
+                 if line.endswith(("(report)", "(compare)", "(gate)"))}
+        self.assertEqual(len(shown), 3, done.stdout)
+        self.assertIn("samples/s", done.stdout)
+        metrics = json.loads((self.folder / "A" / "metrics.json").read_text(encoding="utf-8"))
+        near = lambda name, value: self.assertAlmostEqual(shown[name] / value, 1, places=4)
+        near("best run, by its median step", metrics["throughput"]["samples_per_sec_p50"])
+        near("median over runs", self.row(out="A")["median"])
+        compared = json.loads(self.sluice("compare", "A", "A", "--json", "--threshold", "90%").stdout)
+        near("geometric mean over runs", compared["rows"][0]["base"]["value"])
 
     def test_json_is_the_result_file_alone(self):
         done = self.watch(sys.executable, "-B", PLAIN, flags=["--json", "--quiet"])

@@ -40,6 +40,19 @@ Json gone() {
   return Json(Json::value_t::discarded);
 }
 
+TEST(JudgedRateTest, AWatchedProgramWithoutTokensCountsWhatItsUserCounts) {
+  results::TrainingMetrics metrics;
+  metrics.throughput.tokens_per_step = metrics.throughput.samples_per_step = 32;
+  EXPECT_STREQ(judged_rate(metrics).metric, "tokens_per_sec_p50") << "our engine counts tokens";
+  metrics.config.mode = "watch";
+  EXPECT_STREQ(judged_rate(metrics).metric, "samples_per_sec_p50");
+  EXPECT_STREQ(judged_rate(metrics).unit, "samples/s");
+  metrics.config.other = Json{{"counted", "steps: no --samples-per-step was given"}};
+  EXPECT_STREQ(judged_rate(metrics).unit, "steps/s");
+  metrics.throughput.tokens_per_step = 4096;
+  EXPECT_STREQ(judged_rate(metrics).unit, "tokens/s");
+}
+
 constexpr const char* kTps = "/throughput/tokens_per_sec_p50";
 constexpr const char* kStep = "/timing/step_time_p50_s";
 constexpr const char* kBytes = "/memory/peak_allocated_bytes";

@@ -54,12 +54,13 @@ TEST(PolicyTest, JsonHoldsEveryKnob) {
   policy.target_width = 0.125;
   policy.max_runs = 12;
   policy.seed = 18446744073709551615u;
+  policy.data_seed = 7;
   policy.cpus = {0, 1, 2, 5};
   const Json expected =
       Json::parse(R"({"runs": 7, "samples_per_run": 3, "samples_per_turn": 2, "min_sample_ms": 20.0,
     "warmup_ms": 5.0, "warmup_limit_ms": 500.0, "slow_item_s": 0.25, "step_timeout_s": 9.0,
     "single_thread_cpu_limit": 1.25, "unstable_cv": 0.5, "stop": "width", "time_budget_s": 4.0,
-    "target_width": 0.125, "max_runs": 12, "seed": 18446744073709551615, "cpus": "0-2,5"})");
+    "target_width": 0.125, "max_runs": 12, "seed": 18446744073709551615, "data_seed": 7, "cpus": "0-2,5"})");
   EXPECT_EQ(to_json(policy), expected);
 }
 

@@ -324,6 +324,23 @@ TEST_F(ProcessTest, PauseStopsAndResumeContinues) {
   EXPECT_THAT(late.error().message, HasSubstr("hello: the worker "));
 }
 
+TEST_F(ProcessTest, ByeIsARequestLikeAnyOther) {
+  const fs::path heard = folder / "heard";
+  LaunchOptions options;
+  options.command = {
+      "/bin/sh", "-c",
+      "while read -r line <&3; do echo \"$line\" >>" + heard.string() +
+          "; case $line in *'\"id\"'*) echo '{\"type\":\"bye\"}' >&4; exit 0;; esac; "
+          "done"};
+  auto worker = launcher.launch(options);
+  ASSERT_TRUE(worker);
+  (*worker)->finish();
+  const auto text = read_text_file(heard);
+  ASSERT_TRUE(text);
+  EXPECT_EQ(Json::parse(*text), (Json{{"type", "bye"}, {"id", 1}}))
+      << "a worker that refuses it is waited for until it is killed";
+}
+
 /// Starts a worker, tells its pid, and waits to be killed.
 [[noreturn]] void be_supervisor(int report_fd, bool stopped) {
   ProcessLauncher launcher;

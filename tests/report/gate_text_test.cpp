@@ -39,6 +39,8 @@ TEST(GateText, AReportWithEveryKindOfRow) {  // COMP-10, COMP-15
       "probe/code_sanity_20                       0.85             --         --     WARN\n"
       "loss_slope                                -0.01          -0.01         +0     PASS\n"
       "\n"
+      "tokens_per_sec_p50 (tokens/s), step_time_p50_s (s): median step of the best run\n"
+      "\n"
       "Overall: FAIL (1 failure, 2 warnings)\n"
       "\n"
       "FAIL details:\n"

@@ -130,7 +130,7 @@ TEST(HtmlAnswerTest, PageAndTerminalShowTheSameNumbers) {
   both(html({found}), "waiting for data ([\\d.,]+) %", diagnose_text(found),
        "waiting for data +([\\d.]+) %");
   const results::ResultFile tune = file_of(document_of("tune"));
-  both(html({tune}), "prefetch \\d: ([\\d.,]+) samples/s", tune_text(tune), "2 / 2: ([\\d.]+)");
+  both(html({tune}), "prefetch \\d: ([\\d.,]+) samples/s", tune_text(tune), "2 / 2 +([\\d.]+)");
 }
 
 TEST(HtmlAnswerTest, LanesHoldEveryStageOfTheFile) {

@@ -38,6 +38,31 @@ TEST(PairedText, OneLinePerMetricWithItsReason) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "names of commands cannot colour the terminal";
 }
 
+TEST(PairedText, AnOpenVerdictSaysWhyHowLongAndWhatDecides) {
+  gate::GateReport report;
+  report.status = gate::GateStatus::inconclusive;
+  gate::PairedBackground background;
+  background.a = {0.2, 0.05};
+  background.b = {0.21, 0.05};
+  background.pair_sd = 0.08;
+  background.pair_s = 2;
+  background.needed_pairs = 210;
+  background.causes = {"the hypervisor kept 12.0 % of the cores' time"};
+  background.cpu = gate::PairedEvidence{};
+  background.cpu_status = gate::GateStatus::pass;
+  background.cpu_helps = true;
+  TextOptions options;
+  options.width = 200;
+  const std::string text = paired_text(report, options, &background);
+  EXPECT_THAT(text, HasSubstr("CPU time of a run, user + system: A 200.0 + 50.0 ms, B 210.0"));
+  EXPECT_THAT(text, HasSubstr("why: the speed ratio of a pair varies by 8.0 % (sd); the hypervisor "
+                              "kept 12.0 %"));
+  EXPECT_THAT(text, HasSubstr("--pairs 210, about 7 min (2.000 s a pair)"));
+  EXPECT_THAT(text, HasSubstr("to decide now: --metric cpu. CPU time of the same pairs says PASS"));
+  report.status = gate::GateStatus::pass;
+  EXPECT_THAT(paired_text(report, options, &background), Not(HasSubstr("why:")));
+}
+
 TEST(PairedText, ALineWithoutNumbersHasDashes) {
   gate::GateReport report;
   gate::GateLine line;

@@ -151,6 +151,7 @@ TEST(VisitParts, APolicyIsToldWithoutItsSeed) {
   measure::Policy policy;
   Json expected = measure::to_json(policy);
   ASSERT_EQ(expected.erase("seed"), 1U);
+  ASSERT_EQ(expected.erase("data_seed"), 1U);
   policy.seed = 5;
   EXPECT_EQ(policy_json(policy), expected);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/gate/decide.h"
 
+#include "sluice/gate/baseline/compare.h"
 #include "sluice/gate/baseline/fence.h"
 #include "sluice/gate/baseline/machine_cause.h"
 #include "sluice/gate/baseline/pairs.h"
@@ -73,9 +74,14 @@ void weigh(GateLine& line, const Beside& beside) {
 /// Only of the throughput: the step time is the same thing upside down, and two lines would cry
 /// wolf twice.
 GateLine fence_of(const Evidence& evidence, FenceMode mode) {
-  GateLine line =
-      fence_line(evidence.baseline.history, visit_of(evidence.current), "tokens_per_sec_p50", -1);
-  line.unit = "tokens/s";
+  const JudgedRate rate =
+      evidence.current.metrics ? judged_rate(*evidence.current.metrics) : JudgedRate{};
+  std::vector<Visit> history = evidence.baseline.history;
+  for (Visit& visit : history)  // stored when only tokens were: as many as samples in such a run
+    if (const auto tokens = visit.figures.find(JudgedRate{}.metric); tokens != visit.figures.end())
+      visit.figures.emplace(rate.metric, tokens->second);
+  GateLine line = fence_line(history, visit_of(evidence.current), rate.metric, -1);
+  line.unit = rate.unit;
   line.blocking = mode == FenceMode::fail;
   if (!line.blocking && line.status == GateStatus::fail) line.status = GateStatus::warn;
   return line;

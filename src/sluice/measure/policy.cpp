@@ -73,6 +73,7 @@ Json to_json(const Policy& policy) {
               {"target_width", policy.target_width},
               {"max_runs", policy.max_runs},
               {"seed", policy.seed},
+              {"data_seed", subject_seed(policy)},
               {"cpus", to_string(policy.cpus)}};
 }
 

@@ -7,6 +7,7 @@
 #include "sluice/measure/cpu_list.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace sluice::measure {
 
@@ -45,11 +46,17 @@ struct Policy {
   double target_width = 0.02;  // for StopKind::width and usual, over the mean and over the best
   int max_runs = 30;
   std::uint64_t seed = 0;  // order within blocks, environment padding
-  CpuList cpus;            // cores for subjects, the harness keeps off them; empty: no pinning
+  /// What subjects draw from: two sessions with another order do the same work. Absent: `seed`.
+  std::optional<std::uint64_t> data_seed{};
+  CpuList cpus;  // cores for subjects, the harness keeps off them; empty: no pinning
 };
 
 /// Refuses values with which a wave would never end or a sample would mean nothing.
 Status check(const Policy& policy);
+
+inline std::uint64_t subject_seed(const Policy& policy) {
+  return policy.data_seed.value_or(policy.seed);
+}
 
 const char* to_string(StopKind kind);
 Json to_json(const Policy& policy);

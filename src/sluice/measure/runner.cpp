@@ -154,7 +154,8 @@ class Wave {
   /// A fresh process.
   Status start(std::size_t i, int block) {
     const SubjectSpec& spec = subjects_[i];
-    SessionOptions options = session_options(spec, context_, policy_.step_timeout_s, policy_.seed);
+    SessionOptions options =
+        session_options(spec, context_, policy_.step_timeout_s, subject_seed(policy_));
     options.launch.cpus = spec.cpus.empty() ? policy_.cpus : spec.cpus;
     options.launch.environment_padding =
         padding_bytes({policy_.seed, static_cast<std::uint64_t>(block), i, 0, kPaddingStage});

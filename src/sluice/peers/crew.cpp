@@ -172,8 +172,9 @@ class Crew::Impl {
   }
 
   measure::SessionOptions start_options(const Player& player, std::size_t s) {
-    measure::SessionOptions how = measure::session_options(
-        spec_of(player, {}), context_, options_.start_timeout_s, options_.policy.seed);
+    measure::SessionOptions how =
+        measure::session_options(spec_of(player, {}), context_, options_.start_timeout_s,
+                                 measure::subject_seed(options_.policy));
     how.launch.environment_padding =
         measure::padding_bytes({options_.policy.seed, s, launches_++, 0, kPaddingStage});
     how.launch.cpus = options_.policy.cpus;

@@ -127,7 +127,8 @@ Result<CommandRun> run_timed(const TimedCommand& command) {
                              "wait for what it starts, or its time says nothing",
                              called(command), join(child->survivors))};
   if (child->status == 0)
-    return CommandRun{static_cast<double>(child->wall_ns) * 1e-9, child->printed};
+    return CommandRun{static_cast<double>(child->wall_ns) * 1e-9, child->printed, child->user_s,
+                      child->system_s};
   const std::string words = last_line(child->output.empty() ? child->printed : child->output);
   const std::string tail = words.empty() ? std::string() : ": " + words;
   if (child->status == kNotFound || child->status == kCannotStart)

@@ -1,5 +1,5 @@
 // sluice/peers/timed_command.h - any shell command as a subject: run once in a fresh process, with
-// its wall time and what it prints.
+// its wall and CPU time and what it prints.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,7 +24,8 @@ struct TimedCommand {
 
 struct CommandRun {
   double wall_s = 0;
-  std::string printed;  // the end of stdout
+  std::string printed;              // the end of stdout
+  double user_s = 0, system_s = 0;  // CPU time, with that of what it waited for
 };
 
 /// The command must end with code 0. Otherwise: Errc::usage when the shell cannot find or start it

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace sluice::report {
@@ -17,6 +18,24 @@ std::string shown(const measure::Measured<double>& figure, const char* format, d
     return fmt::format(fmt::runtime(format), *figure.value * scale);
   if (figure.reason.empty() || figure.reason == results::kMissingKey) return "n/a";
   return "n/a (" + printable(figure.reason) + ")";
+}
+
+std::string Unavailable::cell(const char* title, const measure::Measured<double>& figure,
+                              const char* format, double scale) {
+  if (figure.value && std::isfinite(*figure.value)) return shown(figure, format, scale);
+  const std::string reason = figure.reason == results::kMissingKey ? "" : printable(figure.reason);
+  auto known = std::find_if(by_reason_.begin(), by_reason_.end(),
+                            [&](const auto& one) { return one.first == reason; });
+  if (known == by_reason_.end()) known = by_reason_.insert(known, {reason, {}});
+  known->second.emplace_back(title);
+  return "n/a";
+}
+
+std::string Unavailable::text() const {
+  std::vector<std::string> parts;
+  for (const auto& [reason, titles] : by_reason_)
+    parts.push_back(join(titles) + (reason.empty() ? "" : " (" + reason + ")"));
+  return parts.empty() ? "" : wrapped("not available here: " + join(parts, "; "), 100, 2);
 }
 
 std::string checks_text(const std::vector<results::Check>& list, const char* heading) {

@@ -5,12 +5,25 @@
 #include "sluice/results/conclusions.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::report {
 
 /// The figure times `scale` by `format`, or "n/a (reason)".
 std::string shown(const measure::Measured<double>& figure, const char* format, double scale = 1);
+/// Names figures that this run has not, so that a list shows only what there is.
+class Unavailable {
+ public:
+  /// The figure by `format`; without one "n/a", and `title` is named in text().
+  std::string cell(const char* title, const measure::Measured<double>& figure, const char* format,
+                   double scale = 1);
+  /// "not available here: a, b (no GPU); c (not sampled)", wrapped; empty without any.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_reason_;
+};
 /// Targets or indicators, one line each with ✓, ✗ or –; empty without any.
 std::string checks_text(const std::vector<results::Check>& list, const char* heading);
 /// What the workers of a loader did; empty without any.

@@ -22,15 +22,17 @@ std::string memory_cell(const LoaderMetrics& loader) {
                      shown(loader.memory_total_gb, "{:.0f} GB"));
 }
 
-std::string loader_block(const LoaderMetrics& loader) {
+std::string loader_block(const LoaderMetrics& loader, Unavailable& absent) {
   std::string out = "DataLoader Benchmark Results:\n=============================\n";
   out += "Throughput: " + shown(loader.throughput, "{:.0f} samples/sec") + "\n";
-  out += "GPU Utilization: " + shown(loader.gpu_utilisation_percent, "{:.0f}%") + "\n";
+  out += "GPU Utilization: " +
+         absent.cell("GPU utilization", loader.gpu_utilisation_percent, "{:.0f}%") + "\n";
   out += "CPU Usage: " + shown(loader.cpu_usage_percent, "{:.0f}%") + "\n";
   out += "Memory: " + memory_cell(loader) + "\n";
   out += fmt::format("Workers: {}\n",
                      loader.workers ? fmt::format("{} active", *loader.workers) : "n/a");
-  out += "Cache Hit Rate: " + shown(loader.cache_hit_rate, "{:.0f}%", 100) + "\n";
+  out += "Cache Hit Rate: " + absent.cell("cache hit rate", loader.cache_hit_rate, "{:.0f}%", 100) +
+         "\n";
   return out;
 }
 
@@ -46,7 +48,7 @@ constexpr MetricLine kFurtherMetrics[] = {
     {&LoaderMetrics::batch_time_cv, "spread of batch times", "{:.1f} %", 100},
     {&LoaderMetrics::worker_efficiency, "worker efficiency", "{:.1f} %", 100},
     {&LoaderMetrics::prefetch_efficiency, "prefetch efficiency", "{:.1f} %", 100},
-    {&LoaderMetrics::warm_cache_hit_rate, "cache hit rate, later epochs", "{:.1f} %", 100},
+    {&LoaderMetrics::warm_cache_hit_rate, "cache hit rate in later epochs", "{:.1f} %", 100},
     {&LoaderMetrics::download_mb_per_s, "download", "{:.1f} MB/s", 1},
     {&LoaderMetrics::network_overhead, "network overhead", "{:.1f} %", 100},
     {&LoaderMetrics::parallel_download_efficiency, "parallel download efficiency", "{:.1f} %", 100},
@@ -58,10 +60,11 @@ constexpr MetricLine kFurtherMetrics[] = {
     {&LoaderMetrics::shutdown_ms, "shutdown in", "{:.0f} ms", 1},
 };
 
-std::string loader_figures(const LoaderMetrics& loader) {
+std::string loader_figures(const LoaderMetrics& loader, Unavailable& absent) {
   std::string out;
   for (const MetricLine& line : kFurtherMetrics) {
-    std::string value = shown(loader.*line.figure, line.format, line.scale);
+    std::string value = absent.cell(line.title, loader.*line.figure, line.format, line.scale);
+    if (!(loader.*line.figure).value) continue;
     if (line.figure == &LoaderMetrics::first_epoch_rate && loader.first_epoch) {
       const std::string state = printable(loader.first_epoch->page_cache);
       if (state == "unknown")
@@ -155,7 +158,9 @@ bool is_loader_file(const results::ResultFile& file) {
 
 std::string loader_text(const results::ResultFile& file) {
   const LoaderMetrics loader = file.loader.value_or(LoaderMetrics{});
-  std::string out = loader_block(loader) + "\n" + loader_figures(loader);
+  Unavailable absent;
+  std::string out = loader_block(loader, absent) + "\n";
+  out += loader_figures(loader, absent) + absent.text();
   out += loader_libraries(file);
   out += skipped_samples(file);
   out += stages_text(loader.stages);

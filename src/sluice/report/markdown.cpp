@@ -6,6 +6,7 @@
 #include "sluice/report/format.h"
 #include "sluice/report/loader_text.h"
 #include "sluice/report/markdown_parts.h"
+#include "sluice/report/matrix/answer.h"
 #include "sluice/report/report.h"
 #include "sluice/report/tour_text.h"
 #include "sluice/report/training_text.h"
@@ -91,7 +92,13 @@ std::string section_markdown(const Section& section) {
 /// All tables of the matrix, then what belongs to each session and machine they come from.
 std::string matrix_markdown_of(const std::vector<const results::ResultFile*>& files) {
   const auto parts = sections(files);
+  const auto tables = matrix_tables(files);
   std::string out = fmt::format("# {}\n\n", escape_markdown(title(parts.front())));
+  for (const auto& one : tables)  // the answer first
+    if (answer_of(one).rows > 0)
+      out +=
+          fmt::format("{}**{}**\n\n", tables.size() > 1 ? escape_markdown(one.title()) + ": " : "",
+                      escape_markdown(answer_text(one)));
   for (const auto& section : parts) {
     out += fmt::format("{} on {}: {}.\n", escape_markdown(tool_text(section.head())),
                        escape_markdown(printable(section.head().machine_profile)),
@@ -100,7 +107,7 @@ std::string matrix_markdown_of(const std::vector<const results::ResultFile*>& fi
       out += "\n> **Noise:** " + escape_markdown(warning) + "\n";
     out += "\n";
   }
-  for (const auto& one : matrix_tables(files))
+  for (const auto& one : tables)
     out += matrix_markdown(one) + "\n";
   for (const auto& section : parts) {
     const bool several = parts.size() > 1;

@@ -3,6 +3,7 @@
 #include "sluice/report/training_text.h"
 
 #include "sluice/core/text.h"
+#include "sluice/gate/baseline/compare.h"
 #include "sluice/report/findings.h"
 #include "sluice/report/markdown_parts.h"
 #include "sluice/report/text_parts.h"
@@ -45,7 +46,7 @@ std::string memory_cell(const TrainingMetrics::Memory& memory) {
 }
 
 /// The seed's block, in its own words and order.
-std::string training_block(const TrainingMetrics& metrics) {
+std::string training_block(const TrainingMetrics& metrics, Unavailable& absent) {
   std::string out = "Training Benchmark Results:\n===========================\n";
   for (const auto& [title, phase] : {std::pair{"Forward", "forward"}, {"Backward", "backward"}})
     out += fmt::format("{} Pass: {}\n", title,
@@ -56,7 +57,8 @@ std::string training_block(const TrainingMetrics& metrics) {
   out += fmt::format("{}: {}\n", on_gpu(metrics) ? "GPU Memory" : "Memory",
                      memory_cell(metrics.memory));
   out += fmt::format("Mixed Precision: {}\n", metrics.amp.enabled ? "Enabled" : "Disabled");
-  out += "Gradient Norm: " + shown(metrics.gradient_norm_final, "{:.3g}") + "\n";
+  out += "Gradient Norm: " + absent.cell("gradient norm", metrics.gradient_norm_final, "{:.3g}") +
+         "\n";
   return out;
 }
 
@@ -71,7 +73,7 @@ std::string three(const TrainingMetrics::Figure& a, const TrainingMetrics::Figur
                      figure_cell(b.value, format, scale), figure_cell(c.value, format, scale));
 }
 
-std::string training_figures(const TrainingMetrics& metrics) {
+std::string training_figures(const TrainingMetrics& metrics, Unavailable& absent) {
   const TrainingMetrics::Timing& timing = metrics.timing;
   const TrainingMetrics::Throughput& rate = metrics.throughput;
   const TrainingMetrics::Config& config = metrics.config;
@@ -93,18 +95,28 @@ std::string training_figures(const TrainingMetrics& metrics) {
   if (timing.run_p50 && timing.run_p50->size() > 1)
     out += titled_line("", fmt::format("of run {} of {}, the one with the best median",
                                        timing.kept_run.value_or(0) + 1, timing.run_p50->size()));
+  const std::string unit = gate::judged_rate(metrics).unit;  // what the user counts, "samples/s"
+  const std::string counted = unit.substr(0, unit.find('/')) + " mean / p50 / p10";
   out += titled_line(
-      "tokens mean / p50 / p10",
+      counted.c_str(),
       three(rate.tokens_mean, rate.tokens_p50, rate.tokens_p10, "{:.0f}", 1) + " per s");
-  out += titled_line(
-      "MFU p50", shown(metrics.mfu.p50, "{:.1f} %", 100) + " (" + printable(metrics.mfu.estimator) +
-                     ", " + figure_cell(metrics.mfu.achieved_tflops_p50.value, "{:.3f} TFLOP/s)"));
-  out += titled_line("loss, slope per step", shown(metrics.loss.last, "{:.4f}") + ", " +
-                                                 shown(metrics.loss.slope, "{:+.2g}"));
-  out += titled_line("spread of step times", shown(metrics.step_time_cv, "{:.1f} %", 100));
-  out += titled_line("compute utilization", shown(metrics.compute_use, "{:.0f} %", 100));
-  out += titled_line("memory bandwidth", shown(metrics.memory_bandwidth_use, "{:.0f} %", 100));
-  out += titled_line("first step after", shown(metrics.first_step_s, "{:.2f} s"));
+  const auto add = [&](const char* title, const TrainingMetrics::Figure& figure, const char* format,
+                       double scale, const std::string& behind = "") {
+    const std::string value = absent.cell(title, figure, format, scale);
+    if (figure.value) out += titled_line(title, value + behind);
+  };
+  if (metrics.mfu.achieved_tflops_p50.value)
+    out += titled_line("compute",
+                       fmt::format("{:.3f} TFLOP/s ({})", *metrics.mfu.achieved_tflops_p50.value,
+                                   printable(metrics.mfu.estimator)));
+  add("MFU p50", metrics.mfu.p50, "{:.1f} %", 100);
+  const std::string slope =
+      metrics.loss.slope.value ? ", " + shown(metrics.loss.slope, "{:+.2g}") : std::string();
+  add(slope.empty() ? "loss" : "loss, slope per step", metrics.loss.last, "{:.4f}", 1, slope);
+  add("spread of step times", metrics.step_time_cv, "{:.1f} %", 100);
+  add("compute utilization", metrics.compute_use, "{:.0f} %", 100);
+  add("memory bandwidth", metrics.memory_bandwidth_use, "{:.0f} %", 100);
+  add("first step after", metrics.first_step_s, "{:.2f} s", 1);
   return out;
 }
 
@@ -211,12 +223,14 @@ std::string training_text(const results::ResultFile& file) {
   const results::TrainingSummary summary =
       file.training_summary.value_or(results::TrainingSummary{});
   std::string out;
-  if (is_training_file(file))
-    out = training_block(*file.training) + "\n" + training_figures(*file.training) +
-          phases_text(*file.training);
-  else
+  Unavailable absent;
+  if (is_training_file(file)) {
+    out = training_block(*file.training, absent) + "\n";
+    out += training_figures(*file.training, absent) + absent.text() + phases_text(*file.training);
+  } else {
     out = fmt::format("Training Benchmark Results:\n===========================\n{}\n",
                       has_ours(summary) ? "nothing was measured" : "our engine was not asked for");
+  }
   out += training_libraries(summary, file.peer_ratios);
   out += training_sweep(summary);
   if (file.training) out += amp_text(file.training->amp);

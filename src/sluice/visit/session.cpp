@@ -131,6 +131,7 @@ Result<Visited> run_session(const Caller& caller, const SessionPlan& asked) {
   Visit visit(caller, asked.name);
   SessionPlan plan = asked;
   plan.policy.seed = plan.order_seed.value_or(std::random_device{}());
+  if (!plan.policy.data_seed) plan.policy.data_seed = caller.seed;
   if (!plan.data_dir.empty()) SLUICE_CHECK(image::list_images(plan.data_dir));  // before any file
 
   // Generated data will lie in the run folder, so that is whose storage counts then.

@@ -107,6 +107,7 @@ Result<bool> is_interrupted(const Status& measured) {
 Json policy_json(const measure::Policy& policy) {
   Json json = measure::to_json(policy);
   json.erase("seed");
+  json.erase("data_seed");  // stands in the command where it is not 0
   return json;
 }
 

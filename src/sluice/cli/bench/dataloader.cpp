@@ -68,6 +68,7 @@ Result<visit::DataloaderPlan> plan_of(const DataloaderFlags& flags, const Global
   plan.policy.slow_item_s = 0;
   plan.policy.step_timeout_s = flags.timeout_s;
   plan.policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
+  plan.policy.data_seed = globals.seed;
   return plan;
 }
 

@@ -110,6 +110,7 @@ void set_policy(visit::TrainingPlan& plan, const BenchTrainingFlags& flags,
   policy.slow_item_s = 0;
   policy.step_timeout_s = flags.timeout_s;
   policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
+  policy.data_seed = globals.seed;
 }
 
 }  // namespace

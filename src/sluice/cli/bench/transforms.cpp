@@ -5,10 +5,13 @@
 #include "sluice/cli/commands.h"
 #include "sluice/cli/local_run.h"
 #include "sluice/cli/print.h"
+#include "sluice/cli/terminal.h"
 #include "sluice/config/from_json.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/peers/places.h"
+#include "sluice/report/matrix/answer.h"
+#include "sluice/report/text_parts.h"
 
 #include <fmt/format.h>
 
@@ -24,12 +27,16 @@ namespace fs = std::filesystem;
 /// Fewer would stay in a nearer cache than those of a real data set.
 constexpr int kImages = 64;
 constexpr int kClips = 8;
+/// Fresh processes per library: as few as give an interval that decides, and for who has time.
+constexpr std::int64_t kRuns = 3;
+constexpr std::int64_t kThoroughRuns = 10;
 
 struct TransformFlags : LocalFlags {
   std::string scenario = "image-rgb";
   std::string libraries, transforms, transform_set;
   std::optional<std::int64_t> num_items;
-  std::int64_t num_runs = 5;
+  std::optional<std::int64_t> num_runs;
+  bool thorough = false;
   int threads = 1;
   fs::path data_dir;
 };
@@ -49,12 +56,15 @@ Result<Json> selection_of(const TransformFlags& flags) {
 
 /// The run configuration that the flags come to: what `sluice run` would read from a file.
 Result<plan::RunConfig> config_of(const TransformFlags& flags, const Globals& globals) {
+  if (flags.thorough && flags.num_runs)
+    return Error{Errc::usage, "--thorough and --num-runs: give only one"};
+  const std::int64_t runs = flags.num_runs.value_or(flags.thorough ? kThoroughRuns : kRuns);
   SLUICE_TRY(Json selection, selection_of(flags));
   const bool clips = flags.scenario == "video-16f";
   Json document{{"version", 1},
                 {"selection", std::move(selection)},
                 {"data", Json{{"num_items", flags.num_items.value_or(clips ? kClips : kImages)}}},
-                {"execution", Json{{"num_runs", flags.num_runs}, {"seed", globals.seed}}}};
+                {"execution", Json{{"num_runs", runs}, {"seed", globals.seed}}}};
   plan::Overrides over;
   if (!flags.data_dir.empty()) over.data_dir = flags.data_dir.string();
   if (!globals.out.empty()) over.output = globals.out.string();
@@ -87,39 +97,20 @@ Status keep(backend::LocalResult& run, const plan::Plan& plan, const Verdict& ve
   return write_reports(run);
 }
 
-void show_text(const Verdict& verdict, const fs::path& folder, const std::string& unit) {
-  print("{:<22} {:>11} {:>26} {:>24} {:>8}  {}\n", "transform", unit, "fastest other",
-        "times as fast", "memcpy", "");
-  for (const analysis::Versus& one : verdict.summary.versus) {
-    const std::string peer =
-        one.peer.empty()
-            ? "-"
-            : fmt::format("{}{} {:.0f}", one.peer, one.comparable ? "" : "*", one.peer_rate);
-    const std::string ratio = one.ratio ? fmt::format("{:.2f} ({:.2f} to {:.2f})", one.ratio->point,
-                                                      one.ratio->low, one.ratio->high)
-                                        : "-";
-    const std::string share =
-        one.of_memcpy ? fmt::format("{:.0f} %", one.of_memcpy->point * 100) : "-";
-    print("{:<22} {:>11.0f} {:>26} {:>24} {:>8}  {}\n",
-          one.case_name.substr(one.case_name.rfind('/') + 1), one.rate, peer, ratio, share,
-          to_string(one.standing));
-  }
-  const analysis::VersusSummary& sum = verdict.summary;
-  print("\nwins {}/{}, ties {}, losses {}", sum.wins, sum.rows, sum.ties, sum.losses);
-  if (sum.alone > 0) print(", {} that no other has", sum.alone);
-  if (sum.geomean)
-    print(
-        "; geometric mean {:.2f} x the fastest other ({:.2f} to {:.2f} between rows), "
-        "slowest {} {:.2f} x",
-        sum.geomean->point, sum.geomean->low, sum.geomean->high,
-        sum.slowest_case.substr(sum.slowest_case.rfind('/') + 1), sum.slowest_ratio);
-  print("\n");
-  const bool starred = std::any_of(verdict.summary.versus.begin(), verdict.summary.versus.end(),
-                                   [](const analysis::Versus& one) { return !one.comparable; });
-  if (starred) print("* computes something else, see docs/semantics.md\n");
-  for (const std::string& name : sum.failed)
+std::vector<report::MatrixTable> tables_of(const backend::LocalResult& run) {
+  std::vector<const results::ResultFile*> files;
+  for (const results::ResultFile& file : run.files)
+    files.push_back(&file);
+  return report::matrix_tables(files);
+}
+
+/// The matrix, and last the sentence that answers.
+void show_text(const backend::LocalResult& run, const Verdict& verdict) {
+  for (const std::string& name : verdict.summary.failed)
     print("not measured: {}\n", name);
-  print("report: {}\n", (folder / "report.html").string());
+  print("report: {}\n\n", (run.folder / "report.html").string());
+  for (const report::MatrixTable& table : tables_of(run))
+    print("{}", report::matrix_text(table, terminal_options()));
 }
 
 /// One result file with the rows of all libraries, and the summary as a further key.
@@ -130,6 +121,9 @@ void show_json(const backend::LocalResult& run, const Verdict& verdict) {
   all.versus = verdict.summary;
   Json document = results::to_json(all);
   document["folder"] = run.folder.string();
+  document["answer"] = Json::array();
+  for (const report::MatrixTable& table : tables_of(run))
+    document["answer"].push_back(report::answer_json(table));
   print("{}", results::to_text(document));
 }
 
@@ -155,7 +149,7 @@ Result<ExitCode> run_bench(Context& context, const TransformFlags& flags) {
   if (context.globals.json)
     show_json(run, verdict);
   else
-    show_text(verdict, run.folder, plan.jobs.front().unit);
+    show_text(run, verdict);
   return ending_of(run);
 }
 
@@ -176,8 +170,12 @@ void add_bench_transforms(CLI::App& bench, Context& context) {
       .add_option("--num-items", flags.num_items,
                   "images or clips to use (default 64 images, 8 clips)")
       ->check(CLI::Range(std::int64_t{1}, plan::kMaxItems));
-  add_number(command, "--num-runs", flags.num_runs, std::int64_t{1}, plan::kMaxRuns,
-             "fresh processes per row");
+  command
+      .add_option("--num-runs", flags.num_runs,
+                  fmt::format("fresh processes per row (default {})", kRuns))
+      ->check(CLI::Range(std::int64_t{1}, plan::kMaxRuns));
+  command.add_flag("--thorough", flags.thorough,
+                   fmt::format("{} processes per row, for narrower intervals", kThoroughRuns));
   add_number(command, "--threads", flags.threads, 1, 1024, "threads that every library may use");
   add_value(command, "--data-dir", flags.data_dir, "DIR",
             "folder of images or clips; without it they are generated");

@@ -39,8 +39,9 @@ Result<gate::PairedOptions> paired_options(const RuleFlags& flags, std::uint64_t
 
 void add_metric_flags(CLI::App& command, MetricFlags& flags) {
   add_value(command, "--metric", flags.metrics, "METRIC",
-            "what to compare: wall (default), stdout (the number printed last), or a CASE or "
-            "LIBRARY:CASE of the result file written to {out}; may be repeated");
+            "what to compare: wall (default), cpu (user and system time), stdout (the number "
+            "printed last), or a CASE or LIBRARY:CASE of the result file written to {out}; may be "
+            "repeated");
   add_value(command, "--also", flags.also, "METRIC",
             "metric to show without letting it decide; may be repeated");
   add_choice(command, "--better", flags.better, {"lower", "higher"},
@@ -54,7 +55,7 @@ Status apply(const MetricFlags& flags, visit::AbPlan& plan) {
   std::vector<std::string> seen;
   const auto add = [&](const std::string& name, bool blocking) -> Status {
     if (name.empty())
-      return Error{Errc::usage, "--metric: empty; expected wall, stdout or the name of a row"};
+      return Error{Errc::usage, "--metric: empty; expected wall, cpu, stdout or the name of a row"};
     if (std::find(seen.begin(), seen.end(), name) != seen.end())
       return Error{Errc::usage, fmt::format("--metric {}: named twice", printable(name))};
     seen.push_back(name);

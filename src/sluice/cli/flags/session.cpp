@@ -70,6 +70,7 @@ Result<visit::SessionPlan> make_plan(const SessionFlags& flags, const Globals& g
   plan.policy.warmup_ms = flags.warmup_ms;
   plan.policy.step_timeout_s = flags.timeout_s;
   if (globals.seed_given) plan.order_seed = globals.seed;
+  plan.policy.data_seed = globals.seed;
   if (!flags.cpus.empty()) {
     SLUICE_TRY(plan.policy.cpus, measure::parse_cpu_list(flags.cpus));
   }

@@ -74,6 +74,7 @@ measure::Policy storage_policy(const StorageFlags& flags, const Globals& globals
   policy.slow_item_s = 0;
   policy.step_timeout_s = flags.timeout_s;
   policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
+  policy.data_seed = globals.seed;
   return policy;
 }
 

@@ -45,7 +45,9 @@ Result<ExitCode> run(Context& context, const AbArgs& args) {
              visit::run_ab(plan, {context.globals.progress, interrupt.fd()}));
   const std::string json = results::to_text(result.document);
   if (!globals.out.empty()) SLUICE_CHECK(files.write(globals.out / "verdict.json", json));
-  print("{}", globals.json ? json : report::paired_text(result.report, terminal_options()));
+  print("{}", globals.json
+                  ? json
+                  : report::paired_text(result.report, terminal_options(), &result.background));
   return exit_code_of(result.report.status, args.strict);
 }
 

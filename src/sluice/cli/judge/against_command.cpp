@@ -29,7 +29,8 @@ constexpr const char* kGateExports[] = {"junit.xml", "metrics.prom", "summary.md
 Status write_all(OutputFiles& files, const std::filesystem::path& out,
                  const visit::AbResult& result) {
   SLUICE_CHECK(files.write(out / "verdict.json", results::to_text(result.document)));
-  SLUICE_CHECK(files.write(out / "gate_report.txt", report::paired_text(result.report)));
+  SLUICE_CHECK(files.write(out / "gate_report.txt",
+                           report::paired_text(result.report, {}, &result.background)));
   SLUICE_CHECK(report::write_gate_exports(result.report, out));
   for (const char* name : kGateExports)
     files.written(out / name);
@@ -80,8 +81,9 @@ Result<ExitCode> gate_against(Context& context, const AgainstFlags& flags, bool 
   SLUICE_TRY(const visit::AbResult result,
              visit::run_against(plan, {context.globals.progress, interrupt.fd()}));
   if (!globals.out.empty()) SLUICE_CHECK(write_all(files, globals.out, result));
-  print("{}", globals.json ? results::to_text(result.document)
-                           : report::paired_text(result.report, terminal_options()));
+  print("{}", globals.json
+                  ? results::to_text(result.document)
+                  : report::paired_text(result.report, terminal_options(), &result.background));
   return exit_code_of(result.report.status, strict);
 }
 

@@ -92,7 +92,8 @@ void add_history(CLI::App& root, Context& context) {
   add_value(command, "--profile", flags.profile, "PROFILE",
             "machine profile; default: that of the newest run");
   add_value(command, "--metric", flags.metric, "NAME",
-            "figure to show: tokens_per_sec_p50, step_time_p50_s, peak_allocated_bytes, "
+            "figure to show: tokens_per_sec_p50, samples_per_sec_p50, step_time_p50_s, "
+            "peak_allocated_bytes, "
             "ppl_fixed_shard or probe/NAME")
       ->capture_default_str();
   add_number(command, "--p", flags.keep_p, 1e-12, 0.5,

@@ -151,6 +151,8 @@ Result<ChildResult> run_child(const ChildOptions& options) {
   result.output = printed.finish();
   if (options.stdout_apart) result.printed = std::exchange(result.output, complaints.finish());
   result.wall_ns = process.end()->ended_ns - start.time_since_epoch().count();
+  result.user_s = process.end()->user_s;
+  result.system_s = process.end()->system_s;
   result.survivors = process.end()->survivors;
   if (!followed) return followed.error();
   return result;

@@ -256,6 +256,11 @@ bool Process::reap(int flags) {
   rusage usage{};
   if (retried([&] { return wait4(pid_, &end.status, 0, &usage); }) != pid_) return false;
   end.peak_rss_bytes = std::int64_t{usage.ru_maxrss} * 1024;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  end.user_s = seconds(usage.ru_utime);
+  end.system_s = seconds(usage.ru_stime);
   end_ = std::move(end);
   note_ended(pid_);
   return true;

@@ -39,6 +39,7 @@ struct ProcessOptions {
 struct ProcessEnd {
   int status = 0;  // as wait() gives it
   std::int64_t peak_rss_bytes = 0;
+  double user_s = 0, system_s = 0;  // CPU time, with that of what it started and waited for
   /// When the last of it had ended, itself or within the grace what it started; steady_clock.
   std::int64_t ended_ns = 0;
   /// What it had started and left running, by name; killed.

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace sluice::gate {
 namespace {
@@ -132,10 +133,15 @@ void add_metrics(GateReport& report, const results::TrainingMetrics& current,
     report.lines.push_back(compare_figures(rule, figure_of(figure(baseline), false),
                                            figure_of(figure(current), rule.required)));
   };
-  add([](const TrainingMetrics& of) { return of.throughput.tokens_p50; },
-      {.metric = "tokens_per_sec_p50",
+  const JudgedRate rate = judged_rate(current);
+  const bool tokens = rate.metric == std::string_view(JudgedRate{}.metric);
+  add(
+      [&](const TrainingMetrics& of) {
+        return tokens ? of.throughput.tokens_p50 : of.throughput.samples_p50;
+      },
+      {.metric = rate.metric,
        .kind = LineKind::best_run,
-       .unit = "tokens/s",
+       .unit = rate.unit,
        .worse = -1,
        .tolerance = t.throughput_drop_pct,
        .required = true});
@@ -251,6 +257,14 @@ std::optional<GateLine> obstacle_to_comparison(const RunFiles& current, const Ru
 }
 
 }  // namespace
+
+JudgedRate judged_rate(const results::TrainingMetrics& metrics) {
+  const auto& rate = metrics.throughput;
+  const bool watched = metrics.config.mode == "watch";
+  if (!watched || rate.tokens_per_step != rate.samples_per_step) return {};
+  const bool steps = string_at(metrics.config.other, "counted").starts_with("steps");
+  return {"samples_per_sec_p50", steps ? "steps/s" : "samples/s"};
+}
 
 std::string RunFiles::machine_profile() const {
   if (metrics && !metrics->machine_profile.empty()) return metrics->machine_profile;

@@ -35,7 +35,15 @@ struct CompareScope {
 /// (current − baseline) / |baseline| · 100; from 0 it is +inf, or 0 when nothing changed.
 double delta_pct(double baseline, double current);
 
-/// Pure. Rows in the order tokens_per_sec_p50, step_time_p50_s, step_time_p90_s if asked for,
+/// The throughput that is judged, in what the user counts: a watched program that was given no
+/// tokens counts samples, or steps.
+struct JudgedRate {
+  const char* metric = "tokens_per_sec_p50";
+  const char* unit = "tokens/s";
+};
+JudgedRate judged_rate(const results::TrainingMetrics& metrics);
+
+/// Pure. Rows in the order of judged_rate, step_time_p50_s, step_time_p90_s if asked for,
 /// peak_allocated_bytes, ppl_fixed_shard, probe/<name>..., loss_slope. `timestamp` is left empty.
 ///
 /// The whole is SKIP without a baseline, with one of another schema or machine profile; FAIL

@@ -48,6 +48,7 @@ Visit visit_of(const RunFiles& files) {
     const results::TrainingMetrics& metrics = *files.metrics;
     const std::pair<const char*, const results::TrainingMetrics::Figure*> figures[] = {
         {"tokens_per_sec_p50", &metrics.throughput.tokens_p50},
+        {"samples_per_sec_p50", &metrics.throughput.samples_p50},
         {"step_time_p50_s", &metrics.timing.p50},
         {"step_time_p90_s", &metrics.timing.p90},
         {"peak_allocated_bytes", &metrics.memory.peak_allocated_bytes},

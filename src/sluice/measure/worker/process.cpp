@@ -90,8 +90,10 @@ class ProcessWorker final : public Worker {
   void finish() override {
     if (process_.end()) return;
     resume();
-    bool hurried = false;  // the user does not wait for the end of a sample
-    if (channel_.send(Bye{}.json())) {
+    Json request = Bye{}.json();
+    request["id"] = ++last_id_;  // a worker refuses one without, and would be waited for
+    bool hurried = false;        // the user does not wait for the end of a sample
+    if (channel_.send(request)) {
       const auto bye = channel_.receive(kByeTimeoutS, options_.cancel_fd, process_.ended_fd());
       hurried = !bye && bye.error().code == Errc::interrupted;
     }

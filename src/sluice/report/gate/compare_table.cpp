@@ -175,6 +175,8 @@ std::string compare_table(const gate::Comparison& comparison, const TextOptions&
     out += paint(kYellow, "warning: " + warning) + "\n";
   }
   out += "\n" + judged_table(comparison, options);
+  if (std::any_of(comparison.rows.begin(), comparison.rows.end(), is_judged))
+    out += paint(kDim, "base, candidate: geometric mean over runs") + "\n";
 
   std::vector<const RowComparison*> listed;
   std::map<measure::RowStatus, std::size_t> alike;  // has no number on either side, as expected

@@ -69,9 +69,57 @@ PairedCells paired_cells(const GateLine& line) {
   return cells;
 }
 
+std::string scaled_seconds(double seconds) {
+  const Scale scale(seconds, "s");
+  return scale.number(seconds) + " " + scale.unit();
+}
+
+std::string cpu_side(const gate::CpuTime& time) {
+  const Scale scale(time.total(), "s");
+  return fmt::format("{} + {} {}", scale.number(time.user_s), scale.number(time.system_s),
+                     scale.unit());
+}
+
+/// "12 s", "7 min", "3.5 h".
+std::string about(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string background_text(const gate::PairedBackground& background,
+                            const gate::GateReport& report, const TextOptions& options) {
+  std::string text = fmt::format("CPU time of a run, user + system: A {}, B {}\n",
+                                 cpu_side(background.a), cpu_side(background.b));
+  if (report.status != GateStatus::inconclusive) return text;
+  const std::string varies =
+      fmt::format("the speed ratio of a pair varies by {:.1f} % (sd)", 100 * background.pair_sd);
+  text += wrapped("why: " + varies +
+                      (background.causes.empty() ? "; this machine was quiet: the commands "
+                                                   "themselves vary"
+                                                 : "; " + join(background.causes, "; ")),
+                  options.width, 0);
+  if (background.needed_pairs > 0)
+    text +=
+        wrapped(fmt::format("to decide by more pairs: --pairs {}, about {} ({} a pair)",
+                            background.needed_pairs,
+                            about(static_cast<double>(background.needed_pairs) * background.pair_s),
+                            scaled_seconds(background.pair_s)),
+                options.width, 0);
+  if (!background.cpu_helps) return text;
+  return text + wrapped(fmt::format("to decide now: --metric cpu. CPU time of the same pairs says "
+                                    "{} ({:+.1f} to {:+.1f} %); it does not count waiting for "
+                                    "disks, locks or other programs",
+                                    gate::to_string(background.cpu_status),
+                                    100 * gate::speed_change(background.cpu->low),
+                                    100 * gate::speed_change(background.cpu->high)),
+                        options.width, 0);
+}
+
 }  // namespace
 
-std::string paired_text(const gate::GateReport& report, const TextOptions& options) {
+std::string paired_text(const gate::GateReport& report, const TextOptions& options,
+                        const gate::PairedBackground* background) {
   const Paint paint(options.colour);
   std::vector<PairedCells> rows;
   for (const GateLine& line : report.lines)
@@ -95,6 +143,7 @@ std::string paired_text(const gate::GateReport& report, const TextOptions& optio
     text += wrapped(report.lines[r].reason, options.width, 2);
     if (text.back() != '\n') text += "\n";
   }
+  if (background != nullptr) text += "\n" + background_text(*background, report, options);
   return text + "\n" + paint(colour_of(report.status), report.summary) + "\n";
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/gate/gate_report.h"
+#include "sluice/gate/pairs/paired_background.h"
 #include "sluice/report/report.h"
 
 #include <string>
@@ -10,7 +11,9 @@
 namespace sluice::report {
 
 /// A and B, one line per metric with its reason below, and the summary. For reports of the rule
-/// "pairs"; numbers a line lacks are shown as a dash.
-std::string paired_text(const gate::GateReport& report, const TextOptions& options = {});
+/// "pairs"; numbers a line lacks are shown as a dash. With a `background`: CPU time, and where the
+/// verdict is INCONCLUSIVE why, how long enough pairs would take, and whether CPU time decides.
+std::string paired_text(const gate::GateReport& report, const TextOptions& options = {},
+                        const gate::PairedBackground* background = nullptr);
 
 }  // namespace sluice::report

@@ -8,6 +8,8 @@
 
 #include <cmath>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace sluice::report {
 namespace {
@@ -73,6 +75,15 @@ std::string notes(const gate::GateReport& report) {
   return text;
 }
 
+/// Which of the many numbers of a run stands in the lines of its speed.
+std::string statistics_of(const gate::GateReport& report) {
+  std::vector<std::string> names;
+  for (const GateLine& line : report.lines)
+    if (line.kind == gate::LineKind::best_run && line.status != GateStatus::skip)
+      names.push_back(printable(line.metric) + (line.unit.empty() ? "" : " (" + line.unit + ")"));
+  return names.empty() ? "" : "\n" + join(names) + ": median step of the best run\n";
+}
+
 }  // namespace
 
 std::string gate_text(const gate::GateReport& report) {
@@ -85,6 +96,7 @@ std::string gate_text(const gate::GateReport& report) {
     text += row(printable(line.metric), short_value(line.baseline), short_value(line.current),
                 delta_text(line), to_string(line.status));
   }
+  text += statistics_of(report);
   text += fmt::format("\nOverall: {}\n", printable(report.summary));
   for (const GateStatus status :
        {GateStatus::fail, GateStatus::invalid, GateStatus::warn, GateStatus::inconclusive})

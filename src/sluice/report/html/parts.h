@@ -40,7 +40,7 @@ std::string terminal_text(const results::ResultFile& file);
 // Matrix (matrix/html.cpp).
 /// `id` is the anchor of its heading.
 std::string matrix_html(const MatrixTable& table, const std::string& id);
-/// One card per main table: who is fastest how often.
+/// One card per main table: which library to take, and why.
 std::string matrix_cards(const std::vector<MatrixTable>& tables);
 
 // Plots: inline SVG whose x coordinates are percentages, so that they follow the width of the page

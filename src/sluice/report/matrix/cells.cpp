@@ -65,6 +65,20 @@ std::string lead_text(const Lead& lead) {
   return out;
 }
 
+std::string copy_text(const MatrixLine& line) {
+  if (!line.of_copy) return std::string(kNone);
+  const double percent = 100 * *line.of_copy;
+  return fmt::format("{} %",
+                     percent < 1 ? significant(percent, 1) : fmt::format("{:.0f}", percent));
+}
+
+std::string winner_text(const MatrixTable& table, const MatrixLine& line) {
+  if (!line.lead) return std::string(kNone);
+  const bool close = line.lead->low && *line.lead->low <= 1;
+  return (close ? "too close:" : printable(table.columns[line.lead->first].library)) + " " +
+         lead_text(*line.lead);
+}
+
 std::string superscript(std::size_t number) {
   static constexpr const char* kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   std::string out;
@@ -87,8 +101,9 @@ std::string cell_text(const MatrixCell& cell) {
   }
   if (!has_summary(*cell.row)) return std::string(kNone);
   const std::string spread = spread_text(*cell.row);
-  return spread.empty() ? median_text(*cell.row)
-                        : fmt::format("{} ± {}", median_text(*cell.row), spread);
+  const std::string rate = spread.empty() ? median_text(*cell.row)
+                                          : fmt::format("{} ± {}", median_text(*cell.row), spread);
+  return cell.note != 0 ? "(" + rate + ")" : rate;
 }
 
 std::string cell_marks(const MatrixCell& cell) {
@@ -178,7 +193,12 @@ std::vector<std::string> legend(const MatrixTable& table) {
   add(any_cell(table,
                [](const MatrixCell& c) { return has_number(c) && c.row->summary->unstable; }),
       "†: unstable, runs differ by more than the limit");
-  add(!table.notes.empty(), "raised number: not comparable, see the notes");
+  add(!table.notes.empty(),
+      "in brackets with a raised number: does not compute the same and is not ranked, see the "
+      "notes");
+  add(table.copies, fmt::format("{}: what the fastest comparable row reaches of only copying its "
+                                "bytes (memcpy)",
+                                kCopyShare));
   add(true, fmt::format("coverage: measured rows of {}; medians are over the rows a column has",
                         table.expected));
   return out;

@@ -3,6 +3,7 @@
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
 #include "sluice/report/html/parts.h"
+#include "sluice/report/matrix/answer.h"
 #include "sluice/report/sections.h"
 
 #include <fmt/format.h>
@@ -74,6 +75,9 @@ std::string matrix_head_html(const MatrixTable& table) {
                        name_html(column.version));
   }
   out += "<th scope=\"col\" class=\"lead\">Fastest<br><small>over next</small></th>";
+  if (table.copies)
+    out += fmt::format("<th scope=\"col\" class=\"lead\">{}</th>",
+                       "Share<br><small>of memory copy speed</small>");
   for (std::size_t c = 0; table.gpu_memory && c < table.columns.size(); ++c) {
     out += fmt::format(
         "<th scope=\"col\" class=\"memory\">{}<br><small>peak MiB: allocated / reserved</small>"
@@ -94,11 +98,14 @@ std::string line_html(const MatrixTable& table, const MatrixLine& line) {
                     printable(table.columns[line.lead->second].library), lead_text(*line.lead));
     const std::string whole = lead_text(*line.lead);
     const std::string interval = whole.substr(lead_text(bare).size());
-    out += fmt::format("<td class=\"lead\" title=\"{}\">{}<small>{}</small></td>", escape_html(who),
+    const std::string name = winner_text(table, line);
+    out += fmt::format("<td class=\"lead\" title=\"{}\">{}{}<small>{}</small></td>",
+                       escape_html(who), escape_html(name.substr(0, name.size() - whole.size())),
                        lead_text(bare), interval);
   } else {
     out += fmt::format("<td class=\"lead absent\">{}</td>", kNone);
   }
+  if (table.copies) out += fmt::format("<td class=\"lead\">{}</td>", copy_text(line));
   for (std::size_t c = 0; table.gpu_memory && c < line.cells.size(); ++c) {
     const std::string text = memory_text(line.cells[c]);
     out += fmt::format("<td class=\"memory{}\">{}</td>", text == kNone ? " absent" : "", text);
@@ -115,6 +122,7 @@ std::string foot_html(const MatrixTable& table) {
         "<td>" + (column.median ? significant(*column.median, 4) : std::string(kNone)) + "</td>";
   }
   std::string rest = "<td class=\"lead\"></td>";
+  if (table.copies) rest += rest;
   for (std::size_t c = 0; table.gpu_memory && c < table.columns.size(); ++c)
     rest += "<td class=\"memory\"></td>";
   return "<tfoot>" + coverage + rest + "</tr>\n" + median + rest + "</tr></tfoot>\n";
@@ -152,7 +160,7 @@ std::string matrix_html(const MatrixTable& table, const std::string& id) {
   out += fmt::format(
       "<p class=\"note\"><strong>{}</strong> Bar: share of the best median of the "
       "line. {}.</p>\n",
-      escape_html(wins_text(table)), escape_html(join(legend(table), " · ")));
+      escape_html(answer_text(table)), escape_html(join(legend(table), " · ")));
   return out + list_html(table);
 }
 
@@ -161,21 +169,15 @@ std::string matrix_cards(const std::vector<MatrixTable>& tables) {
   std::string out;
   std::size_t shown = 0;
   for (const auto& table : tables) {
-    std::vector<std::size_t> wins(table.columns.size());
-    std::size_t compared = 0;
-    for (const auto& line : table.lines) {
-      if (!line.lead) continue;
-      ++compared;
-      ++wins[line.lead->first];
-    }
-    if (!table.main || compared == 0 || shown == kMost) continue;
+    const MatrixAnswer answer = answer_of(table);
+    if (!table.main || answer.rows == 0 || shown == kMost) continue;
     ++shown;
-    const auto most = std::max_element(wins.begin(), wins.end());
-    const auto& winner = table.columns[static_cast<std::size_t>(most - wins.begin())];
     out += fmt::format(
         "<li class=\"card\"><div class=\"name\">{}</div><div class=\"value\">{}</div><div "
-        "class=\"more\">fastest in {} of {} rows that compare libraries</div></li>\n",
-        escape_html(table.title()), name_html(winner.library), *most, compared);
+        "class=\"more\">{}</div></li>\n",
+        escape_html(table.title()),
+        answer.take ? name_html(table.columns[*answer.take].library) : "no single library",
+        escape_html(answer_text(table)));
   }
   // A single table says it itself, and the answer of the page does.
   return shown < 2 ? "" : "<ul class=\"cards wide\">\n" + out + "</ul>\n";

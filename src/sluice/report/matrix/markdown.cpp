@@ -3,6 +3,7 @@
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
 #include "sluice/report/markdown_parts.h"
+#include "sluice/report/matrix/answer.h"
 
 #include <fmt/format.h>
 
@@ -29,6 +30,7 @@ std::string table_head(const MatrixTable& table) {
     add(name_markdown(column.library) +
         (column.version.empty() ? "" : " " + name_markdown(column.version)));
   add("fastest over next");
+  if (table.copies) add(kCopyShare);
   if (table.gpu_memory) {
     for (const auto& column : table.columns)
       add(name_markdown(column.library) + " MiB peak: allocated / reserved");
@@ -40,7 +42,8 @@ std::string line_text(const MatrixTable& table, const MatrixLine& line) {
   std::string out = "| " + name_markdown(line.name) + " |";
   for (const auto& one : line.cells)
     out += " " + cell_markdown(one) + " |";
-  out += fmt::format(" {} |", line.lead ? lead_text(*line.lead) : std::string(kNone));
+  out += fmt::format(" {} |", escape_markdown(winner_text(table, line)));
+  if (table.copies) out += " " + copy_text(line) + " |";
   if (table.gpu_memory) {
     for (const auto& one : line.cells)
       out += " " + memory_text(one) + " |";
@@ -55,7 +58,7 @@ std::string table_foot(const MatrixTable& table) {
     coverage += " " + coverage_text(table, column) + " |";
     median += " " + (column.median ? significant(*column.median, 4) : std::string(kNone)) + " |";
   }
-  std::string rest = "  |";
+  std::string rest = table.copies ? "  |  |" : "  |";
   for (std::size_t c = 0; table.gpu_memory && c < table.columns.size(); ++c)
     rest += "  |";
   return coverage + rest + "\n" + median + rest + "\n";
@@ -72,7 +75,7 @@ std::string matrix_markdown(const MatrixTable& table) {
     out += table_head(table);
     for (const auto& line : table.lines)
       out += line_text(table, line);
-    out += table_foot(table) + "\n" + escape_markdown(wins_text(table)) + "\n\n";
+    out += table_foot(table) + "\n" + escape_markdown(answer_text(table)) + "\n\n";
     out += escape_markdown(join(legend(table), " · ")) + "\n";
   }
   std::string items;

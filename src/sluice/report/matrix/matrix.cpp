@@ -93,6 +93,7 @@ std::vector<std::string> column_names(const std::vector<const results::ResultFil
   for (const auto* file : files) {
     for (const auto& row : file->rows) {
       const std::string name = column_of(row);
+      if (name == analysis::kYardstick) continue;
       if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
     }
   }
@@ -157,7 +158,9 @@ void place_rows(MatrixTable& table, const std::vector<const results::ResultFile*
         line.case_name = row.case_name;
         line.cells.resize(table.columns.size());
       }
-      MatrixCell& cell = table.lines[place->second].cells[column(column_of(row))];
+      MatrixLine& line = table.lines[place->second];
+      MatrixCell& cell =
+          row.library == analysis::kYardstick ? line.copy : line.cells[column(column_of(row))];
       if (cell.row == nullptr || speaks_before(row, *cell.row)) {
         cell.row = &row;
         cell.file = file;
@@ -208,6 +211,13 @@ void set_lead(MatrixLine& line, std::size_t first, std::size_t second) {
   line.lead = lead;
 }
 
+void set_copy(MatrixLine& line, const MatrixCell& fastest) {
+  const bool same_session = fastest.file->session_id == line.copy.file->session_id;
+  const auto share = analysis::row_ratio(*fastest.row, *line.copy.row, same_session);
+  line.of_copy =
+      share ? share->point : fastest.row->summary->median / line.copy.row->summary->median;
+}
+
 void compare_cells(MatrixTable& table, MatrixLine& line) {
   std::vector<std::size_t> ranked;  // comparable columns with a number, fastest first
   bool contest = false;             // somebody else tried, and was slower or stopped
@@ -228,6 +238,7 @@ void compare_cells(MatrixTable& table, MatrixLine& line) {
       line.cells[c].best = c == ranked.front() || intervals_overlap(*line.cells[c].row, first);
   }
   if (ranked.size() > 1) set_lead(line, ranked[0], ranked[1]);
+  if (!ranked.empty() && has_number(line.copy)) set_copy(line, line.cells[ranked.front()]);
   double top = 0;
   for (std::size_t c = 0; c < line.cells.size(); ++c) {
     if (has_number(line.cells[c]) && table.columns[c].library != analysis::kYardstick)
@@ -277,6 +288,8 @@ MatrixTable lay_out(const Draft& draft) {
       if (table.unit.empty() && cell.row != nullptr) table.unit = cell.row->unit;
     }
   }
+  table.copies = std::any_of(table.lines.begin(), table.lines.end(),
+                             [](const MatrixLine& line) { return line.copy.row != nullptr; });
   number_notes(table);
   for (auto& line : table.lines)
     compare_cells(table, line);

@@ -45,6 +45,8 @@ struct MatrixLine {
   std::string case_name;
   std::vector<MatrixCell> cells;  // one per column
   std::optional<Lead> lead;       // among comparable rows
+  MatrixCell copy;                // the same bytes only copied: a yardstick, never a column
+  std::optional<double> of_copy;  // speed of the fastest comparable row as a share of that copy's
 };
 
 /// Why rows have no number: one entry per library, status and text.
@@ -59,6 +61,7 @@ struct MatrixTable {
   Regime regime;
   bool main = false;
   bool gpu_memory = false;  // peak-memory columns are due
+  bool copies = false;      // lines have `copy`: the column kCopyShare is due
   std::string unit;
   std::vector<MatrixColumn> columns;
   std::vector<MatrixLine> lines;
@@ -77,6 +80,8 @@ std::vector<MatrixTable> matrix_tables(const std::vector<const results::ResultFi
 
 inline constexpr std::size_t kLongestName = 60;  // columns; longer names are clipped in the middle
 
+inline constexpr const char* kCopyShare = "share of memory copy speed";
+
 // Cells, plain text.
 inline constexpr const char* kUnsupported = "-";
 inline constexpr const char* kAbsent = "·";
@@ -85,7 +90,11 @@ std::string median_text(const measure::Row& row);  // "871.2", "38,380"
 std::string spread_text(const measure::Row& row);  // "9.4"; "" with a single run
 std::string lead_text(const Lead& lead);           // "2.58× (2.51 to 2.66)"
 std::string superscript(std::size_t number);       // "¹²"
-/// What stands in the cell before marks: "871.2 ± 9.4", "≤20 img/s", "-", "failed", "skipped", "·".
+std::string copy_text(const MatrixLine& line);     // "13 %"; kNone where it was not measured
+/// "sluice 2.58× (2.51 to 2.66)"; "too close: 1.01× (0.97 to 1.05)"; kNone without a lead.
+std::string winner_text(const MatrixTable& table, const MatrixLine& line);
+/// What stands in the cell before marks: "871.2 ± 9.4", "≤20 img/s", "-", "failed", "skipped", "·";
+/// in brackets where the library does not compute the same.
 std::string cell_text(const MatrixCell& cell);
 /// Marks behind it: unstable, number of the note.
 std::string cell_marks(const MatrixCell& cell);

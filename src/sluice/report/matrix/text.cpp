@@ -3,6 +3,7 @@
 #include "sluice/core/text.h"
 
 #include "sluice/report/format.h"
+#include "sluice/report/matrix/answer.h"
 #include "sluice/report/paint.h"
 #include "sluice/report/sections.h"
 #include "sluice/report/text_parts.h"
@@ -44,7 +45,29 @@ std::string grid_value(const MatrixCell& cell, Detail detail) {
   std::string out = median_text(*cell.row);
   if (detail == Detail::tight && !spread.empty()) out += "±" + spread;
   out.erase(std::remove(out.begin(), out.end(), ','), out.end());
-  return out;
+  return cell.note != 0 ? "(" + out + ")" : out;
+}
+
+/// Without the columns of libraries that have no number and say why, such as those that are not
+/// installed: the reasons below name them.
+MatrixTable without_absent(const MatrixTable& whole) {
+  MatrixTable table = whole;
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    const bool absent = std::all_of(table.lines.begin(), table.lines.end(), [&](const auto& line) {
+      const MatrixCell& cell = line.cells[c];
+      return cell.row != nullptr && cell.row->status == measure::RowStatus::unsupported;
+    });
+    if (!absent || table.lines.empty()) continue;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    table.columns.erase(table.columns.begin() + at);
+    for (MatrixLine& line : table.lines) {
+      line.cells.erase(line.cells.begin() + at);
+      if (!line.lead) continue;
+      if (line.lead->first > c) --line.lead->first;
+      if (line.lead->second > c) --line.lead->second;
+    }
+  }
+  return table;
 }
 
 struct Grid {
@@ -66,25 +89,26 @@ Grid make_grid(const MatrixTable& table, Detail detail, bool colour) {
   grid.titles.emplace_back("transform");
   for (const auto& column : table.columns)
     grid.titles.push_back(title_of(column.library));
-  grid.titles.emplace_back("lead");
+  grid.titles.emplace_back("fastest over next");
+  if (table.copies) grid.titles.emplace_back(kCopyShare);
   for (const auto& line : table.lines) {
     auto& cells = grid.lines.emplace_back();
     cells.push_back(clip(printable(line.name), kLongestTextName));
     for (const auto& cell : line.cells)
       cells.push_back(grid_value(cell, detail) + (cell.best && !colour ? "*" : "") +
                       cell_marks(cell));
-    cells.push_back(line.lead ? lead_text(Lead{0, 0, line.lead->ratio, {}, {}})
-                              : std::string(kNone));
+    cells.push_back(winner_text(table, line));
+    if (table.copies) cells.push_back(copy_text(line));
   }
   grid.body = grid.lines.size();
   auto& coverage = grid.lines.emplace_back(1, "coverage");
   for (const auto& column : table.columns)
     coverage.push_back(coverage_text(table, column));
-  coverage.emplace_back();
+  coverage.resize(grid.titles.size());
   auto& median = grid.lines.emplace_back(1, "median");
   for (const auto& column : table.columns)
     median.push_back(column.median ? significant(*column.median, 4) : std::string(kNone));
-  median.emplace_back();
+  median.resize(grid.titles.size());
   for (std::size_t c = 0; c < grid.titles.size(); ++c) {
     std::size_t width = display_width(grid.titles[c]);
     for (const auto& line : grid.lines)
@@ -109,7 +133,8 @@ std::string grid_block(const MatrixTable& table, const Grid& grid, std::size_t f
   for (std::size_t c = first; c < end; ++c)
     head += std::string(kColumnGap, ' ') + padded(grid.titles[c], grid.width[c], true);
   std::string out = paint(kDim, without_trailing_space(head)) + "\n";
-  for (std::size_t i = 0; i < grid.lines.size(); ++i) {
+  const bool foot = first <= table.columns.size();  // coverage and median are of libraries
+  for (std::size_t i = 0; i < (foot ? grid.lines.size() : grid.body); ++i) {
     std::string line = padded(grid.lines[i][0], grid.width[0], false);
     for (std::size_t c = first; c < end; ++c) {
       std::string text = padded(grid.lines[i][c], grid.width[c], true);
@@ -158,13 +183,12 @@ std::string memory_lines(const MatrixTable& table, std::size_t limit) {
 }
 
 std::string below(const MatrixTable& table, bool colour, std::size_t limit) {
-  std::string out = wrapped(wins_text(table), limit, 2);
+  std::string out;
   if (table.gpu_memory) out += memory_lines(table, limit);
   std::vector<std::string> signs = legend(table);
   for (auto& sign : signs) {
     if (sign.starts_with("bold:") && !colour) sign.replace(0, 5, "*:");
   }
-  signs.insert(signs.begin(), "lead: fastest over the next");
   out += wrapped(join(signs, " · "), limit, 2);
   for (std::size_t i = 0; i < table.notes.size(); ++i)
     out +=
@@ -178,14 +202,16 @@ std::string below(const MatrixTable& table, bool colour, std::size_t limit) {
 
 }  // namespace
 
-std::string matrix_text(const MatrixTable& table, const TextOptions& options) {
+std::string matrix_text(const MatrixTable& whole, const TextOptions& options) {
+  const MatrixTable table = without_absent(whole);
   const Paint paint(options.colour);
   const std::size_t limit = std::max(options.width, 60U);
   std::string out = paint(kBold, without_trailing_space(wrapped(table.title(), limit, 0)));
   out += wrapped(caption(table), limit, 0) + "\n";
   if (table.lines.empty()) return out + "no row was measured\n";
   out += blocks(table, fitting_grid(table, options, limit), limit, paint);
-  return out + "\n" + below(table, options.colour, limit);
+  out += "\n" + below(table, options.colour, limit);
+  return out + "\n" + paint(kBold, without_trailing_space(wrapped(answer_text(whole), limit, 0)));
 }
 
 }  // namespace sluice::report

@@ -10,6 +10,9 @@
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
 #include "sluice/core/version.h"
+#include "sluice/env/core_time.h"
+#include "sluice/env/machine.h"
+#include "sluice/env/noise.h"
 #include "sluice/results/result_file.h"
 
 #include <fmt/format.h>
@@ -20,6 +23,7 @@
 
 namespace sluice::visit {
 namespace fs = std::filesystem;
+using gate::GateStatus;
 namespace {
 
 constexpr std::size_t kMostPaddingBytes = 4096;
@@ -34,6 +38,28 @@ std::string with_folder(std::string command, const fs::path& folder) {
     command.replace(at, word.size(), path);
   return command;
 }
+
+/// What else the cores did while the pairs ran.
+class CoresWatch {
+ public:
+  /// Findings of a noise check, with steal and other programs as they were over all pairs; `own_s`
+  /// is the CPU time of the commands.
+  [[nodiscard]] std::vector<std::string> causes(double own_s, double elapsed_s) const {
+    const env::CoreTime after = env::core_time({}, cpus_);
+    env::NoiseFacts facts = env::measure_noise({}, env::system_noise_clock());
+    facts.steal = env::share_of_cores(before_.steal_s, after.steal_s, 0, elapsed_s, cpus_.size());
+    facts.others =
+        env::share_of_cores(before_.busy_s, after.busy_s, own_s, elapsed_s, cpus_.size());
+    std::vector<std::string> found;
+    for (const env::Finding& finding : env::score_noise(facts).findings)
+      found.push_back(finding.value);
+    return found;
+  }
+
+ private:
+  std::vector<int> cpus_ = env::allowed_cpus({});
+  env::CoreTime before_ = env::core_time({}, cpus_);
+};
 
 }  // namespace
 
@@ -58,7 +84,8 @@ Result<CommandPairs::Value> CommandPairs::printed_value(const AbSide& side,
 }
 
 Result<std::vector<CommandPairs::Value>> CommandPairs::run(const AbSide& side,
-                                                           std::uint64_t padding) {
+                                                           std::uint64_t padding,
+                                                           gate::CpuTime& cpu) {
   const FolderGuard out(scratch_ / fmt::format("{}", runs_++));
   SLUICE_CHECK(create_folders(out.path()));
   peers::TimedCommand command;
@@ -75,11 +102,16 @@ Result<std::vector<CommandPairs::Value>> CommandPairs::run(const AbSide& side,
   const std::int64_t start_ns = clock.now_ns();
   SLUICE_TRY(const peers::CommandRun done, peers::run_timed(command));
   const std::int64_t end_ns = clock.now_ns();
+  cpu = {done.user_s, done.system_s};
   std::optional<analysis::ResultSet> set;
   std::vector<Value> values;
   for (const AbMetric& metric : plan_.metrics) {
     if (metric.name == kWallMetric) {
       values.push_back({done.wall_s, "s", measure::Better::lower});
+      continue;
+    }
+    if (metric.name == kCpuMetric) {
+      values.push_back({cpu.total(), "s", measure::Better::lower});
       continue;
     }
     if (metric.name == kStdoutMetric) {
@@ -106,8 +138,8 @@ Result<std::vector<CommandPairs::Value>> CommandPairs::run(const AbSide& side,
 
 Result<std::vector<gate::PairedMetric>> CommandPairs::prepare() {
   const auto start = std::chrono::steady_clock::now();
-  SLUICE_TRY(const auto a, run(plan_.a, 0));
-  SLUICE_TRY(const auto b, run(plan_.b, 0));
+  SLUICE_TRY(const auto a, run(plan_.a, 0, last_cpu_.a));
+  SLUICE_TRY(const auto b, run(plan_.b, 0, last_cpu_.b));
   pair_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::vector<gate::PairedMetric> metrics;
   for (std::size_t i = 0; i < plan_.metrics.size(); ++i) {
@@ -130,8 +162,11 @@ Result<std::vector<gate::PairValue>> CommandPairs::take(int index) {
   Rng order(RngKey{.seed = plan_.seed, .index = number, .stage = kOrderStage});
   Rng padding(RngKey{.seed = plan_.seed, .index = number, .stage = kPaddingStage});
   const bool b_first = order.below(2) == 1;
-  SLUICE_TRY(auto first, run(b_first ? plan_.b : plan_.a, padding.below(kMostPaddingBytes)));
-  SLUICE_TRY(auto second, run(b_first ? plan_.a : plan_.b, padding.below(kMostPaddingBytes)));
+  gate::PairCpu& cpu = last_cpu_;
+  SLUICE_TRY(auto first, run(b_first ? plan_.b : plan_.a, padding.below(kMostPaddingBytes),
+                             b_first ? cpu.b : cpu.a));
+  SLUICE_TRY(auto second, run(b_first ? plan_.a : plan_.b, padding.below(kMostPaddingBytes),
+                              b_first ? cpu.a : cpu.b));
   orders_.emplace_back(b_first ? "ba" : "ab");
   if (b_first) std::swap(first, second);
   std::vector<gate::PairValue> values;
@@ -154,17 +189,27 @@ Result<AbResult> run_ab(const AbPlan& plan, const AbContext& context) {
   auto bar = context.progress->bar(
       "pairs", static_cast<std::uint64_t>(plan.gate.looks.back().pairs), "pairs");
   const auto start = std::chrono::steady_clock::now();
+  const CoresWatch cores;
+  std::vector<gate::PairCpu> cpu;  // of the main series
+  double own_s = 0;                // CPU time of all commands
   std::optional<Progress::Bar> confirming_bar;
   const gate::TakePair take = [&](int index, bool confirming) {
     if (confirming && !confirming_bar)
       confirming_bar.emplace(context.progress->bar("confirming", 0, "pairs"));
     auto values = pairs.take(index);
+    if (values && !confirming) cpu.push_back(pairs.last_cpu());
+    own_s += pairs.last_cpu().a.total() + pairs.last_cpu().b.total();
     (confirming ? *confirming_bar : bar).add(1);
     return values;
   };
   SLUICE_TRY(const gate::PairedOutcome outcome, gate::run_pairs(metrics, plan.gate, take));
   AbResult result;
   result.report = gate::report_of(outcome);
+  const double elapsed_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.background = gate::background_of(outcome, result.report, cpu, elapsed_s);
+  if (result.report.status == GateStatus::inconclusive)
+    result.background.causes = cores.causes(own_s, elapsed_s);
   SLUICE_TRY(result.report.machine_profile, backend::profile_of_visit({}));
   result.report.timestamp = utc_now();
   result.report.base_name = plan.a.command;
@@ -176,8 +221,8 @@ Result<AbResult> run_ab(const AbPlan& plan, const AbContext& context) {
   result.document["order_seed"] = plan.seed;
   result.document["order"] = pairs.orders();
   result.document["pairs"] = gate::pairs_json(outcome);
-  result.document["elapsed_s"] =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.document["background"] = gate::to_json(result.background);
+  result.document["elapsed_s"] = elapsed_s;
   return result;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/core/progress.h"
+#include "sluice/gate/pairs/paired_background.h"
 #include "sluice/gate/pairs/paired_gate.h"
 #include "sluice/gate/pairs/paired_report.h"
 #include "sluice/gate/pairs/paired_row.h"
@@ -19,6 +20,7 @@
 namespace sluice::visit {
 
 inline constexpr const char* kWallMetric = "wall";
+inline constexpr const char* kCpuMetric = "cpu";
 inline constexpr const char* kStdoutMetric = "stdout";
 
 struct AbSide {
@@ -29,7 +31,7 @@ struct AbSide {
 };
 
 struct AbMetric {
-  std::string name;  // kWallMetric, kStdoutMetric, or a row of the result file
+  std::string name;  // kWallMetric, kCpuMetric, kStdoutMetric, or a row of the result file
   bool blocking = true;
 };
 
@@ -62,6 +64,8 @@ class CommandPairs {
   [[nodiscard]] double pair_s() const { return pair_s_; }
   /// Pair `index`, in an order drawn from seed and index.
   Result<std::vector<gate::PairValue>> take(int index);
+  /// CPU time of the pair taken last.
+  [[nodiscard]] const gate::PairCpu& last_cpu() const { return last_cpu_; }
   /// "ab" or "ba" per pair taken.
   [[nodiscard]] const std::vector<std::string>& orders() const { return orders_; }
 
@@ -71,13 +75,14 @@ class CommandPairs {
     std::string unit;
     measure::Better better = measure::Better::lower;
   };
-  Result<std::vector<Value>> run(const AbSide& side, std::uint64_t padding);
+  Result<std::vector<Value>> run(const AbSide& side, std::uint64_t padding, gate::CpuTime& cpu);
   Result<Value> printed_value(const AbSide& side, const peers::CommandRun& done) const;
 
   const AbPlan& plan_;
   AbContext context_;
   std::filesystem::path scratch_;
   double pair_s_ = 0;
+  gate::PairCpu last_cpu_;
   int runs_ = 0;
   gate::FreshResults fresh_;
   std::vector<std::string> orders_;
@@ -85,6 +90,7 @@ class CommandPairs {
 
 struct AbResult {
   gate::GateReport report;
+  gate::PairedBackground background;
   Json document;  // the report with design, commands and every pair
 };
 

@@ -71,7 +71,7 @@ class DataloaderVisit {
     visit_.file.block_order_seed = plan_.policy.seed;
     SLUICE_CHECK(visit_.described());
     SLUICE_CHECK(visit_.start());
-    const RowMaker maker{plan_, input_, places.worker(), plan_.policy.seed};
+    const RowMaker maker{plan_, input_, places.worker(), measure::subject_seed(plan_.policy)};
     SLUICE_TRY(const bool interrupted, is_interrupted(measure_all(maker)));
     conclude(visit_.file, plan_, input_, gpu_,
              interrupted || input_.arrays
@@ -122,7 +122,7 @@ class DataloaderVisit {
     axes["epoch"] = "first";
     SLUICE_TRY(measure::Row row,
                measure_once(maker.ours(base_case(input_), over, axes), 1, visit_.runner,
-                            plan_.policy.step_timeout_s, plan_.policy.seed));
+                            plan_.policy.step_timeout_s, maker.seed));
     if (row.status == measure::RowStatus::ok) return row;
     return Error{
         row.status == measure::RowStatus::unsupported ? Errc::unsupported : Errc::invalid_input,
@@ -174,9 +174,8 @@ class DataloaderVisit {
     const measure::SubjectSpec spec = maker.ours(
         base_case(input_),
         Json{{"trace", fs::absolute(plan_.trace).string()}, {"step_ms", plan_.step_ms}}, {});
-    SLUICE_TRY(const measure::Row row,
-               measure_once(spec, batches_, visit_.runner, plan_.policy.step_timeout_s,
-                            plan_.policy.seed));
+    SLUICE_TRY(const measure::Row row, measure_once(spec, batches_, visit_.runner,
+                                                    plan_.policy.step_timeout_s, maker.seed));
     if (row.status != measure::RowStatus::ok)
       log::warn("--trace {}: {}", plan_.trace.string(), row.reason);
     else if (row.runs.front().details.front().contains("trace_reason"))

@@ -90,6 +90,7 @@ class TransformPart {
     peers::CrewOptions options = backend::crew_options_of(
         plan_, media->load, part_.file.block_order_seed,
         {session.min_sample_ms, session.warmup_ms, session.step_timeout_s, session.cpus, 1});
+    options.policy.data_seed = session.data_seed;
     options.members = backend::members_of(plan_);
     std::erase_if(options.members, [&](const peers::Member& member) {
       return std::find(libraries_.begin(), libraries_.end(), member.library) == libraries_.end();

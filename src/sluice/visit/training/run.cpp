@@ -134,7 +134,7 @@ class TrainingVisit {
     if (plan_.input) {
       DataloaderPlan data;
       data.loader = *plan_.input;
-      maker.loader = loader_spec_json(data, *input_, plan_.policy.seed);
+      maker.loader = loader_spec_json(data, *input_, measure::subject_seed(plan_.policy));
       if (plan_.input->bundling) {
         SLUICE_TRY(visit_.file.run_config["bundles"],
                    pack_input(*plan_.input, bundles.path(), *visit_.runner.progress,

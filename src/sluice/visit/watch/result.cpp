@@ -5,6 +5,7 @@
 #include "sluice/analysis/training_metrics.h"
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
+#include "sluice/measure/summary.h"
 #include "sluice/report/torch_line.h"
 #include "sluice/stats/summary.h"
 #include "sluice/visit/canary_run.h"
@@ -82,6 +83,18 @@ std::string coverage_text(const measure::Row& row) {
       *share < analysis::kLittleMarked ? ": what it did outside them is not measured" : "");
 }
 
+/// The same run in the three numbers that commands judge it by, each by its name.
+std::string rates_text(const measure::Row& row, const analysis::TrainingUse& use) {
+  const auto items = static_cast<double>(row.items_per_sample);
+  const auto over_runs = stats::geometric_mean(measure::run_rates(row));
+  const auto line = [&](const char* name, double rate, const char* where) {
+    return fmt::format("  {:<34} {:>10.6g} {}{}\n", name, rate, row.unit, where);
+  };
+  std::string out = line("median over runs", row.summary->median, "  (report)");
+  if (over_runs) out += line("geometric mean over runs", *over_runs, "  (compare)");
+  return out + line("best run, by its median step", items / *stats::median(use.step_s), "  (gate)");
+}
+
 }  // namespace
 
 void conclude_watch(results::ResultFile& file, const WatchPlan& plan, const WatchedGpu& gpu) {
@@ -104,8 +117,7 @@ std::string watch_text(const results::ResultFile& file) {
                                 printable(row.case_name), row.summary ? row.summary->n_samples : 0,
                                 row.runs.size(), row.runs.size() == 1 ? "" : "s", step * 1e3,
                                 *stats::percentile(use->step_s, 90) * 1e3);
-  if (row.summary)
-    out += fmt::format("{:.4g} {} (median over runs)\n", row.summary->median, row.unit);
+  if (row.summary) out += rates_text(row, *use);
   out += coverage_text(row);
   if (use->phases.empty()) return out + "no phases were marked\n";
   out += fmt::format("\n{:<26} {:>10} {:>9}\n", "phase", "ms/step", "of step");

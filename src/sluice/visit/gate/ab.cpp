@@ -45,7 +45,7 @@ class CoresWatch {
   /// Findings of a noise check, with steal and other programs as they were over all pairs; `own_s`
   /// is the CPU time of the commands.
   [[nodiscard]] std::vector<std::string> causes(double own_s, double elapsed_s) const {
-    const env::CoreTime after = env::core_time({}, cpus_);
+    const env::CoreTime after = env::core_time(env::SystemRoot{}, cpus_);
     env::NoiseFacts facts = env::measure_noise({}, env::system_noise_clock());
     facts.steal = env::share_of_cores(before_.steal_s, after.steal_s, 0, elapsed_s, cpus_.size());
     facts.others =
@@ -57,8 +57,8 @@ class CoresWatch {
   }
 
  private:
-  std::vector<int> cpus_ = env::allowed_cpus({});
-  env::CoreTime before_ = env::core_time({}, cpus_);
+  std::vector<int> cpus_ = env::allowed_cpus(env::SystemRoot{});
+  env::CoreTime before_ = env::core_time(env::SystemRoot{}, cpus_);
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
 #include "sluice/report/html/answer.h"
+#include "sluice/report/matrix/answer.h"
 
 #include <fmt/format.h>
 
@@ -34,12 +35,31 @@ std::string slowest_words(const results::VersusSummary& sum) {
       significant(sum.slowest_ratio, 3));
 }
 
-std::string leads_words(const Leader& leader) {
-  std::string out = clip(printable(leader.library), kLongestName) +
-                    " leads: " + standings_words(leader.sum, "transforms");
-  if (leader.sum.geomean)
-    out += fmt::format(", {}× in the geometric mean", significant(leader.sum.geomean->point, 3));
+/// Which library to take; where the file holds our rows alone, what it says of the others. Empty:
+/// nothing is compared.
+std::string headline_of(const MatrixTable& table, const std::optional<Leader>& leader) {
+  if (answer_of(table).rows > 0) return answer_text(table);
+  if (!leader) return "";
+  std::string out = clip(printable(leader->library), kLongestName) +
+                    " leads: " + standings_words(leader->sum, "transforms");
+  if (leader->sum.geomean)
+    out += fmt::format(", {}× in the geometric mean", significant(leader->sum.geomean->point, 3));
   return out;
+}
+
+/// What the ratios of the leading library come to.
+void add_reasons(std::vector<std::string>& reasons, const Leader& leader) {
+  const auto compared = leader.sum.rows - leader.sum.alone;
+  if (leader.sum.geomean)
+    reasons.push_back(fmt::format("geometric mean of {} ratios of {}: {} between rows", compared,
+                                  clip(printable(leader.library), kLongestName),
+                                  ratio_text(*leader.sum.geomean)));
+  const auto aside = std::count_if(leader.sum.versus.begin(), leader.sum.versus.end(),
+                                   [](const auto& one) { return one.ratio && !one.comparable; });
+  if (aside > 0)
+    reasons.push_back(fmt::format(
+        "in {} of them the fastest other library computes something else (see the notes)", aside));
+  if (compared > 1) reasons.push_back(slowest_words(leader.sum));
 }
 
 std::string coverage_words(const MatrixTable& table) {
@@ -95,27 +115,17 @@ Answer matrix_answer(const std::vector<MatrixTable>& tables) {
   const MatrixTable* first = nullptr;
   for (const MatrixTable& table : tables) {
     const auto leader = leader_of(table);
-    if (!leader) continue;
+    const std::string headline = headline_of(table, leader);
+    if (headline.empty()) continue;
     if (first != nullptr) {
       if (answer.reasons.size() < kMost)
-        answer.reasons.push_back(printable(table.title()) + ": " + leads_words(*leader));
+        answer.reasons.push_back(printable(table.title()) + ": " + headline);
       continue;
     }
     first = &table;
-    answer.headline = leads_words(*leader);
+    answer.headline = headline;
     answer.reasons.push_back(printable(table.title()));
-    if (leader->sum.geomean)
-      answer.reasons.push_back(fmt::format("geometric mean of {} ratios: {}",
-                                           leader->sum.rows - leader->sum.alone,
-                                           ratio_text(*leader->sum.geomean) + " between rows"));
-    const auto aside = std::count_if(leader->sum.versus.begin(), leader->sum.versus.end(),
-                                     [](const auto& one) { return one.ratio && !one.comparable; });
-    if (aside > 0)
-      answer.reasons.push_back(fmt::format(
-          "in {} of them the fastest other library computes something else (see the notes)",
-          aside));
-    if (leader->sum.rows - leader->sum.alone > 1)
-      answer.reasons.push_back(slowest_words(leader->sum));
+    if (leader) add_reasons(answer.reasons, *leader);
     answer.reasons.push_back(coverage_words(table));
   }
   if (first == nullptr && !tables.empty()) {

@@ -47,7 +47,7 @@ TEST(AdviceTest, DecodeIsMendedByDecodingLess) {
   EXPECT_EQ(advice[1].kind, AdviceKind::smaller_images);
   EXPECT_EQ(advice[1].number, 256);
   EXPECT_THAT(advice[1].how, HasSubstr("sluice data shrink"));
-  EXPECT_THAT(advice_line(advice[0]), HasSubstr("(--decode scaled)"));
+  EXPECT_THAT(advice_line(advice[0]), HasSubstr("(`--decode scaled`)"));
   // Half of 98 % is left: 10 ms become 5.1; the lower end promises 0.8 of that gain.
   EXPECT_GT(advice[0].gain.low, 1.65);
   EXPECT_LT(advice[0].gain.low, 1.96);

@@ -188,7 +188,7 @@ AdviceFacts advice_facts(const LoaderUse& loader, const LoaderSetting& setting,
 }
 
 std::string advice_line(const Advice& advice) {
-  return fmt::format("{:.2f} to {:.2f} x faster: {} ({})", advice.gain.low, advice.gain.high,
+  return fmt::format("{:.2f} to {:.2f} x faster: {} (`{}`)", advice.gain.low, advice.gain.high,
                      advice.what, advice.how);
 }
 

@@ -64,7 +64,7 @@ std::vector<Advice> advise(const AdviceFacts& facts);
 AdviceFacts advice_facts(const LoaderUse& loader, const LoaderSetting& setting,
                          const std::optional<Attribution>& step, const ProbedData& probed);
 
-/// "1.60 to 2.00 x faster: use 4 workers instead of 2 (--num-workers 4)".
+/// "1.60 to 2.00 x faster: use 4 workers instead of 2 (`--num-workers 4`)".
 std::string advice_line(const Advice& advice);
 
 }  // namespace sluice::analysis

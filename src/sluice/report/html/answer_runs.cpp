@@ -174,6 +174,11 @@ std::optional<Answer> diagnosis_answer(const results::ResultFile& file) {
   }
   answer.headline = printable(diagnosis.attribution.value->statement);
   answer.reasons = times_words(*diagnosis.attribution.value);
+  if (diagnosis.outcome)
+    answer.reasons.push_back(
+        fmt::format("tried: {}; promised {:.2f} to {:.2f}×, measured {}",
+                    printable(diagnosis.outcome->what), diagnosis.outcome->promised.low,
+                    diagnosis.outcome->promised.high, ratio_text(diagnosis.outcome->gain)));
   if (std::string limit = limit_words(diagnosis.stages, ""); !limit.empty())
     answer.reasons.push_back("in the loader " + limit);
   return answer;

@@ -166,8 +166,9 @@ TEST_F(FaultServerTest, EveryFaultIsWhatItSays) {
   EXPECT_THAT(with(Fault::clock_skew), HasSubstr("<Code>RequestTimeTooSkewed</Code>"));
   EXPECT_THAT(with(Fault::server_error), HasSubstr("<Code>InternalError</Code>"));
   for (std::size_t i = 0; i < kFaults; ++i)
-    if (can_be(static_cast<Fault>(i), Protocol::s3))
+    if (can_be(static_cast<Fault>(i), Protocol::s3)) {
       EXPECT_EQ(server_.delivered(static_cast<Fault>(i)), i == 8 ? 2U : 1U) << i;
+    }
   EXPECT_EQ(body_of(range(8, 107)), right);
 }
 

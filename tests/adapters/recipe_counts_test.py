@@ -80,7 +80,7 @@ class RecipeCountsTest(unittest.TestCase):
                     right, others = found[library][scenario]
                     self.assertEqual(len(right), count, others)
                     for name, reason in others.items():
-                        self.assertRegex(reason, f"^unsupported: ({library} has no {name}|pillow has RGB images only)")
+                        self.assertRegex(reason, f"^unsupported: ({name} is not available in {library}|pillow has RGB images only)")
 
 
 if __name__ == "__main__":

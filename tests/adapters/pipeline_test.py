@@ -91,7 +91,7 @@ class PipelineTest(unittest.TestCase):
                 with self.subTest(library=library, transform=name):
                     if name in lacks.get(library, ()):
                         reply = process.ask("prepare", case=name, spec=peer.spec(name, scope=MEMORY))
-                        self.assertEqual((reply["code"], reply["reason"]), ("unsupported", f"{library} has no {name}"))
+                        self.assertEqual((reply["code"], reply["reason"]), ("unsupported", f"{name} is not available in {library}"))
                         continue
                     shape = self.take(process, name, scope=MEMORY)[1]["shape"]
                     self.assertEqual(shape, [BATCH, 3, side, side])

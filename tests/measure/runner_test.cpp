@@ -328,6 +328,15 @@ TEST_F(RunnerTest, MoreCoresThanAskedForViolateTheThreadPolicy) {
   EXPECT_EQ(wave.rows[2].status, RowStatus::ok) << "1.05 is the limit itself";
 }
 
+TEST_F(RunnerTest, ShortSamplesMaySeemToKeepMoreCoresBusy) {
+  Run run;
+  run.samples_ns = {1'000'000, 3'000'000};
+  EXPECT_DOUBLE_EQ(spare_cores({run}), 0.5);
+  run.samples_ns = {100'000'000};
+  EXPECT_DOUBLE_EQ(spare_cores({run}), 0.01);
+  EXPECT_DOUBLE_EQ(spare_cores({}), 0);
+}
+
 TEST_F(RunnerTest, WidthRuleAddsRunsUntilTheIntervalIsNarrow) {
   use({"steady", "wild"});
   policy.stop = StopKind::width;

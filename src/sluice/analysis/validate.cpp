@@ -112,7 +112,7 @@ void check_threads(const Row& row, bool micro, RowIssues& issues) {
   }
   if (policy.in_force != 1)
     issues.add(fmt::format("{} threads in force, 1 expected", policy.in_force));
-  if (policy.cpu_per_wall > kSingleThreadCpuLimit) {
+  if (policy.cpu_per_wall > kSingleThreadCpuLimit + measure::spare_cores(row.runs)) {
     issues.add(fmt::format("CPU time over wall time is {:.2f}, at most {} on one thread",
                            policy.cpu_per_wall, kSingleThreadCpuLimit));
   }

@@ -318,7 +318,8 @@ Status close_row(Row& row, const SubjectSpec& spec, const Policy& policy) {
   summarise(row, policy.unstable_cv);
   const ThreadPolicy& threads = row.thread_policy;
   if (threads.cpu_per_wall <=
-      spec.cpu_limit.value_or(policy.single_thread_cpu_limit * threads.asked))
+      spec.cpu_limit.value_or(policy.single_thread_cpu_limit * threads.asked) +
+          spare_cores(row.runs))
     return ok;
   return Error{Errc::measurement,
                fmt::format("thread policy violated: {:.2f} cores busy, {}", threads.cpu_per_wall,

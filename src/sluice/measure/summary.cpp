@@ -44,20 +44,34 @@ std::optional<Interval> interval(const std::vector<double>& by_run,
   return std::nullopt;
 }
 
+double wall_ns_of(const Run& run) {
+  return std::accumulate(run.samples_ns.begin(), run.samples_ns.end(), 0.0);
+}
+
 double cpu_per_wall(const std::vector<Run>& runs) {
   double cpu = 0;
   double wall = 0;
   for (const Run& run : runs) {
     cpu += static_cast<double>(run.cpu_ns);
-    wall += std::accumulate(run.samples_ns.begin(), run.samples_ns.end(), 0.0);
+    wall += wall_ns_of(run);
   }
   return wall > 0 ? cpu / wall : 0;
 }
 
 }  // namespace
 
+double spare_cores(const std::vector<Run>& runs) {
+  constexpr double kSpareNs = 1e6;
+  double samples = 0, wall_ns = 0;
+  for (const Run& run : runs) {
+    samples += static_cast<double>(run.samples_ns.size());
+    wall_ns += wall_ns_of(run);
+  }
+  return wall_ns > 0 ? kSpareNs * samples / wall_ns : 0;
+}
+
 double run_rate(const Run& run, std::int64_t items_per_sample) {
-  const double ns = std::accumulate(run.samples_ns.begin(), run.samples_ns.end(), 0.0);
+  const double ns = wall_ns_of(run);
   if (ns <= 0) return 0;
   return static_cast<double>(items_per_sample) * static_cast<double>(run.samples_ns.size()) *
          kNsPerS / ns;

@@ -329,7 +329,7 @@ TEST_F(RunnerTest, MoreCoresThanAskedForViolateTheThreadPolicy) {
 }
 
 TEST_F(RunnerTest, ShortSamplesMaySeemToKeepMoreCoresBusy) {
-  Run run;
+  measure::Run run;
   run.samples_ns = {1'000'000, 3'000'000};
   EXPECT_DOUBLE_EQ(spare_cores({run}), 0.5);
   run.samples_ns = {100'000'000};

@@ -14,10 +14,12 @@ namespace sluice::storage {
 class ReadBuffer {
  public:
   static constexpr std::size_t kAlignment = 4096;
+  static constexpr std::size_t kMost = std::size_t{1} << 39;  // a sample of 512 GiB is none
 
   /// `size` bytes, content undefined; what was handed out before is gone. Throws std::bad_alloc.
   std::span<std::byte> take(std::size_t size) {
     if (size > capacity_) {
+      if (size > kMost) throw std::bad_alloc();
       memory_.reset();
       capacity_ = 0;
       const std::size_t rounded = (size + size / 4 + kAlignment - 1) / kAlignment * kAlignment;

@@ -1,6 +1,8 @@
 // tests/measure/runner_test.cpp - order, isolation, failures and statuses of a wave; no process, no
 // clock.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/measure/summary.h"
+
 #include "tests/measure/scripted_world.h"
 #include <set>
 

@@ -5,26 +5,15 @@
 #include "sluice/core/thread_pool.h"
 #include "sluice/loader/data/open_dataset.h"
 #include "sluice/loader/data/shrink.h"
-#include "sluice/scenario/loader/spec.h"
 #include "sluice/storage/format/bundle_writer.h"
 
 namespace sluice::visit {
 namespace {
 
-Result<scenario::LoaderInput> open_input(const LoaderRequest& loader) {
-  scenario::LoaderSpec spec;
-  spec.input = loader.input;
-  spec.endpoint = loader.endpoint;
-  spec.region = loader.region;
-  spec.anonymous = loader.anonymous;
-  spec.cache_dir = loader.cache_dir;
-  return scenario::open_loader_input(spec);
-}
-
 /// Reads every sample once, so that the cache holds it.
 Status fill_cache(const LoaderRequest& loader, const std::function<bool()>& stop,
                   Progress& progress) {
-  SLUICE_TRY(const scenario::LoaderInput input, open_input(loader));
+  SLUICE_TRY(const scenario::LoaderInput input, open_input(loader, loader.cache_dir));
   auto bar = progress.bar("cache", input.dataset->size(), "samples");
   storage::ReadBuffer buffer;
   for (std::uint64_t i = 0; i < input.dataset->size(); ++i) {
@@ -47,7 +36,7 @@ Result<DiagnosePlan> with_advice(const DiagnosePlan& plan, const results::Advice
       loader.decode_scaled = true;
       break;
     case results::AdviceKind::smaller_images: {
-      SLUICE_TRY(const scenario::LoaderInput input, open_input(loader));
+      SLUICE_TRY(const scenario::LoaderInput input, open_input(loader, loader.cache_dir));
       loader::ShrinkPlan shrink;
       shrink.out = scratch / "smaller";
       shrink.image.shorter_side = advice.number;
@@ -69,7 +58,7 @@ Result<DiagnosePlan> with_advice(const DiagnosePlan& plan, const results::Advice
       loader.read_mode = "buffered";
       break;
     case results::AdviceKind::bundle: {
-      SLUICE_TRY(const scenario::LoaderInput input, open_input(loader));
+      SLUICE_TRY(const scenario::LoaderInput input, open_input(loader, loader.cache_dir));
       storage::BundleOptions options;
       options.out = scratch / "bundles";
       options.wanted = [](const storage::Object& object) {

@@ -17,20 +17,22 @@ namespace {
 /// Hashing names of millions of objects takes seconds: the first ones, and the number of all.
 constexpr std::uint64_t kHashed = 1'000'000;
 
-scenario::LoaderSpec spec_of(const LoaderRequest& request) {
+}  // namespace
+
+Result<scenario::LoaderInput> open_input(const LoaderRequest& request,
+                                         const std::string& cache_dir) {
   scenario::LoaderSpec spec;
   spec.input = request.input;
   spec.endpoint = request.endpoint;
   spec.region = request.region;
   spec.anonymous = request.anonymous;
+  spec.cache_dir = cache_dir;
   spec.read_mode = request.read_mode;
-  return spec;  // without the cache: looking must not fill it
+  return scenario::open_loader_input(spec);
 }
 
-}  // namespace
-
 Result<InputFacts> inspect_input(const LoaderRequest& request) {
-  SLUICE_TRY(const scenario::LoaderInput input, scenario::open_loader_input(spec_of(request)));
+  SLUICE_TRY(const scenario::LoaderInput input, open_input(request));
   const loader::Dataset& data = *input.dataset;
   InputFacts facts;
   facts.three_augment = request.three_augment;

@@ -6,8 +6,8 @@
 #include "sluice/image/shrink.h"
 #include "sluice/loader/recipe/three_augment.h"
 #include "sluice/loader/recipe/train_crop.h"
-#include "sluice/scenario/loader/spec.h"
 #include "sluice/stats/t_test.h"
+#include "sluice/visit/loader/run.h"
 
 #include <algorithm>
 #include <ctime>
@@ -102,12 +102,7 @@ struct Images {
 
 /// Spread over the data set, as many as fit the time.
 Result<Images> read_images(const LoaderRequest& request, Probe& probe) {
-  scenario::LoaderSpec spec;
-  spec.input = request.input;
-  spec.endpoint = request.endpoint;
-  spec.region = request.region;
-  spec.anonymous = request.anonymous;
-  SLUICE_TRY(const scenario::LoaderInput input, scenario::open_loader_input(spec));
+  SLUICE_TRY(const scenario::LoaderInput input, open_input(request));
   Images images;
   SLUICE_TRY(images.plain, probe.way(false));
   const std::uint64_t size = input.dataset->size(), count = std::min(size, kMostSamples);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/analysis/loader_metrics.h"
+#include "sluice/scenario/loader/spec.h"
 #include "sluice/visit/loader/request.h"
 #include "sluice/visit/visit.h"
 
@@ -40,6 +41,10 @@ struct InputFacts {
   bool three_augment = false;  // asked for
   std::string hash;            // over names and sizes
 };
+/// Store and data set of the request. Without `cache_dir`, whatever the request says: looking must
+/// not fill a cache.
+Result<scenario::LoaderInput> open_input(const LoaderRequest& request,
+                                         const std::string& cache_dir = "");
 Result<InputFacts> inspect_input(const LoaderRequest& request);
 /// Whose file system a run depends on: the input's, or this folder's for a store.
 std::filesystem::path storage_of(const LoaderRequest& request);

@@ -154,8 +154,8 @@ TEST_F(CudaKernels, Weights) {
              12.0 * 384 * 1536);
 }
 
-TEST_F(CudaKernels, Attention) {
-  const Heads s = heads(256, 201, 6, 64);
+/// Forward and backward with norm and turn in them, three sets of buffers in turn.
+void print_attention(const Heads& s, const std::string& name) {
   Draws draws(9);
   Given<Bf16> given(draws, s, true);
   std::fill(given.branch.begin(), given.branch.end(), 1.0F);
@@ -184,8 +184,16 @@ TEST_F(CudaKernels, Attention) {
     backwards.push_back(backward(set));
   }
   const double one = 2 * static_cast<double>(given.rows * s.head_dim);  // bytes of q, k, v or y
-  print_time("attention forward bf16", forwards, 4 * one);
-  print_time("attention backward bf16", backwards, 8 * one);
+  print_time("attention forward bf16" + name, forwards, 4 * one);
+  print_time("attention backward bf16" + name, backwards, 8 * one);
+}
+
+TEST_F(CudaKernels, Attention) {
+  print_attention(heads(256, 201, 6, 64), "");
+}
+TEST_F(CudaKernels, AttentionOfManyTokens) {
+  print_attention(heads(16, 1024, 12, 64, true), ", 1024 tokens, causal");
+  print_attention(heads(32, 577, 12, 64), ", 577 tokens");
 }
 
 TEST_F(CudaKernels, NormAndBranch) {

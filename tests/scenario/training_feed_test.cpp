@@ -159,15 +159,5 @@ TEST(DatasetClasses, AreTheFolders) {
   EXPECT_EQ(classes_of(data).unlabelled, 7U);
 }
 
-TEST(TrainingFeed, RefusesLanesThatATrainingDoesNotTake) {
-  FeedOptions options = options_of(FeedUse::train, 4);
-  options.loader.device = "cuda:0";
-  options.loader.lanes = loader::gpu::LanePolicy::hybrid;
-  const auto refused = TrainingFeed::make(std::make_shared<testing::ToyDataset>(6, 3), options);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Errc::usage);
-  EXPECT_THAT(refused.error().message, HasSubstr("a training takes cpu or gpu"));
-}
-
 }  // namespace
 }  // namespace sluice::scenario::training_feed_test

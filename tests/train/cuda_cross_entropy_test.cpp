@@ -89,13 +89,13 @@ void check(const Case& c, std::uint64_t seed) {
 TEST_F(CudaCrossEntropy, IsTheReference) {
   Draws draws(1);
   std::uint64_t seed = 10;
-  std::vector<Case> cases = {{64, 1000}, {3, 50'257}, {2, 50'304}, {1, 1}, {1500, 10}};
+  std::vector<Case> cases = {{64, 1000}, {3, 50'257}, {9, 50'304}, {8, 20'000}, {1, 1}, {1500, 10}};
   for (int i = 0; i < 20; ++i)
     cases.push_back({draws.integer(1, 60), draws.integer(2, 3000), draws.integer(0, 1)});
   for (Case c : cases)
-    for (const int options : {0, 1, 2, 3}) {
+    for (const int options : {0, 1, 2, 3, 4}) {
       c.soft = options % 2 == 1;
-      c.in_place = options / 2 == 1;
+      c.in_place = options >= 2;
       c.smoothing = options == 1 || options == 2 ? 0.1F : 0;
       check<float>(c, ++seed);
       check<Bf16>(c, ++seed);
@@ -105,36 +105,39 @@ TEST_F(CudaCrossEntropy, IsTheReference) {
 /// An impossible class that nobody asks for costs nothing; one that is asked for costs all.
 TEST_F(CudaCrossEntropy, ImpossibleClasses) {
   const float never = -std::numeric_limits<float>::infinity();
-  const std::int64_t classes = 16;
-  std::vector<float> logits(2 * classes, never);
-  logits[3] = 1;
-  logits[5] = 1;
-  logits[classes + 2] = 0;
-  const Buffer<float> logits_at(logits), loss(1), rows(2), d_logits(2 * classes);
-  const Integers labels({3, 4});
-  CrossEntropyCall call{loss.data(), rows.data(), d_logits, logits_at, labels.data()};
-  call.rows = 2;
-  call.classes = classes;
-  run(call);
-  const std::vector<float> got = rows.values(), slope = d_logits.values();
-  EXPECT_NEAR(got[0], std::log(2.0F), 1e-6);
-  EXPECT_EQ(got[1], -never);
-  EXPECT_NEAR(slope[3], -0.5, 1e-6);
-  EXPECT_NEAR(slope[5], 0.5, 1e-6);
-  EXPECT_EQ(slope[0], 0);
+  for (const std::int64_t classes : {16, 20'000}) {
+    std::vector<float> logits(static_cast<std::size_t>(2 * classes), never);
+    logits[3] = 1;
+    logits[5] = 1;
+    logits[static_cast<std::size_t>(classes + 2)] = 0;
+    const Buffer<float> logits_at(logits), loss(1), rows(2), d_logits(2 * classes);
+    const Integers labels({3, 4});
+    CrossEntropyCall call{loss.data(), rows.data(), d_logits, logits_at, labels.data()};
+    call.rows = 2;
+    call.classes = classes;
+    run(call);
+    const std::vector<float> got = rows.values(), slope = d_logits.values();
+    EXPECT_NEAR(got[0], std::log(2.0F), 1e-6);
+    EXPECT_EQ(got[1], -never);
+    EXPECT_NEAR(slope[3], -0.5, 1e-6);
+    EXPECT_NEAR(slope[5], 0.5, 1e-6);
+    EXPECT_EQ(slope[0], 0);
+  }
 }
 
 TEST_F(CudaCrossEntropy, NotANumberIsSeen) {
-  std::vector<float> logits(3000, 0.5F);
-  logits[2777] = std::nanf("");
-  const Buffer<float> logits_at(logits), loss(std::vector<float>{1}), rows(std::vector<float>{1});
-  const Integers labels({0});
-  CrossEntropyCall call{loss.data(), rows.data(), {}, logits_at, labels.data()};
-  call.rows = 1;
-  call.classes = 3000;
-  run(call);
-  EXPECT_TRUE(std::isnan(rows.values()[0]));
-  EXPECT_TRUE(std::isnan(loss.values()[0]));
+  for (const std::size_t classes : {3000, 20'000}) {
+    std::vector<float> logits(classes, 0.5F);
+    logits[2777] = std::nanf("");
+    const Buffer<float> logits_at(logits), loss(std::vector<float>{1}), rows(std::vector<float>{1});
+    const Integers labels({0});
+    CrossEntropyCall call{loss.data(), rows.data(), {}, logits_at, labels.data()};
+    call.rows = 1;
+    call.classes = static_cast<std::int64_t>(classes);
+    run(call);
+    EXPECT_TRUE(std::isnan(rows.values()[0]));
+    EXPECT_TRUE(std::isnan(loss.values()[0]));
+  }
 }
 
 }  // namespace

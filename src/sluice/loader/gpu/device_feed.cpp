@@ -306,6 +306,7 @@ Result<std::unique_ptr<DeviceFeed>> DeviceFeed::make(std::shared_ptr<const Datas
                                           options.loader.batch_size)};
   LineOptions line_options;
   line_options.device = options.device;
+  line_options.shared = options.shared;
   line_options.side = options.recipe.side;
   line_options.most_samples = static_cast<int>(options.loader.batch_size);
   line_options.buffers = options.buffers;

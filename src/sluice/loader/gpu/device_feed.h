@@ -26,7 +26,8 @@ struct DeviceFeedOptions {
   LanePolicy policy = LanePolicy::hybrid;
   Augment augment = Augment::fused;  // none: part, resize and mirror alone, as train-crop
   int device = 0;
-  int buffers = 3;  // batches on the device: being made, ready, or in use
+  bool shared = false;  // with a training: see LineOptions
+  int buffers = 3;      // batches on the device: being made, ready, or in use
 };
 
 struct DeviceFeedStats {

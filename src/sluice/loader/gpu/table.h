@@ -11,7 +11,7 @@
 
 namespace sluice::loader::gpu {
 
-inline constexpr std::uint32_t kImageAbi = 1;
+inline constexpr std::uint32_t kImageAbi = 2;
 inline constexpr const char* kImageSymbol = "sluice_nvjpeg_table";
 
 struct Line;  // one GPU, nvJPEG's decoder on it, and the memory of a few batches
@@ -21,9 +21,12 @@ enum : int { kDone = 0, kFailed = 1, kOutOfMemory = 2, kHung = 3 };
 
 struct LineOptions {
   int device = 0;
-  int side = 224;                 // of what comes out
-  int most_samples = 256;         // of a batch
-  int buffers = 2;                // batches that may be under way or in use
+  int side = 224;          // of what comes out
+  int most_samples = 256;  // of a batch
+  int buffers = 2;         // batches that may be under way or in use
+  /// The device computes for others too, a training for instance: nvJPEG decodes a batch as a whole
+  /// (a tenth slower by itself), for every chunk of its pipeline waits for the kernels of others.
+  bool shared = false;
   const char* library = nullptr;  // file of libnvjpeg; null: SLUICE_NVJPEG, then the usual places
 };
 

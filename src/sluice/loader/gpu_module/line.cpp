@@ -18,8 +18,9 @@ namespace {
 int open_decoder(Line& line, LineFacts& facts) {
   for (int i = 0; i < 3; ++i)
     static_cast<void>(line.call.GetProperty(i, &facts.version[i]));
-  int status = line.call.CreateEx(nvjpeg::kBackendHardware, nullptr, nullptr, nvjpeg::kInterpolate,
-                                  &line.decoder);
+  const unsigned flags =
+      nvjpeg::kInterpolate | (line.options.shared ? nvjpeg::kWithoutPipeline : 0U);
+  int status = line.call.CreateEx(nvjpeg::kBackendHardware, nullptr, nullptr, flags, &line.decoder);
   unsigned engines = 0, cores = 0;
   if (status == nvjpeg::kSuccess &&
       (line.call.GetHardwareDecoderInfo(line.decoder, &engines, &cores) != nvjpeg::kSuccess ||

@@ -13,7 +13,7 @@ enum : int { kSuccess = 0, kBadJpeg = 3, kNotSupported = 4, kAllocatorFailure = 
 enum : int { kBackendGpuHybrid = 2, kBackendHardware = 3 };
 enum : int { kOutputRgbi = 5 };  // interleaved, in channel[0]
 /// Chroma as libjpeg's "fancy" upsampling: without it p99 is 4 levels off, with it 0.
-enum : unsigned { kInterpolate = 1U << 5U };
+enum : unsigned { kWithoutPipeline = 1U, kInterpolate = 1U << 5U };
 
 struct Handle;
 struct State;

@@ -141,6 +141,14 @@ class LaneOutbox final : public Outbox {
     json["gpu_share"] = stats.gpu_share;
     json["engines"] = feed_.facts().engines;
     json["replaced"] = stats.replaced;
+    if (stats.batches > 0) {
+      const auto ms_of_batch = [&](std::int64_t ns) {
+        return static_cast<double>(ns) / 1e6 / static_cast<double>(stats.batches);
+      };
+      json["decode_call_ms"] = ms_of_batch(stats.decode_ns);
+      json["records_wait_ms"] = ms_of_batch(stats.loader_wait_ns);
+      json["buffer_wait_ms"] = ms_of_batch(stats.buffer_wait_ns);
+    }
     return json;
   }
 

@@ -207,7 +207,8 @@ class LoaderSubject final : public measure::Subject {
     start_ns_ = clock_.now_ns();
     const std::vector<float> levels = loader::normalized_levels(kNormalization);
     if (spec_.lanes != loader::gpu::LanePolicy::cpu) {
-      SLUICE_TRY(lanes_, make_lanes(input_.dataset, spec_, options, recipe_->output().width));
+      SLUICE_TRY(lanes_,
+                 make_lanes(input_.dataset, spec_, options, recipe_->output().width, false));
       outbox_ = make_outbox(*lanes_, device_->inbox(), levels);
       return outbox_->start_epoch(epoch_);
     }

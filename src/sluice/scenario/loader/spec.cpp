@@ -112,8 +112,9 @@ void set_slots(loader::LoaderOptions& options, const LoaderSpec& spec) {
 
 Result<std::unique_ptr<loader::gpu::DeviceFeed>> make_lanes(
     std::shared_ptr<const loader::Dataset> dataset, const LoaderSpec& spec,
-    const loader::LoaderOptions& options, int side) {
+    const loader::LoaderOptions& options, int side, bool shared) {
   loader::gpu::DeviceFeedOptions made;
+  made.shared = shared;
   made.loader = options;
   made.loader.pin_memory = true;
   made.loader.pinned_allocator = nullptr;  // the line's own

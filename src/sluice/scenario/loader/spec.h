@@ -52,10 +52,11 @@ struct LoaderSpec {
 /// Slots of the ring, and pinned memory for them where that is asked for.
 void set_slots(loader::LoaderOptions& options, const LoaderSpec& spec);
 
-/// The feed of `lanes` for the spec's recipe, as u8; `options` as for a Loader.
+/// The feed of `lanes` for the spec's recipe, as u8; `options` as for a Loader. `shared`: a
+/// training runs on the same device.
 Result<std::unique_ptr<loader::gpu::DeviceFeed>> make_lanes(
     std::shared_ptr<const loader::Dataset> dataset, const LoaderSpec& spec,
-    const loader::LoaderOptions& options, int side);
+    const loader::LoaderOptions& options, int side, bool shared);
 
 /// Unknown fields are ignored, wrong types and values out of range are usage errors.
 Result<LoaderSpec> read_loader_spec(const measure::SubjectContext& context);

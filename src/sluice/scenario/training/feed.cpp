@@ -117,13 +117,8 @@ Result<std::unique_ptr<TrainingFeed>> TrainingFeed::make(
   feed->options_ = options;
   SLUICE_TRY(feed->recipe_, recipe_for(options));
   const loader::LoaderOptions loading = loader_options(*dataset, options);
-  // Beside a step the decoder's set-up for another number of images waits for the whole device: a
-  // training with shares that vary did not get ahead.
-  if (options.loader.lanes == loader::gpu::LanePolicy::hybrid)
-    return Error{Errc::usage,
-                 "--loader hybrid: is for bench dataloader alone; a training takes cpu or gpu"};
   if (options.loader.lanes != loader::gpu::LanePolicy::cpu && options.use == FeedUse::train) {
-    SLUICE_TRY(feed->on_gpu_, make_lanes(dataset, options.loader, loading, options.image));
+    SLUICE_TRY(feed->on_gpu_, make_lanes(dataset, options.loader, loading, options.image, true));
   } else {
     SLUICE_TRY(feed->loader_, loader::Loader::make(dataset, feed->recipe_, loading));
   }

@@ -188,6 +188,7 @@ cudaError_t launch(const QkvAttentionBackwardCall& call, const Launch& on) {
       !in_pieces(call.y.data))
     return launch_plain(call, on);
   if (has_sm90_form(call.heads, on)) return launch_sm90(call, on);
+  if (has_long_form(call.heads, on)) return launch_long(call, on);
   return with_sizes(call.heads,
                     [&]<int kDim, int kSpan>() { return launch_backward<kDim, kSpan>(call, on); });
 }

@@ -25,15 +25,16 @@ cudaError_t start(Kernel kernel, dim3 grid, int warps, int bytes, const Backward
 }
 
 /// kernels(BackwardCall, grid) for as many pairs at a time as the workspace holds partial sums of:
-/// kDim of q and of k for each of `blocks` blocks of a pair.
+/// kDim of q and of k for each of `blocks` blocks of a pair; and `kept` bytes of each pair, a
+/// multiple of 16.
 template <int kDim, class Kernels>
 cudaError_t launch_by_pairs(const QkvAttentionBackwardCall& call, int rows, std::int64_t blocks,
-                            const Launch& on, Kernels kernels) {
+                            const Launch& on, Kernels kernels, std::int64_t kept = 0) {
   const std::int64_t pairs = call.heads.batch * call.heads.heads;
   if (pairs == 0 || call.heads.tokens == 0) return cudaSuccess;
   if (const cudaError_t error = launch_turns(call, on); error != cudaSuccess) return error;
   const std::size_t turns = turns_bytes(call.heads);
-  const std::int64_t pair_bytes = blocks * kDim * 2 * 4;
+  const std::int64_t pair_bytes = blocks * kDim * 2 * 4 + kept;
   const std::int64_t most =
       std::min(pairs, static_cast<std::int64_t>(on.workspace_bytes - turns) / pair_bytes);
   if (most == 0) return cudaErrorMemoryAllocation;
@@ -47,6 +48,7 @@ cudaError_t launch_by_pairs(const QkvAttentionBackwardCall& call, int rows, std:
                   .rows = rows,
                   .ahead = 2 * on.multiprocessors};
   of.partial_k = of.partial_q + most * blocks * kDim;
+  of.kept = of.partial_k + most * blocks * kDim;
   for (std::int64_t pair = 0; pair < pairs; pair += most) {
     const std::int64_t count = std::min(most, pairs - pair);
     of.heads.first_pair = static_cast<int>(pair);

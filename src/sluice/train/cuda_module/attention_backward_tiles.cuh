@@ -17,6 +17,7 @@ struct BackwardCall {
   float *partial_q = nullptr, *partial_k = nullptr;  // [blocks, head_dim]
   int rows = 0;                                      // of each tile array in shared memory
   int ahead = 0;  // blocks at work at once: the pair that a block's place has next
+  void* kept = nullptr;  // memory of the pairs of this launch, as long as the launch asked for
 };
 
 /// Keys (kKeys) or queries of one warp, kM tiles of 16: first is k or q, second v or dy; sums of dk

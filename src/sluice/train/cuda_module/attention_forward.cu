@@ -238,6 +238,7 @@ cudaError_t launch_forward(const QkvAttentionCall& call, const Launch& on) {
 cudaError_t launch(const QkvAttentionCall& call, const Launch& on) {
   if (!has_fused_form(call) || !in_pieces(call.y.data)) return launch_plain(call, on);
   if (has_sm90_form(call.heads, on)) return launch_sm90(call, on);
+  if (has_long_form(call.heads, on)) return launch_long(call, on);
   return with_sizes(call.heads,
                     [&]<int kDim, int kSpan>() { return launch_forward<kDim, kSpan>(call, on); });
 }

@@ -29,6 +29,13 @@ __device__ inline void show_to_products() {
 __device__ inline void wait_for_products() {
   asm volatile("wgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
+/// The same in two steps: what was asked for becomes a group; waits until at most kLeft of the last
+/// groups are under way.
+__device__ inline void end_group() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int kLeft>
+__device__ inline void wait_for_groups() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
+}
 /// Ties values to this place: the compiler moves no use of them before it.
 template <int kCount>
 __device__ inline void settle(float (&d)[kCount][4]) {
@@ -64,6 +71,16 @@ __device__ inline void multiply_wide(float (&d)[12][4], std::uint64_t a, std::ui
   asm volatile("{.reg .pred p; setp.ne.b32 p, %50, 0; wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, %48, %49, p, 1, 1, 0, 0;}"
       : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4), SLUICE_SIXTEEN(d, 8)
       : "l"(a), "l"(b), "r"(adds));
+}
+__device__ inline void multiply_wide(float (&d)[8][4], std::uint64_t a, std::uint64_t b, int adds) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, %32, %33, p, 1, 1, 0, 0;}"
+      : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4)
+      : "l"(a), "l"(b), "r"(adds));
+}
+__device__ inline void multiply_wide(float (&d)[8][4], const unsigned (&a)[4], std::uint64_t b, int adds) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 0;}"
+      : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
 }
 __device__ inline void multiply_wide_by_rows(float (&d)[8][4], const unsigned (&a)[4], std::uint64_t b, int adds) {
   asm volatile("{.reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 1;}"

@@ -35,7 +35,7 @@ Result<visit::TrainingPlan> plan_of(const std::string& words) {
 TEST(TrainingPlanTest, DefaultsAreThoseOfTheSeed) {
   const auto plan = plan_of("");
   ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_FALSE(plan->synthetic) << "e2e";
+  EXPECT_TRUE(plan->synthetic) << "without an input";
   EXPECT_FALSE(plan->input);
   EXPECT_THAT(plan->batches, ElementsAre(256));
   EXPECT_EQ(plan->warmup_steps, 200);
@@ -68,6 +68,19 @@ TEST(TrainingPlanTest, DefaultsThatDepend) {
   EXPECT_THAT(plan_of("--sweep batch-size=8,24..max")->batches, ElementsAre(8, 24));
   EXPECT_FALSE(plan_of("--dtype bf16-weights")->engine.optimizer);
   EXPECT_TRUE(plan_of("--dtype bf16-weights,fp32")->engine_of(train::Regime::fp32, 2).optimizer);
+}
+
+TEST(TrainingPlanTest, AnInputIsOfTheKindThatTheModelTakes) {
+  const auto images = plan_of("--input photos");
+  ASSERT_TRUE(images) << images.error().message;
+  EXPECT_FALSE(images->synthetic);
+  EXPECT_EQ(images->input->sequence, 0U);
+  const auto text = plan_of("--model gpt-tiny --seq-len 64 --mode e2e --input text");
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_FALSE(text->synthetic);
+  EXPECT_EQ(text->input->sequence, 64U);
+  EXPECT_EQ(text->input->vocabulary, 4096U);
+  EXPECT_EQ(text->input->batch_size, 8);
 }
 
 TEST(TrainingPlanTest, TheLadder) {
@@ -168,7 +181,12 @@ TEST(TrainingPlanTest, Refusals) {
       {"--libraries sluice,torch-eage", "torch-eager"},
       {"--libraries sluice,torch-tensor", "torch-tensor"},
       {"--mode synthetic --input photos", "--mode e2e"},
-      {"--model gpt-tiny --input photos", "token ids"},
+      {"--mode e2e", "--mode e2e: needs --input DIR"},
+      {"--mode e2e --model gpt-tiny", "--mode e2e: needs --input DIR"},
+      {"--model gpt-tiny --input s3://b/p", "--input s3://b/p: is for images"},
+      {"--model gpt-tiny --input text --recipe three-augment", "--recipe three-augment"},
+      {"--model gpt-tiny --input text --enable-bundling", "--enable-bundling: is for images"},
+      {"--model gpt-tiny --input text --libraries sluice,torch-eager", "only sluice reads tokens"},
       {"--cache-dir x", "an input is missing"},
       {"--heads 5", "heads"},
       {"--sample-ratio 0", "--sample-ratio"},

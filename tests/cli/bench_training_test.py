@@ -17,6 +17,11 @@ def tiny(over=(), leave=()):
     return ["--quiet", *(word for flag, value in flags.items() if flag not in leave for word in (flag, value))]
 
 
+def gpt(over):
+    """The same of a model of text, fed by a loader."""
+    return tiny({"--model": "gpt-tiny", "--mode": "e2e", "--seq-len": 16, **over}, leave=["--image-size", "--classes"])
+
+
 E2E = tiny()
 SYNTHETIC = [*E2E, "--mode", "synthetic"]
 
@@ -66,11 +71,40 @@ class TrainingTest(BenchCase):
         self.assertGreater(metrics["phases"]["natural_data_wait_s"], 0)
         self.assertEqual(document["summary"]["epoch"]["samples"], 12)
 
-    def test_e2e_without_input_says_what_it_does(self):
-        done = self.bench(*E2E)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertIn("no loader runs", done.stderr)
+    def test_without_input_it_is_synthetic_and_says_so(self):
+        document = self.result(*E2E)
+        self.assertEqual((document["run_config"]["mode"], document["metrics"]["run_config"]["mode"]), ("synthetic",) * 2)
+        self.assertEqual(document["metrics"]["data"]["source"], "resident")
+
+    def test_batches_of_tokens(self):
+        made = self.bench("--tokens", 3000, "--vocabulary", 200, "--out", "text", "--quiet",
+                          command=("data", "make", "--kind", "text"))
+        self.assertEqual(made.returncode, 0, made.stderr)
+        document = self.result(*gpt({"--input": "text"}))
+        metrics = document["metrics"]
+        self.assertEqual(metrics["run_config"]["mode"], "e2e")
+        self.assertEqual(metrics["data"]["source"], "loader")
+        self.assertEqual(metrics["data"]["recipe"], {"name": "tokens", "sequence": 16, "vocabulary": 4096})
+        self.assertEqual(metrics["data"]["samples"], 187)
+        self.assertEqual(metrics["throughput"]["tokens_per_step"], 4 * 16)
+        for phase in ("data", "transfer", "forward", "backward", "optimizer_step"):
+            self.assertGreater(metrics["phases"]["per_step"][f"{phase}_s"], 0, phase)
+        self.assertEqual((document["timing"]["data_source"], document["timing"]["includes_decode"]), ("file", False))
+        self.assertEqual(document["dataset"]["count"], 187)
+        row, = document["rows"]
+        self.assertEqual((row["case"], row["status"]), ("training/gpt-tiny", "ok"))
+        for over, said in (({"--input": "D"}, "has no tokens.json"), ({}, "--mode e2e: needs --input"),
+                           ({"--input": "text", "--batch-size": 500}, "--batch-size 500"),
+                           ({"--input": "text", "--seq-len": 3000}, "a sequence of 3000 needs 3001")):
+            done = self.bench(*gpt(over), "--out", "refused")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
+            self.assertFalse((self.folder / "refused").exists())
+        done = self.bench(*E2E, "--input", "text", "--out", "refused")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("holds tokens", done.stderr)
+        self.assertFalse((self.folder / "refused").exists())
 
     def test_a_sweep_survives_what_does_not_fit(self):
         words = tiny({"--layers": 12, "--image-size": 256, "--measure-steps": 2}, leave=["--batch-size"])

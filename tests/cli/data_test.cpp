@@ -102,8 +102,53 @@ TEST_F(DataCommand, EpisodesHaveTheirOwnFlags) {
       {{"--kind", "episodes", "--episodes", "0"}, "--episodes 0: 1 to"},
       {{"--kind", "episodes", "--preset", "oxe"}, "accepted: oxe29, small4"},
       {{"--kind", "episodes", "--count", "3"}, "--count is not for --kind episodes"},
-      {{"--kind", "rgb", "--count", "3", "--episodes", "3"}, "--episodes is for --kind episodes"},
+      {{"--kind", "rgb", "--count", "3", "--episodes", "3"}, "--episodes is not for --kind rgb"},
       {{"--kind", "rgb"}, "--count is required"},
+  };
+  for (const auto& [flags, says] : cases) {
+    std::vector<std::string> arguments = {"data", "make", "--out", out, "--quiet"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Outcome outcome = outcome_of(arguments);
+    EXPECT_EQ(outcome.code, 2) << says;
+    EXPECT_THAT(outcome.err, HasSubstr(says));
+    EXPECT_FALSE(fs::exists(out));
+  }
+}
+
+TEST_F(DataCommand, TextIsMadeAndLookedAt) {
+  const std::string text = (folder_ / "text").string();
+  const Outcome made = outcome_of({"data", "make", "--kind", "text", "--tokens", "5000", "--shards",
+                                   "2", "--vocabulary", "300", "--out", text, "--json", "--quiet"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const auto report = parse_json(made.out, "make");
+  ASSERT_TRUE(report) << made.out;
+  EXPECT_EQ((*report)["tokens"], 5000);
+  EXPECT_EQ((*report)["written"], 2);
+  EXPECT_GT((*report)["unigram_nats"].get<double>(), 2);
+  const Outcome seen = outcome_of({"data", "info", text, "--quiet"});
+  EXPECT_EQ(seen.code, 0) << seen.err;
+  EXPECT_THAT(seen.out, HasSubstr("5000 uint16 tokens in 2 shards, 10000 bytes, vocabulary 300"));
+  const auto info = parse_json(outcome_of({"data", "info", text, "--json"}).out, "info");
+  ASSERT_TRUE(info);
+  EXPECT_EQ((*info)["kind"], "text");
+  ASSERT_TRUE(write_file_atomic(fs::path(text) / "tokens-00001.bin", "odd"));
+  const Outcome odd = outcome_of({"data", "info", text});
+  EXPECT_EQ(odd.code, 2);
+  EXPECT_THAT(odd.err, HasSubstr("tokens-00001.bin: has 3 bytes"));
+}
+
+TEST_F(DataCommand, TextHasItsOwnFlags) {
+  const std::string out = (folder_ / "none").string();
+  const struct {
+    std::vector<std::string> flags;
+    const char* says;
+  } cases[] = {
+      {{"--kind", "text"}, "--tokens is required for --kind text"},
+      {{"--kind", "text", "--tokens", "100", "--count", "3"}, "--count is not for --kind text"},
+      {{"--kind", "rgb", "--count", "3", "--tokens", "9"}, "--tokens is not for --kind rgb"},
+      {{"--kind", "text", "--tokens", "many"}, "--tokens"},
+      {{"--kind", "text", "--tokens", "100", "--shards", "200"}, "--shards 200: 1 to 100"},
+      {{"--kind", "text", "--tokens", "100", "--vocabulary", "1"}, "--vocabulary 1: 3 to"},
   };
   for (const auto& [flags, says] : cases) {
     std::vector<std::string> arguments = {"data", "make", "--out", out, "--quiet"};

@@ -117,6 +117,7 @@ class Files(Outputs):
         yield ["selftest", "--simulate", "--trials", 1, "--pairs", 4, "--out", "O"], ["selftest.json"]
         yield ["ab", "--a", "true", "--b", "true", "--pairs", 2, "--out", "O"], ["verdict.json"]
         yield ["data", "make", "--kind", "arrays", "--bytes", 1000, "--count", 2, "--out", "O"], ["array-000001.npy"]
+        yield ["data", "make", "--kind", "text", "--tokens", 100, "--out", "O"], ["tokens.json", "tokens-00000.bin"]
 
     def test_foreign_files_stay_unless_forced_and_ours_are_replaced(self):
         for words, names in self.writing():

@@ -51,6 +51,13 @@ class ProfileTest(unittest.TestCase):
         for path in kept:
             self.assertRegex(path.name, r"^sluice\.\d{13}\.pt\.trace\.json$")
 
+    def test_tokens_are_loaded(self):
+        made = run("data", "make", "--kind", "text", "--tokens", 2000, "--out", "text", "--quiet", cwd=self.folder)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        result = run("profile", *SMALL, "--input", "text", "--active", 1, "--repeat", 1, "--out", "D", "--json", cwd=self.folder)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["data"], "loader")
+
     def test_the_sums_agree(self):
         result = run("profile", *SMALL, "--active", 2, "--repeat", 1, "--top", 1000, "--out", self.folder / "D", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)

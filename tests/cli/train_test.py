@@ -175,7 +175,6 @@ class TrainTest(unittest.TestCase):
         self.refused(self.train("--input", "D", "--epochs", 0, *out), 2, "--epochs")
         self.refused(self.train("--input", "D", "--heads", 5, *out), 2, "heads")
         self.refused(self.train("--input", "D", "--model", "vit9", *out), 2, "vit9", "vit5-tiny")
-        self.refused(sluice("train", "--model", "gpt-tiny", "--input", "D", *out, folder=self.folder), 2, "gpt-tiny")
         self.refused(self.train("--input", "D", "--gpu", "cuda:0", *out), 2, "cuda:0")
         self.refused(self.train("--input", "D", "--enable-bundling", *out), 2, "sluice data bundle")
         self.refused(self.train("--input", "D", "--expect", "x.json", *out), 2, "--validate")

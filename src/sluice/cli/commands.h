@@ -26,6 +26,7 @@ void add_coverage(CLI::App& root, Context& context);
 void add_completion(CLI::App& root, Context& context);
 void add_data(CLI::App& root, Context& context);
 void add_data_bundle(CLI::App& data, Context& context);  // under `data`
+void add_data_make(CLI::App& data, Context& context);    // under `data`
 void add_data_shrink(CLI::App& data, Context& context);  // under `data`
 void add_data_stage(CLI::App& data, Context& context);   // under `data`
 void add_diagnose(CLI::App& root, Context& context);

@@ -54,8 +54,8 @@ Result<visit::DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& g
              engine_config_of(flags.training, plan.loader.device, plan.loader.batch_size,
                               globals.seed_given ? globals.seed >> 1U : kDiagnoseSeed));
   if (plan.engine.model.family == train::Family::gpt)
-    return Error{Errc::usage, fmt::format("--model {}: takes token ids, and there is no text "
-                                          "loader; image models such as vit5-tiny are accepted",
+    return Error{Errc::usage, fmt::format("--model {}: takes tokens; diagnose loads images, and "
+                                          "image models such as vit5-tiny are accepted",
                                           plan.engine.model.name)};
   plan.model_time_ms = flags.model_time_ms;
   plan.skip_errors = flags.skip_errors;

@@ -8,7 +8,6 @@
 #include "sluice/cli/output_files.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/file.h"
-#include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/scenario/training/feed.h"
 #include "sluice/scenario/training/spec.h"
@@ -39,14 +38,11 @@ struct ProfileFlags {
 
 Result<std::unique_ptr<scenario::TrainingFeed>> open_feed(const ProfileFlags& flags,
                                                           const train::EngineConfig& engine) {
-  SLUICE_TRY(const visit::LoaderRequest request, loader_request(flags.loader, usable_cores()));
+  SLUICE_TRY(visit::LoaderRequest request, loader_request(flags.loader, usable_cores()));
   if (request.bundling)
     return Error{Errc::usage,
                  "--enable-bundling: the input is read as it is; `sluice data bundle` packs it"};
-  if (engine.model.family == train::Family::gpt)
-    return Error{Errc::usage, fmt::format("--input {}: {} takes token ids, and there is no text "
-                                          "loader; without --input tokens are generated",
-                                          printable(request.input), engine.model.name)};
+  SLUICE_CHECK(set_model(request, flags.loader, engine.model));
   SLUICE_TRY(const visit::InputFacts input, visit::inspect_input(request));
   visit::DataloaderPlan plan;
   plan.loader = request;
@@ -54,8 +50,7 @@ Result<std::unique_ptr<scenario::TrainingFeed>> open_feed(const ProfileFlags& fl
   context.spec = visit::loader_spec_json(plan, input, engine.seed);
   scenario::FeedOptions options;
   SLUICE_TRY(options.loader, scenario::read_loader_spec(context));
-  options.image = engine.model.image;
-  options.classes = engine.model.classes;
+  options.set_model(engine.model);
   options.stand_in_labels = true;
   return scenario::TrainingFeed::open(options);
 }
@@ -184,7 +179,7 @@ void add_profile(CLI::App& root, Context& context) {
   add_number(*command, "--top", flags->top, 1, 100'000,
              "number of ops and kernels in the tables, longest first");
   add_training_flags(*command, flags->training);
-  add_loader_flags(*command, flags->loader);
+  add_loader_flags(*command, flags->loader, true);
   show_first(*command,
              {"--wait", "--warmup", "--active", "--repeat", "--top", "--model", "--image-size",
               "--dtype", "--threads", "--input", "--gpu", "--batch-size"});

@@ -1,4 +1,5 @@
-// sluice/cli/train.cpp - `sluice train`: a model learns from images; `learn-model` is the same.
+// sluice/cli/train.cpp - `sluice train`: a model learns from images or tokens; `learn-model` is the
+// same.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/flags/train.h"
 
@@ -37,7 +38,7 @@ Status check(const TrainFlags& flags) {
 }
 
 void add_flags(CLI::App& command, TrainFlags& flags) {
-  add_loader_flags(command, flags.loader);
+  add_loader_flags(command, flags.loader, true);
   begin_group(command, "Training");
   command.add_flag("--skip-errors", flags.skip_errors,
                    "replace samples that cannot be decoded; they are counted");
@@ -48,7 +49,7 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
   add_number(command, "--val-every", flags.val_every, 1, 1'000'000,
              "validate after every so many epochs, and at the end");
   add_value(command, "--val-input", flags.val_input, "DIR",
-            "folder of validation images; default: DIR/val beside DIR/train");
+            "folder of validation data; default: DIR/val beside DIR/train");
   command
       .add_option("--val-split", flags.val_split,
                   "share of every class held back for validation without --val-input; 0: none "
@@ -80,12 +81,12 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
 Result<visit::TrainRequest> train_request(const TrainFlags& flags, std::uint64_t seed) {
   visit::TrainRequest request;
   SLUICE_TRY(request.loader, loader_request(flags.loader, usable_cores()));
+  SLUICE_TRY(const train::ModelSpec model, model_of(flags.training));
+  const bool text = model.family == train::Family::gpt;
+  if (text && !flags.batch_given) request.loader.batch_size = kGptBatch;
+  SLUICE_CHECK(set_model(request.loader, flags.loader, model));
   SLUICE_TRY(request.engine, engine_config_of(flags.training, request.loader.device,
                                               request.loader.batch_size, seed));
-  if (request.engine.model.family != train::Family::vit5)
-    return usage_error(fmt::format(
-        "--model {}: trains on text, for which there is no loader yet; vit5 models are accepted",
-        request.engine.model.name));
   if (!request.engine.optimizer && flags.validate.empty())
     return usage_error(
         fmt::format("--dtype {}: has no optimizer; fp32, bf16 and bf16-residual are accepted",
@@ -98,6 +99,8 @@ Result<visit::TrainRequest> train_request(const TrainFlags& flags, std::uint64_t
   request.plan.checkpoint_dir = flags.checkpoint_dir;
   request.plan.mix = {flags.mixup, flags.cutmix};
   request.engine.soft_targets = request.plan.mix.on();
+  if (text && request.plan.mix.on())
+    return usage_error(fmt::format("--mixup, --cutmix: mix images; {} takes tokens", model.name));
   if (request.plan.mix.on() && request.loader.batch_size % 2 != 0)
     return usage_error(fmt::format(
         "--batch-size {}: --mixup and --cutmix take pairs of images; an even number is accepted",
@@ -163,11 +166,14 @@ Result<ExitCode> validate(const Context& context, const TrainFlags& flags) {
 void add_train_as(CLI::App& root, Context& context, const std::string& name,
                   const std::string& description) {
   auto flags = std::make_shared<TrainFlags>();
+  auto app = std::make_shared<CLI::App*>(nullptr);
   CLI::App* command =
-      add_command(root, context, name, description, [flags, &context]() -> Result<ExitCode> {
+      add_command(root, context, name, description, [flags, app, &context]() -> Result<ExitCode> {
+        flags->batch_given = (*app)->count("--batch-size") > 0;
         SLUICE_CHECK(check(*flags));
         return flags->validate.empty() ? train(context, *flags) : validate(context, *flags);
       });
+  *app = command;
   add_flags(*command, *flags);
   show_first(*command, {"--input", "--gpu", "--batch-size", "--epochs", "--val-every",
                         "--val-input", "--mixup", "--cutmix", "--checkpoint-dir", "--resume",
@@ -176,6 +182,7 @@ void add_train_as(CLI::App& root, Context& context, const std::string& name,
   add_examples(*command,
                {"sluice data make --kind rgb --count 256 --classes 4 --out photos",
                 "sluice train --model vit5-tiny --input photos --gpu cpu --epochs 1 --batch-size 8",
+                "sluice train --model gpt-tiny --input text --gpu cpu --num-batches 100",
                 "sluice train --model vit5-small --input imagenet --epochs 800 --warmup-epochs 5 "
                 "--mixup 0.8 --cutmix 1 --ema --checkpoint-dir checkpoints",
                 "sluice train ... --checkpoint-dir checkpoints --resume",
@@ -186,7 +193,8 @@ void add_train_as(CLI::App& root, Context& context, const std::string& name,
 }  // namespace
 
 void add_train(CLI::App& root, Context& context) {
-  add_train_as(root, context, "train", "Train a model on images: epochs, validation, checkpoints");
+  add_train_as(root, context, "train",
+               "Train a model on images or tokens: epochs, validation, checkpoints");
 }
 
 void add_learn_model(CLI::App& root, Context& context) {

@@ -70,6 +70,7 @@ void add_training(CLI::App& parent, Context& context, const std::string& name,
                {"sluice bench training --model vit5-tiny --mode synthetic --batch-size 8 "
                 "--warmup-steps 3 --measure-steps 10",
                 "sluice bench training --model vit5-small --input photos --gpu cuda:0",
+                "sluice bench training --model gpt-tiny --input text --gpu cpu",
                 "sluice bench training --model gpt-tiny --mode synthetic --libraries "
                 "sluice,torch-eager,torch-compile --repeat 5",
                 "sluice bench training --mode synthetic --sweep batch-size=8,16,32",

@@ -19,7 +19,6 @@ namespace sluice::cli {
 namespace {
 
 constexpr int kMaxSteps = 1'000'000;
-constexpr int kGptBatch = 8;
 constexpr std::uint64_t kWeightSeed = 42;  // weights and generated numbers
 constexpr int kLongestTrainingTurn = 10;   // steps in a row beside other rows
 
@@ -76,18 +75,21 @@ Result<std::vector<int>> parse_batches(const std::string& text, bool& to_max) {
 }
 
 Status set_data(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
-  plan.synthetic = flags.mode == "synthetic";
-  if (!names_input(flags.loader)) return ok;
+  plan.synthetic = !names_input(flags.loader);
+  if (plan.synthetic && flags.mode == "e2e")
+    return usage_error("--mode e2e: needs --input DIR; --mode synthetic measures the step alone");
+  if (plan.synthetic) return ok;
   SLUICE_TRY(visit::LoaderRequest request, loader_request(flags.loader, usable_cores()));
-  if (plan.synthetic)
+  if (flags.mode == "synthetic")
     return usage_error(fmt::format(
         "--mode synthetic: reads nothing, but --input {} is given; use --mode e2e to train on it",
         printable(request.input)));
-  if (plan.engine.model.family == train::Family::gpt)
+  SLUICE_CHECK(set_model(request, flags.loader, plan.engine.model));
+  if (request.sequence > 0 && plan.libraries != std::vector<std::string>{"sluice"})
     return usage_error(
-        fmt::format("--input {}: {} takes token ids, and there is no text loader; without --input "
-                    "tokens are generated",
-                    printable(request.input), plan.engine.model.name));
+        fmt::format("--libraries {}: only sluice reads tokens; without --input "
+                    "others are measured beside it",
+                    printable(flags.libraries)));
   request.batch_size = *std::max_element(plan.batches.begin(), plan.batches.end());
   plan.input = std::move(request);
   return ok;
@@ -117,8 +119,11 @@ void set_policy(visit::TrainingPlan& plan, const BenchTrainingFlags& flags,
 
 void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
   begin_group(command, "Measurement");
-  add_choice(command, "--mode", flags.mode, {"synthetic", "e2e"},
-             "what feeds the step: nothing (synthetic), or the loader of --input (e2e)");
+  command
+      .add_option("--mode", flags.mode,
+                  "what feeds the step: nothing (synthetic), or the loader of --input (e2e); "
+                  "default: e2e with --input, else synthetic")
+      ->check(CLI::IsMember({"synthetic", "e2e"}));
   add_number(command, "--warmup-steps,--warmup-batches", flags.warmup_steps, 0, kMaxSteps,
              "steps to run before timing starts");
   add_number(command, "--measure-steps,--max-batches", flags.measure_steps, 1, kMaxSteps,
@@ -142,7 +147,7 @@ void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
                    "print every tensor with its place in memory and exit");
   add_timeout_flag(command, flags.timeout_s);
   add_training_flags(command, flags.training);
-  add_loader_flags(command, flags.loader);
+  add_loader_flags(command, flags.loader, true);
 }
 
 Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Globals& globals) {

@@ -16,7 +16,7 @@ struct BenchTrainingFlags {
   LoaderFlags loader;
   TrainingFlags training;
   bool batch_given = false, steps_given = false;  // found out after the parse
-  std::string mode = "e2e";
+  std::string mode;                               // empty: e2e with an input, else synthetic
   std::string estimator = "6ND";
   std::string profile = "off";
   std::string libraries = "sluice";

@@ -1,16 +1,14 @@
-// sluice/cli/data/data.cpp - `data make` writes generated data, `data info` looks at a folder or
-// file.
+// sluice/cli/data/data.cpp - the commands of `data`; `data info` looks at a folder or file.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
 #include "sluice/cli/data/episodes.h"
+#include "sluice/cli/data/text.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
 #include "sluice/image/codec.h"
 #include "sluice/image/dataset.h"
-#include "sluice/image/inputs/array_maker.h"
-#include "sluice/image/inputs/photo_dataset.h"
 #include "sluice/image/npy.h"
 #include "sluice/image/video.h"
 
@@ -31,43 +29,6 @@ void print_json(const Json& json) {
   // File names need not be UTF-8; what is not becomes a replacement character instead of an
   // exception.
   print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
-}
-
-Result<ExitCode> make(const image::PhotoDatasetOptions& options, const Context& context) {
-  SLUICE_TRY(const auto made, image::make_photo_dataset(options, *context.globals.progress));
-  if (context.globals.json) {
-    Json json = {{"path", options.folder.string()},
-                 {"kind", to_string(options.kind)},
-                 {"count", made.count},
-                 {"bytes", made.bytes},
-                 {"hash", made.hash},
-                 {"seed", options.seed},
-                 {"written", made.written}};
-    if (!made.frames_hash.empty()) json["frames_hash"] = made.frames_hash;
-    print_json(json);
-    return ExitCode::done;
-  }
-  print("{}: {} {}, {} bytes, {} written\nhash {}\n", printable(options.folder.string()),
-        made.count, options.kind == image::MadeKind::video ? "clips" : "images", made.bytes,
-        made.written, made.hash);
-  if (!made.frames_hash.empty()) print("hash of the frames {}\n", made.frames_hash);
-  return ExitCode::done;
-}
-
-Result<ExitCode> make_arrays(const image::ArrayOptions& options, const Context& context) {
-  SLUICE_TRY(const auto made, image::make_arrays(options, *context.globals.progress));
-  if (context.globals.json)
-    print_json({{"path", options.folder.string()},
-                {"kind", "arrays"},
-                {"count", made.count},
-                {"bytes", made.bytes},
-                {"hash", made.hash},
-                {"seed", options.seed},
-                {"written", made.written}});
-  else
-    print("{}: {} arrays, {} bytes, {} written\nhash {}\n", printable(options.folder.string()),
-          made.count, made.bytes, made.written, made.hash);
-  return ExitCode::done;
 }
 
 Json to_json(const image::Range& range) {
@@ -204,58 +165,6 @@ Result<ExitCode> info_array(const fs::path& path, const Context& context) {
   return ExitCode::done;
 }
 
-void add_make(CLI::App& data, Context& context) {
-  struct Args {
-    std::string kind = "rgb";
-    image::PhotoDatasetOptions options;
-    std::uint64_t bytes = image::ArrayOptions().bytes;
-    EpisodeFlags episodes;
-    CLI::App* app = nullptr;
-  };
-  auto args = std::make_shared<Args>();
-  CLI::App* make_app =
-      add_command(data, context, "make", "Write generated images, clips, arrays or episodes",
-                  [args, &context]() -> Result<ExitCode> {
-                    SLUICE_CHECK(check_make_flags(*args->app, args->kind));
-                    if (args->kind == "episodes") return make_episodes(args->episodes, context);
-                    if (args->kind == "9ch") args->options.kind = image::MadeKind::nine_channels;
-                    if (args->kind == "video") args->options.kind = image::MadeKind::video;
-                    if (args->kind == "arrays")
-                      return make_arrays({.folder = context.globals.out,
-                                          .count = args->options.count,
-                                          .bytes = args->bytes,
-                                          .seed = context.globals.seed,
-                                          .force = args->options.force},
-                                         context);
-                    args->options.folder = context.globals.out;
-                    args->options.seed = context.globals.seed;
-                    return make(args->options, context);
-                  });
-  args->app = make_app;
-  add_choice(*make_app, "--kind", args->kind, {"rgb", "9ch", "video", "arrays", "episodes"},
-             "what to make: JPEG images, .npy arrays of nine channels, H.264 clips, .npy "
-             "vectors of random bytes, or data sets of episodes");
-  add_value(*make_app, "--count", args->options.count, "N",
-            "number of files; required except for episodes");
-  add_value(*make_app, "--width", args->options.width, "W",
-            "width of every file; default: about 500x375, clips 320x240");
-  add_value(*make_app, "--height", args->options.height, "H", "height of every file");
-  add_value(*make_app, "--bytes", args->bytes, "N", "size of each file of kind arrays, in bytes")
-      ->capture_default_str();
-  add_value(*make_app, "--classes", args->options.classes, "N",
-            "for kind rgb: number of classes to train on, each with its own folder and tint")
-      ->check(CLI::Range(2, image::kMaxClasses));
-  make_app->add_flag("--force", args->options.force,
-                     "write even into a folder that holds other files");
-  add_episode_flags(*make_app, args->episodes);
-  add_examples(*make_app,
-               {"sluice data make --kind rgb --count 256 --out photos --seed 0",
-                "sluice data make --kind rgb --count 256 --classes 4 --out labelled",
-                "sluice data make --kind video --count 50 --out clips",
-                "sluice data make --kind arrays --count 10000 --bytes 20480 --out arrays",
-                "sluice data make --kind episodes --preset oxe29 --episodes 8 --out oxe"});
-}
-
 void add_info(CLI::App& data, Context& context) {
   struct Args {
     fs::path path;
@@ -264,10 +173,12 @@ void add_info(CLI::App& data, Context& context) {
   auto args = std::make_shared<Args>();
   CLI::App* info_app = add_command(
       data, context, "info",
-      "Decode a file, or a folder of images, arrays, clips or episodes, and say what is there",
+      "Decode a file, or a folder of images, arrays, clips, episodes or tokens, and say what is "
+      "there",
       [args, &context]() -> Result<ExitCode> {
         std::error_code code;
         if (holds_episodes(args->path.string())) return info_episodes(args->path.string(), context);
+        if (holds_tokens(args->path)) return info_tokens(args->path, context);
         if (!fs::exists(args->path, code))
           return Error{Errc::not_found,
                        fmt::format("{}: no such file or folder", printable(args->path.string()))};
@@ -293,7 +204,7 @@ void add_info(CLI::App& data, Context& context) {
 
 void add_data(CLI::App& root, Context& context) {
   CLI::App* data = add_family(root, "data", "Make, inspect, stage, shrink and bundle data sets");
-  add_make(*data, context);
+  add_data_make(*data, context);
   add_info(*data, context);
   add_data_stage(*data, context);
   add_data_bundle(*data, context);

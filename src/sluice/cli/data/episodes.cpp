@@ -65,22 +65,6 @@ void add_episode_flags(CLI::App& make, EpisodeFlags& flags) {
       ->capture_default_str();
 }
 
-Status check_make_flags(const CLI::App& make, const std::string& kind) {
-  const bool episodes = kind == "episodes";
-  for (const char* flag : {"--preset", "--episodes", "--max-gb"})
-    if (!episodes && make.count(flag) > 0)
-      return Error{Errc::usage, fmt::format("{} is for --kind episodes, not {}", flag, kind)};
-  for (const char* flag : {"--count", "--width", "--height", "--classes", "--bytes", "--force"})
-    if (episodes && make.count(flag) > 0)
-      return Error{Errc::usage,
-                   fmt::format("{} is not for --kind episodes; its sizes come with --preset, "
-                               "--episodes and --max-gb",
-                               flag)};
-  if (!episodes && make.count("--count") == 0)
-    return Error{Errc::usage, fmt::format("--count is required for --kind {}", kind)};
-  return ok;
-}
-
 Result<ExitCode> make_episodes(const EpisodeFlags& flags, const Context& context) {
   SLUICE_TRY(const ep::Preset* const preset, ep::find_preset(flags.preset));
   const measure::Interrupt interrupt;

@@ -16,8 +16,6 @@ struct EpisodeFlags {
 };
 
 void add_episode_flags(CLI::App& make, EpisodeFlags& flags);
-/// A flag of one kind that was given with another: Errc::usage.
-Status check_make_flags(const CLI::App& make, const std::string& kind);
 Result<ExitCode> make_episodes(const EpisodeFlags& flags, const Context& context);
 
 /// A data set as TFDS writes them lies in `path` or up to three folders below, or `path` is a

@@ -116,11 +116,12 @@ void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& reg
   command.add_flag("--anonymous", anonymous, "send requests unsigned, without credentials");
 }
 
-void add_loader_flags(CLI::App& command, LoaderFlags& flags) {
+void add_loader_flags(CLI::App& command, LoaderFlags& flags, bool tokens) {
   begin_group(command, "Input");
-  add_value(
-      command, "--input", flags.input, "DIR|URI",
-      "folder of images, tar shards, arrays or bundles; or s3://bucket/prefix, gs://bucket/prefix");
+  add_value(command, "--input", flags.input, "DIR|URI",
+            fmt::format("folder of images, tar shards, arrays or bundles{}; or s3://bucket/prefix, "
+                        "gs://bucket/prefix",
+                        tokens ? ", or of tokens for a GPT" : ""));
   add_value(command, "--input-dir", flags.input_dir, "DIR", "local folder, instead of --input");
   command.add_flag("--input-s3", flags.input_s3, "the input is an S3 bucket");
   command.add_flag("--input-gcs", flags.input_gcs, "the input is a Google Cloud Storage bucket");
@@ -221,6 +222,24 @@ Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned c
   request.sample_ratio = flags.sample_ratio;
   request.num_batches = flags.num_batches.value_or(0);
   return request;
+}
+
+Status set_model(visit::LoaderRequest& request, const LoaderFlags& flags,
+                 const train::ModelSpec& model) {
+  if (model.family != train::Family::gpt) return ok;
+  const std::pair<std::string, bool> for_images[] = {
+      {"--input " + printable(request.input), request.remote},
+      {"--recipe " + flags.recipe, request.three_augment},
+      {"--decode " + flags.decode, request.decode_scaled},
+      {"--loader " + flags.lanes, request.lanes != loader::gpu::LanePolicy::cpu},
+      {"--enable-bundling", request.bundling}};
+  for (const auto& [flag, given] : for_images)
+    if (given)
+      return usage_error(fmt::format(
+          "{}: is for images; {} takes tokens, from a folder of this machine", flag, model.name));
+  request.sequence = static_cast<std::uint32_t>(model.sequence);
+  request.vocabulary = static_cast<std::uint32_t>(model.vocabulary);
+  return ok;
 }
 
 Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode,

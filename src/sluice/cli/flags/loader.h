@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/cli/command.h"
+#include "sluice/train/model/model_spec.h"
 #include "sluice/visit/loader/run.h"
 
 #include <cstdint>
@@ -44,12 +45,17 @@ struct LoaderFlags {
 void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& region,
                       bool& anonymous);
 
-/// `flags` holds the defaults and must outlive the parse.
-void add_loader_flags(CLI::App& command, LoaderFlags& flags);
+/// `flags` holds the defaults and must outlive the parse. `tokens`: the command has set_model().
+void add_loader_flags(CLI::App& command, LoaderFlags& flags, bool tokens = false);
 
 /// Contradictory or incomplete flags are one usage error that says which and what would do.
 /// `cores` is the default number of workers.
 Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned cores);
+
+/// The request reads what `model` takes: tokens for a GPT. Flags that are for images alone are then
+/// usage errors.
+Status set_model(visit::LoaderRequest& request, const LoaderFlags& flags,
+                 const train::ModelSpec& model);
 
 /// Whether any flag speaks of an input: then loader_request() has the last word.
 bool names_input(const LoaderFlags& flags);

@@ -15,6 +15,7 @@ namespace sluice::cli {
 struct TrainFlags {
   LoaderFlags loader;
   TrainingFlags training;
+  bool batch_given = false;  // found out after the parse
   bool skip_errors = false;
   int epochs = 1;
   double warmup_epochs = 0;

@@ -31,6 +31,9 @@ struct TrainingFlags {
   double label_smoothing = 0;
 };
 
+/// --batch-size of a GPT unless it is given: a sample of it is a long sequence.
+inline constexpr int kGptBatch = 8;
+
 /// `flags` holds the defaults and must outlive the parse.
 void add_training_flags(CLI::App& command, TrainingFlags& flags);
 

@@ -6,6 +6,7 @@
 #include "sluice/loader/data/bundle_dataset.h"
 #include "sluice/loader/data/folder_dataset.h"
 #include "sluice/loader/data/tar_dataset.h"
+#include "sluice/loader/tokens/token_index.h"
 #include "sluice/storage/format/bundle_index.h"
 
 #include <fmt/format.h>
@@ -21,6 +22,8 @@ using storage::Object;
 /// What lies in the store, by kind.
 struct Found {
   std::uint64_t objects = 0;
+  bool tokens =
+      false;  // a TokenDataset is no data set of this kind: it wants a length of sequences
   KeyTable images, arrays;
   std::vector<Object> tars{}, bundles{};
 };
@@ -65,6 +68,7 @@ Result<Found> look(storage::ObjectStore& store, const DatasetOptions& options) {
     for (const Object& object : objects) {
       ++found.objects;
       if (object.key.empty() || is_hidden(object.key)) continue;
+      if (object.key == kTokenIndexName) found.tokens = true;
       if (wanted(DatasetKind::bundles) && is_bundle_index(object.key))
         found.bundles.push_back(object);
       else if (wanted(DatasetKind::images) && is_image_key(object.key))
@@ -143,6 +147,11 @@ Result<std::shared_ptr<const Dataset>> open_dataset(std::shared_ptr<storage::Obj
   if (found.arrays.size() > 0)
     return FolderDataset::make(std::move(store), std::move(found.arrays), options.prefix,
                                options.labels_csv);
+  if (found.tokens)
+    return Error{Errc::invalid_input,
+                 fmt::format("{}: holds tokens, which models of text (--model gpt-tiny) take in "
+                             "train, bench training and profile; images are accepted here",
+                             printable(store->name()))};
   return nothing(*store, options, found.objects);
 }
 

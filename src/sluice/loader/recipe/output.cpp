@@ -14,6 +14,8 @@ const char* to_string(BatchType type) {
       return "bf16";
     case BatchType::f16:
       return "f16";
+    case BatchType::i32:
+      return "i32";
   }
   return "?";
 }
@@ -23,6 +25,7 @@ std::size_t bytes_of(BatchType type) {
     case BatchType::u8:
       return 1;
     case BatchType::f32:
+    case BatchType::i32:
       return 4;
     case BatchType::bf16:
     case BatchType::f16:

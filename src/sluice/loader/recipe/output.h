@@ -8,7 +8,7 @@
 
 namespace sluice::loader {
 
-enum class BatchType : std::uint8_t { u8, f32, bf16, f16 };
+enum class BatchType : std::uint8_t { u8, f32, bf16, f16, i32 };  // i32: tokens
 const char* to_string(BatchType type);
 std::size_t bytes_of(BatchType type);
 

@@ -191,8 +191,11 @@ Status place(std::span<std::byte> out, const OutputSpec& spec, ImageView<std::ui
       return place_f16(out, spec, pixels, normalization, mirrored, scratch.halves);
     case BatchType::u8:
       write_each(as<std::uint8_t>(out), spec.layout, pixels, [](std::uint8_t v) { return v; });
+      return ok;
+    case BatchType::i32:
+      break;
   }
-  return ok;
+  return Error{Errc::usage, "pixels go into u8, f32, bf16 or f16 batches, not into i32"};
 }
 
 Status place(std::span<std::byte> out, const OutputSpec& spec, ImageView<float> pixels) {
@@ -209,9 +212,10 @@ Status place(std::span<std::byte> out, const OutputSpec& spec, ImageView<float> 
       write_each(as<std::uint16_t>(out), spec.layout, pixels, to_f16);
       return ok;
     case BatchType::u8:
+    case BatchType::i32:
       break;
   }
-  return Error{Errc::usage, "f32 pixels go into f32, bf16 or f16 batches, not into u8"};
+  return Error{Errc::usage, "f32 pixels go into f32, bf16 or f16 batches, not into u8 or i32"};
 }
 
 }  // namespace sluice::loader

@@ -8,6 +8,7 @@
 #include "sluice/loader/recipe/recipes.h"
 #include "sluice/loader/recipe/three_augment.h"
 #include "sluice/loader/recipe/train_crop.h"
+#include "sluice/loader/tokens/token_dataset.h"
 #include "sluice/measure/worker/reply.h"
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/loader/subset_dataset.h"
@@ -24,7 +25,16 @@ constexpr double kMaxStepMs = 600'000;
 Result<std::shared_ptr<storage::ObjectStore>> open_place(const LoaderSpec& spec) {
   storage::StoreOptions options = storage::store_options(spec.input, spec);
   SLUICE_TRY(options.read_mode, storage::parse_read_mode(spec.read_mode));
+  if (spec.sequence > 0 && options.read_mode == storage::ReadMode::buffered)
+    options.read_mode = storage::ReadMode::mmap;  // small parts of large files
   return storage::open_store(options);
+}
+
+Result<std::shared_ptr<const loader::Dataset>> open_text(
+    std::shared_ptr<storage::ObjectStore> store, const LoaderSpec& spec) {
+  SLUICE_TRY(auto text, loader::TokenDataset::open(std::move(store), spec.sequence));
+  if (spec.vocabulary > 0 && !spec.skip_errors) SLUICE_CHECK(text->check_ids(spec.vocabulary));
+  return std::shared_ptr<const loader::Dataset>(std::move(text));
 }
 
 /// The part of a case name that says what is done: "rrc224" of "loader/rrc224/step_ms=3".
@@ -134,7 +144,8 @@ Result<LoaderInput> open_loader_input(const LoaderSpec& spec) {
   LoaderInput input;
   SLUICE_TRY(input.store, open_place(spec));
   if (spec.input.find("://") == std::string::npos) input.folder = spec.input;
-  SLUICE_TRY(input.dataset, loader::open_dataset(input.store, {}));
+  SLUICE_TRY(input.dataset, spec.sequence > 0 ? open_text(input.store, spec)
+                                              : loader::open_dataset(input.store, {}));
   input.open_ns = clock.now_ns() - start_ns;
   input.all_items = input.dataset->size();
   if (spec.epoch_items > 0 && spec.epoch_items < input.all_items)

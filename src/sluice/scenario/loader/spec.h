@@ -47,6 +47,9 @@ struct LoaderSpec {
   bool drop_cache = false;   // of the system, before a sample
   std::uint64_t pass_batches = 1;
   std::string trace;  // file to write; empty: none
+  // Of a model of text, by whoever knows it; no fields of the spec.
+  std::uint32_t sequence = 0;    // tokens of a sample; 0: the input is images or arrays
+  std::uint32_t vocabulary = 0;  // every id is looked at when opened; 0: none is
 };
 
 /// Slots of the ring, and pinned memory for them where that is asked for.

@@ -7,6 +7,7 @@
 #include "sluice/loader/data/open_dataset.h"
 #include "sluice/loader/recipe/place.h"
 #include "sluice/loader/recipe/train_crop.h"
+#include "sluice/loader/tokens/token_recipe.h"
 
 #include <fmt/format.h>
 
@@ -41,7 +42,23 @@ Status check_labels(const loader::Dataset& dataset, const FeedOptions& options) 
   return ok;
 }
 
+Status check_images(const loader::Dataset& dataset, const FeedOptions& options) {
+  if (dataset.size() > 0 && !loader::is_image_key(dataset.name(0)))
+    return Error{Errc::invalid_input,
+                 fmt::format("{}: is no image; training takes .jpg, .jpeg, .png and .webp",
+                             printable(dataset.name(0)))};
+  // Beside a step the decoder's set-up for another number of images waits for the whole device: a
+  // training with shares that vary did not get ahead.
+  if (options.loader.lanes == loader::gpu::LanePolicy::hybrid)
+    return Error{Errc::usage,
+                 "--loader hybrid: is for bench dataloader alone; a training takes cpu or gpu"};
+  return check_labels(dataset, options);
+}
+
 Result<std::shared_ptr<const loader::Recipe>> recipe_for(const FeedOptions& options) {
+  if (options.loader.sequence > 0)
+    return loader::make_tokens(
+        {options.loader.sequence, static_cast<std::uint32_t>(options.vocabulary)});
   if (options.loader.three_augment && options.use == FeedUse::train) {
     loader::ThreeAugmentOptions recipe;
     recipe.side = options.image;
@@ -106,18 +123,28 @@ DatasetClasses classes_of(const loader::Dataset& dataset) {
   return classes;
 }
 
+void FeedOptions::set_model(const train::ModelSpec& model) {
+  const bool text = model.family == train::Family::gpt;
+  image = model.image;
+  classes = model.classes;
+  vocabulary = text ? model.vocabulary : 0;
+  loader.sequence = text ? static_cast<std::uint32_t>(model.sequence) : 0;
+}
+
 Result<std::unique_ptr<TrainingFeed>> TrainingFeed::make(
     std::shared_ptr<const loader::Dataset> dataset, const FeedOptions& options) {
-  if (dataset->size() > 0 && !loader::is_image_key(dataset->name(0)))
-    return Error{Errc::invalid_input,
-                 fmt::format("{}: is no image; training takes .jpg, .jpeg, .png and .webp",
-                             printable(dataset->name(0)))};
-  SLUICE_CHECK(check_labels(*dataset, options));
+  const bool text = options.loader.sequence > 0;
+  if (!text) SLUICE_CHECK(check_images(*dataset, options));
   std::unique_ptr<TrainingFeed> feed(new TrainingFeed);
   feed->options_ = options;
+  if (text) {
+    feed->options_.loader.pin_memory = false;  // no device reads the slots
+    feed->tokens_.emplace(options.loader.batch_size, options.loader.sequence);
+  }
   SLUICE_TRY(feed->recipe_, recipe_for(options));
-  const loader::LoaderOptions loading = loader_options(*dataset, options);
-  if (options.loader.lanes != loader::gpu::LanePolicy::cpu && options.use == FeedUse::train) {
+  const loader::LoaderOptions loading = loader_options(*dataset, feed->options_);
+  if (!text && options.loader.lanes != loader::gpu::LanePolicy::cpu &&
+      options.use == FeedUse::train) {
     SLUICE_TRY(feed->on_gpu_, make_lanes(dataset, options.loader, loading, options.image, true));
   } else {
     SLUICE_TRY(feed->loader_, loader::Loader::make(dataset, feed->recipe_, loading));
@@ -133,8 +160,7 @@ Result<FeedOptions> feed_options(const TrainingSpec& spec, measure::SubjectConte
   SLUICE_TRY(options.loader, read_loader_spec(context));
   options.loader.batch_size = static_cast<std::uint32_t>(spec.engine.batch);
   options.loader.device = spec.engine.device;
-  options.image = spec.engine.model.image;
-  options.classes = spec.engine.model.classes;
+  options.set_model(spec.engine.model);
   options.stand_in_labels = true;
   return options;
 }
@@ -146,6 +172,7 @@ Result<std::unique_ptr<TrainingFeed>> TrainingFeed::open(const FeedOptions& opti
 
 Status TrainingFeed::connect(const train::Engine& engine) {
   batch_.release();
+  if (tokens_) return ok;
   inbox_ = engine.inbox();
   const bool on_cpu = options_.loader.device == "cpu";
   if ((inbox_ == nullptr) != on_cpu)
@@ -215,6 +242,28 @@ Result<std::optional<FeedBatch>> TrainingFeed::next_sent() {
   return std::optional<FeedBatch>(batch);
 }
 
+FeedBatch TrainingFeed::images() {
+  FeedBatch batch;
+  set_labels(batch, batch_.labels(), batch_.indices());
+  batch.pixels = batch_.data();
+  if (batch_.spec().type != loader::BatchType::f32) return batch;
+  const auto pixels = batch_.as<float>();
+  batch.view.images = pixels;
+  if (batch.samples < labels_.size()) {
+    filled_.assign(pixels.size() / batch.samples * labels_.size(), 0.0F);
+    std::copy(pixels.begin(), pixels.end(), filled_.begin());
+    batch.view.images = filled_;
+  }
+  return batch;
+}
+
+FeedBatch TrainingFeed::text() {
+  FeedBatch batch;
+  batch.view = tokens_->set(batch_.as<std::int32_t>());
+  batch.samples = batch_.size();
+  return batch;
+}
+
 Result<std::optional<FeedBatch>> TrainingFeed::next() {
   const std::int64_t start_ns = SystemClock().now_ns();
   if (outbox_) {
@@ -227,18 +276,7 @@ Result<std::optional<FeedBatch>> TrainingFeed::next() {
   SLUICE_TRY(auto taken, loader_->next());
   if (!taken) return std::optional<FeedBatch>();
   batch_ = std::move(*taken);
-  FeedBatch batch;
-  set_labels(batch, batch_.labels(), batch_.indices());
-  batch.pixels = batch_.data();
-  if (batch_.spec().type == loader::BatchType::f32) {
-    const auto pixels = batch_.as<float>();
-    batch.view.images = pixels;
-    if (batch.samples < labels_.size()) {
-      filled_.assign(pixels.size() / batch.samples * labels_.size(), 0.0F);
-      std::copy(pixels.begin(), pixels.end(), filled_.begin());
-      batch.view.images = filled_;
-    }
-  }
+  FeedBatch batch = tokens_ ? text() : images();
   batch.wait_ns = SystemClock().now_ns() - start_ns;
   return std::optional<FeedBatch>(batch);
 }

@@ -1,5 +1,6 @@
 // sluice/scenario/training/feed.h - a loader as the source of an engine's batches. For a CPU images
-// normalised, fp32, CHW; to a GPU they are sent ahead, as LoaderSpec::upload says.
+// normalised, fp32, CHW; to a GPU they are sent ahead, as LoaderSpec::upload says. Tokens are so
+// few bytes that any engine copies them itself.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,6 +9,7 @@
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/loader/spec.h"
 #include "sluice/scenario/training/spec.h"
+#include "sluice/scenario/training/token_batch.h"
 #include "sluice/train/engine.h"
 
 #include <cstdint>
@@ -33,12 +35,16 @@ enum class FeedUse : std::uint8_t {
 };
 
 struct FeedOptions {
-  LoaderSpec loader;  // batch_size, workers, prefetch, seed, skip_errors, device, ...
-  int image = 224;    // side of what the model takes
-  int classes = 1000;
+  LoaderSpec loader;   // batch_size, workers, prefetch, seed, skip_errors, device, sequence, ...
+  int image = 224;     // side of what the model takes
+  int classes = 1000;  // that it tells apart
+  int vocabulary = 0;  // ids that it knows, where loader.sequence says that it takes tokens
   FeedUse use = FeedUse::train;
   /// Samples without a label get index % classes: for timing only. Otherwise they are refused.
   bool stand_in_labels = false;
+
+  /// What the samples must be for `model`.
+  void set_model(const train::ModelSpec& model);
 };
 
 /// Valid until the next call of next(), start_epoch() or restore() of its feed.
@@ -56,6 +62,7 @@ class TrainingFeed {
  public:
   /// Refuses (usage, invalid_input) what the loader and the recipe refuse, arrays, labels outside
   /// of [0, classes), and missing labels without stand_in_labels; a sample at fault is named.
+  /// `dataset`: as open_loader_input() opened `options.loader`, or a part of it.
   static Result<std::unique_ptr<TrainingFeed>> make(std::shared_ptr<const loader::Dataset> dataset,
                                                     const FeedOptions& options);
   /// The same with what `options.loader.input` names.
@@ -94,6 +101,9 @@ class TrainingFeed {
  private:
   TrainingFeed() = default;
   Result<std::optional<FeedBatch>> next_sent();
+  // The batch in use, in host memory.
+  FeedBatch images();
+  FeedBatch text();
   /// Labels, and those that fill a batch up.
   void set_labels(FeedBatch& batch, std::span<const std::int64_t> given,
                   std::span<const std::uint64_t> indices);
@@ -110,7 +120,8 @@ class TrainingFeed {
   loader::Batch batch_;                       // the one in use, otherwise
   std::optional<std::uint64_t> epoch_;        // of next_of_any_epoch(); nothing: none began
   std::vector<std::int32_t> labels_;
-  std::vector<float> filled_;  // a short batch with what fills it up
+  std::vector<float> filled_;         // a short batch with what fills it up
+  std::optional<TokenBatch> tokens_;  // instead of images
 };
 
 }  // namespace sluice::scenario

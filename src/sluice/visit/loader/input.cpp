@@ -28,6 +28,8 @@ Result<scenario::LoaderInput> open_input(const LoaderRequest& request,
   spec.anonymous = request.anonymous;
   spec.cache_dir = cache_dir;
   spec.read_mode = request.read_mode;
+  spec.sequence = request.sequence;
+  spec.vocabulary = request.vocabulary;
   return scenario::open_loader_input(spec);
 }
 

@@ -5,6 +5,7 @@
 #include "sluice/loader/gpu/router.h"
 #include "sluice/train/sent_images.h"
 
+#include <cstdint>
 #include <string>
 
 namespace sluice::visit {
@@ -32,7 +33,9 @@ struct LoaderRequest {
   bool pin_memory = false;  // unless said otherwise: with a GPU
   bool persistent_workers = true;
   double sample_ratio = 1;
-  int num_batches = 0;  // 0: chosen by the command
+  std::uint32_t sequence = 0;    // tokens of a sample, for a model of text; 0: images or arrays
+  std::uint32_t vocabulary = 0;  // of that model: ids that the input may have
+  int num_batches = 0;           // 0: chosen by the command
 };
 
 /// The flags that give the same loader again: "--batch-size 256 --num-workers 2 --prefetch 2".

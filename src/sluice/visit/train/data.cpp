@@ -1,4 +1,5 @@
-// sluice/visit/train/data.cpp - the data of a training: opened, split, its classes checked.
+// sluice/visit/train/data.cpp - the data of a training: opened, split, the classes of images
+// checked; those of tokens are the vocabulary, which opening looks at.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
 #include "sluice/scenario/loader/split_dataset.h"
@@ -37,6 +38,8 @@ scenario::LoaderSpec spec_of(const TrainRequest& request, const std::string& inp
   spec.persistent_workers = loader.persistent_workers;
   spec.seed = request.engine.seed;
   spec.skip_errors = request.skip_errors;
+  spec.sequence = loader.sequence;
+  spec.vocabulary = loader.vocabulary;
   return spec;
 }
 
@@ -58,13 +61,17 @@ Result<std::unique_ptr<scenario::TrainingFeed>> feed_of(const TrainRequest& requ
                                                         scenario::FeedUse use) {
   scenario::FeedOptions options;
   options.loader = spec_of(request, input);
-  options.image = request.engine.model.image;
-  options.classes = request.engine.model.classes;
+  options.set_model(request.engine.model);
   options.use = use;
   return scenario::TrainingFeed::make(std::move(dataset), options);
 }
 
-Status check_classes(const scenario::DatasetClasses& classes, const std::string& input) {
+/// Of images; nothing for tokens, each of which is the target of those before it.
+Result<std::optional<scenario::DatasetClasses>> find_classes(const TrainRequest& request,
+                                                             const loader::Dataset& dataset,
+                                                             const std::string& input) {
+  if (request.loader.sequence > 0) return std::optional<scenario::DatasetClasses>();
+  scenario::DatasetClasses classes = scenario::classes_of(dataset);
   const std::string shown = printable(input);
   if (classes.count == 0)
     return Error{Errc::invalid_input,
@@ -76,7 +83,7 @@ Status check_classes(const scenario::DatasetClasses& classes, const std::string&
         Errc::invalid_input,
         fmt::format("{}: has one class{}; at least two are needed to learn anything", shown,
                     classes.names.empty() ? "" : ", " + printable(classes.names.front()))};
-  return ok;
+  return std::optional(std::move(classes));
 }
 
 /// Labels are places among the sorted folders: both sides need the same ones.
@@ -112,12 +119,12 @@ Result<TrainData> open_train_data(const TrainRequest& request) {
   const Inputs inputs = inputs_of(request);
   TrainData data;
   SLUICE_TRY(Dataset train, open_part(request, inputs.train));
-  data.classes = scenario::classes_of(*train);
-  SLUICE_CHECK(check_classes(data.classes, inputs.train));
+  SLUICE_TRY(data.classes, find_classes(request, *train, inputs.train));
   Dataset validation;
   if (!inputs.validation.empty()) {
     SLUICE_TRY(validation, open_part(request, inputs.validation));
-    SLUICE_CHECK(check_same(data.classes, scenario::classes_of(*validation), inputs.validation));
+    if (data.classes)
+      SLUICE_CHECK(check_same(*data.classes, scenario::classes_of(*validation), inputs.validation));
     data.validation_from = inputs.validation;
   } else if (request.val_split > 0) {
     scenario::DatasetSplit split = scenario::split_dataset(std::move(train), request.val_split);
@@ -142,8 +149,7 @@ Result<TrainData> open_validation_data(const TrainRequest& request) {
   TrainData data;
   const std::string& input = request.loader.input;
   SLUICE_TRY(Dataset dataset, open_part(request, input));
-  data.classes = scenario::classes_of(*dataset);
-  SLUICE_CHECK(check_classes(data.classes, input));
+  SLUICE_TRY(data.classes, find_classes(request, *dataset, input));
   data.validation_from = input;
   SLUICE_TRY(data.validation,
              feed_of(request, input, std::move(dataset), scenario::FeedUse::validation));

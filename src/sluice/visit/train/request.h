@@ -28,7 +28,7 @@ struct TrainRequest {
 struct TrainData {
   std::unique_ptr<scenario::TrainingFeed> train;       // null for --validate
   std::unique_ptr<scenario::TrainingFeed> validation;  // null: none
-  scenario::DatasetClasses classes;
+  std::optional<scenario::DatasetClasses> classes;     // nothing: tokens
   std::string validation_from;  // a folder, "10 % of the input", or why there is none
 };
 /// A folder with the folders train and val is both; else --val-input, else --val-split is held

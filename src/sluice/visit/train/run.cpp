@@ -133,7 +133,7 @@ Json data_json(const TrainData& data) {
   return Json{{"samples", data.train->size()},
               {"validation_samples", data.validation ? data.validation->size() : 0},
               {"validation_from", data.validation_from},
-              {"classes", data.classes.count},
+              {"classes", data.classes ? Json(data.classes->count) : Json()},
               {"recipe", data.train->describe()}};
 }
 

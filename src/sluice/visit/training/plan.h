@@ -18,8 +18,8 @@ struct TrainingPlan {
   std::vector<train::Rung> rungs;      // of ours, side by side, the highest last
   std::vector<int> batches;            // one, or those of a sweep
   bool swept = false;
-  bool sweep_to_max = false;  // extend_sweep() has more to say
-  bool synthetic = false;
+  bool sweep_to_max = false;           // extend_sweep() has more to say
+  bool synthetic = false;              // exactly when there is no input
   std::optional<LoaderRequest> input;  // absent: generated numbers
   int gpu_index = -1;
   train::MfuEstimator estimator = train::MfuEstimator::six_nd;

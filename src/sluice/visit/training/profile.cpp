@@ -23,8 +23,7 @@ Result<std::unique_ptr<scenario::TrainingFeed>> feed_of(const TrainingPlan& plan
   options.loader.batch_size = static_cast<std::uint32_t>(plan.engine.batch);
   options.loader.workers = input.workers;
   options.loader.prefetch = input.prefetch;
-  options.image = plan.engine.model.image;
-  options.classes = plan.engine.model.classes;
+  options.set_model(plan.engine.model);
   options.stand_in_labels = true;
   return scenario::TrainingFeed::open(options);
 }
@@ -44,7 +43,7 @@ Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
       return loaded.view;
     };
   }
-  const bool resident = !plan.input && plan.synthetic;
+  const bool resident = !plan.input;
   std::vector<std::string> list;
   train::ProfileOutput output;
   output.chrome = plan.profile == "trace";

@@ -27,9 +27,7 @@ scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, train::Regime regi
   const TrainingPlan& plan = maker.plan;
   scenario::TrainingSpec spec;
   spec.engine = plan.engine_of(regime, batch, rung);
-  spec.data = plan.synthetic ? scenario::TrainingData::resident
-              : plan.input   ? scenario::TrainingData::loader
-                             : scenario::TrainingData::generated;
+  spec.data = plan.input ? scenario::TrainingData::loader : scenario::TrainingData::resident;
   spec.warmup_steps = plan.warmup_steps;
   const int per_turn = plan.policy.samples_per_turn;
   const int turns = (plan.measure_steps + per_turn - 1) / per_turn;

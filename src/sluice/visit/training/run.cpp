@@ -3,7 +3,6 @@
 #include "sluice/visit/training/run.h"
 
 #include "sluice/core/folder_guard.h"
-#include "sluice/core/log.h"
 #include "sluice/peers/places.h"
 #include "sluice/scenario/training/spec.h"
 #include "sluice/train/cuda/library.h"
@@ -75,7 +74,8 @@ class TrainingVisit {
         return Error{Errc::usage, fmt::format("--input {}: holds arrays; training takes images",
                                               plan_.input->input)};
     } else if (!plan_.synthetic) {
-      log::warn("--mode e2e without --input: no loader runs, generated numbers are copied in");
+      return Error{Errc::usage,
+                   "--mode e2e: needs --input DIR; --mode synthetic measures the step alone"};
     }
     return ok;
   }
@@ -113,16 +113,15 @@ class TrainingVisit {
                    .data_source = !input_               ? "memory"
                                   : plan_.input->remote ? "bucket"
                                                         : "file",
-                   .includes_decode = input_.has_value(),
+                   .includes_decode = input_ && plan_.input->sequence == 0,
                    .includes_collate = input_.has_value(),
                    .includes_transfer = !plan_.synthetic};
     file.block_order_seed = plan_.policy.seed;
   }
 
   [[nodiscard]] const char* data_source() const {
-    if (plan_.synthetic) return to_string(scenario::TrainingData::resident);
     return to_string(plan_.input ? scenario::TrainingData::loader
-                                 : scenario::TrainingData::generated);
+                                 : scenario::TrainingData::resident);
   }
 
   /// Batch sizes one after the other, so that each has the memory for itself; libraries and types

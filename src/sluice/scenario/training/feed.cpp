@@ -47,11 +47,6 @@ Status check_images(const loader::Dataset& dataset, const FeedOptions& options) 
     return Error{Errc::invalid_input,
                  fmt::format("{}: is no image; training takes .jpg, .jpeg, .png and .webp",
                              printable(dataset.name(0)))};
-  // Beside a step the decoder's set-up for another number of images waits for the whole device: a
-  // training with shares that vary did not get ahead.
-  if (options.loader.lanes == loader::gpu::LanePolicy::hybrid)
-    return Error{Errc::usage,
-                 "--loader hybrid: is for bench dataloader alone; a training takes cpu or gpu"};
   return check_labels(dataset, options);
 }
 

@@ -29,23 +29,24 @@ constexpr int kScanned = 4;                     // ids that a thread looks at to
 constexpr int kList = 4 * kThreads * kScanned;  // rows that a block collects before it adds them
 constexpr int kColumns = 8, kPart = 32 * kColumns;  // columns of a lane; of a warp
 constexpr int kAhead = 4;                           // rows whose loads are in flight together
+constexpr int kFrequent = 64;                       // rows of an id that all warps share
 
 struct Listed {
   int rows[kList], ids[kList];
   int of_warp[kWarps];
+  int frequent[kList / kFrequent], frequent_count;
+  float sums[kWarps][kPart];
 };
 
-/// d_table[id] += the listed rows of that id, in their order, for columns [column, + kPart).
+/// Σ of the rows of `id` among the listed [begin, end), in their order, for columns [column, +
+/// kPart).
 template <class Res>
-__device__ void add_listed(float* d_table, const Res* d_tokens, const Listed& list, int listed,
-                           int id, std::int64_t column, std::int64_t dim) {
+__device__ void sum_listed(float (&sum)[kColumns], const Res* d_tokens, const Listed& list,
+                           int begin, int end, int id, std::int64_t column, std::int64_t dim) {
   const int lane = static_cast<int>(threadIdx.x);
-  float sum[kColumns] = {};
-  bool found = false;
-  for (int first = 0; first < listed; first += 32) {
+  for (int first = begin; first < end; first += 32) {
     unsigned matches =
-        __ballot_sync(0xffffffffU, first + lane < listed && list.ids[first + lane] == id);
-    found = found || matches != 0;
+        __ballot_sync(0xffffffffU, first + lane < end && list.ids[first + lane] == id);
     while (matches != 0) {
       float got[kAhead][kColumns];
 #pragma unroll
@@ -66,16 +67,64 @@ __device__ void add_listed(float* d_table, const Res* d_tokens, const Listed& li
           sum[c] += got[k][c];
     }
   }
-  if (!found) return;
+}
+__device__ inline int count_listed(const Listed& list, int listed, int id) {
+  const int lane = static_cast<int>(threadIdx.x);
+  int count = 0;
+  for (int first = 0; first < listed; first += 32)
+    count +=
+        __popc(__ballot_sync(0xffffffffU, first + lane < listed && list.ids[first + lane] == id));
+  return count;
+}
+
+/// d_table[id] += the listed rows, ids [lowest, above): a warp per id; what many rows have, all
+/// warps together, each a part of the list. Whole blocks; the list may be written after it.
+template <class Res>
+__device__ void add_listed(float* d_table, const Res* d_tokens, Listed& list, int listed,
+                           std::int64_t lowest, std::int64_t above, std::int64_t column,
+                           std::int64_t dim) {
+  const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
+  const int thread = warp * 32 + lane;
+  if (thread == 0) list.frequent_count = 0;
+  __syncthreads();
+  for (std::int64_t each = lowest + warp; each < above; each += kWarps) {
+    const int id = static_cast<int>(each), count = count_listed(list, listed, id);
+    if (count >= kFrequent) {
+      if (lane == 0) list.frequent[atomicAdd(&list.frequent_count, 1)] = id;
+    } else if (count > 0) {
+      float sum[kColumns] = {};
+      sum_listed(sum, d_tokens, list, 0, listed, id, column, dim);
 #pragma unroll
-  for (int c = 0; c < kColumns; ++c) {
-    const std::int64_t at = column + c * 32 + lane;
-    if (at < dim) d_table[id * dim + at] += sum[c];
+      for (int c = 0; c < kColumns; ++c) {
+        const std::int64_t at = column + c * 32 + lane;
+        if (at < dim) d_table[each * dim + at] += sum[c];
+      }
+    }
+  }
+  __syncthreads();
+  const int share = (listed + kWarps - 1) / kWarps;
+  for (int i = 0; i < list.frequent_count; ++i) {  // in any order: each has a row of its own
+    const int id = list.frequent[i];
+    float sum[kColumns] = {};
+    sum_listed(sum, d_tokens, list, min(warp * share, listed), min((warp + 1) * share, listed), id,
+               column, dim);
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c)
+      list.sums[warp][c * 32 + lane] = sum[c];
+    __syncthreads();
+    if (const std::int64_t at = column + thread; thread < kPart && at < dim) {
+      float all = 0;
+#pragma unroll
+      for (int w = 0; w < kWarps; ++w)
+        all += list.sums[w][thread];
+      d_table[id * dim + at] += all;
+    }
+    __syncthreads();
   }
 }
 
 /// Block (32, kWarps): reads all ids, collects in order the rows whose id is among its own
-/// (grid.x), and adds them for its columns (grid.y): a warp per id. Nobody else writes there.
+/// (grid.x), and adds them for its columns (grid.y). Nobody else writes there.
 template <class Res>
 __global__ void __launch_bounds__(kThreads)
     embed_backward_kernel(float* d_table, const std::int32_t* ids, const Res* d_tokens,
@@ -88,8 +137,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t column = blockIdx.y * std::int64_t{kPart};
   int listed = 0;  // the same in all threads
   const auto add_all = [&] {
-    for (std::int64_t id = lowest + warp; id < above; id += kWarps)
-      add_listed(d_table, d_tokens, list, listed, static_cast<int>(id), column, dim);
+    add_listed(d_table, d_tokens, list, listed, lowest, above, column, dim);
     listed = 0;
   };
   for (std::int64_t first = 0; first < rows; first += kThreads * kScanned) {

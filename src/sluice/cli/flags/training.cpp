@@ -74,7 +74,8 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags) {
       ->capture_default_str();
   add_value(command, "--last-block", flags.last_block, "{full,class-token}",
             "how much of the last block is computed: all of it, or after its attention the class "
-            "token alone, which is all that --readout cls reads");
+            "token alone, which is all that --readout cls reads; default: class-token where the "
+            "model allows it, full in bench training");
   add_number(command, "--threads", flags.threads, 0, 1024,
              "threads of the CPU engine; 0: one per usable core");
   add_number(command, "--grad-accum,--gradient-accumulation-steps", flags.grad_accum, 1, kMaxSize,

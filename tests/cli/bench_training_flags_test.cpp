@@ -190,7 +190,7 @@ TEST(TrainingPlanTest, Refusals) {
       {"--seq-len 64", "gpt"},
       {"--compile fast", "--compile"},
       {"--optimizer sgd", "--optimizer"},
-      {"--mfu-estimator 7ND", "6ND, transformer_aware, shapes are accepted"},
+      {"--mfu-estimator 7ND", "--mfu-estimator: MFU estimator '7ND' is not known"},
       {"--last-block half", "full and class-token are accepted"},
       {"--last-block full,full", "twice"},
       {"--last-block class-token --readout gap", "full is accepted"},

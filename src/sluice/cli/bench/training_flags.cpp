@@ -64,7 +64,9 @@ Status set_last_blocks(visit::TrainingPlan& plan, const train::ModelSpec& model,
 Status set_estimator(visit::TrainingPlan& plan, const std::optional<std::string>& text, bool gpt) {
   plan.estimator = gpt ? train::MfuEstimator::six_nd : train::MfuEstimator::shapes;
   if (!text) return ok;
-  SLUICE_TRY(plan.estimator, train::parse_mfu_estimator(*text));
+  const auto parsed = train::parse_mfu_estimator(*text);
+  if (!parsed) return usage_error("--mfu-estimator: " + parsed.error().message);
+  plan.estimator = *parsed;
   return ok;
 }
 

@@ -13,6 +13,8 @@ A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
  "optimizer": "lamb"|"adamw"|"none",   none with bf16-weights
  "update": {...},                  other fields of OptimizerConfig (lamb_torch.py), where they are not the defaults
  "label_smoothing": 0.0, "warmup_steps": 1,   untimed, before the first sample
+ "last_block": "full"|"class-token",   class-token: after its attention the last block is computed for the class token alone,
+                                   which is all that a model with readout cls reads; loss and gradients are the same
  "seq_len": 128,                   GPT: instead of model.sequence
  "weights": PATH.safetensors|null, null: PyTorch's own start from `seed`
  "inputs": {"images"|"ids": PATH, "labels": PATH}|null,   flat little-endian files: float32 [batch, 3, h, w], int32; null:
@@ -26,7 +28,9 @@ A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
 gradients set to None; its items are samples. `check` answers `loss`, `parameters` and `versions` too. `details` of a sample:
 `loss` (last step), `steps`, `peak_rss_bytes` (since the warm-up began), `rss_before_model_bytes`, `engine` (device, versions,
 compile mode) and on a GPU `peak_bytes`, `reserved_bytes` (of PyTorch's allocator since the warm-up began) and
-`queued_step_ns`: a step of the warm-up's last 20, queued without a wait between them.
+`queued_step_ns`: a step of the warm-up's last 20, queued without a wait between them; `driver_peak_bytes`: what the driver's
+free memory fell by; on any device `flop_executed`: of the matrix products
+of a step, by PyTorch's own counter, left out where that does not know the attention in use.
 torch.compile works during `check`: up to minutes, so give it time. torch-max-autotune is unsupported on the CPU, where
 torch-compile stands for it; with `grad_accum` above 1 it goes without CUDA graphs.
 Threads are those of `configure`; the thread policy is micro-threads. Attention is scaled_dot_product_attention with

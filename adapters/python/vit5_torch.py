@@ -145,12 +145,16 @@ class Attention(nn.Module):
         self.k_norm = RMSNorm(spec.head_dim, spec.norm_epsilon)
         self.proj = nn.Linear(spec.dim, spec.dim, bias=False)
 
-    def forward(self, x, cosine, sine):
+    def attend(self, x, cosine, sine):
+        """Of all tokens, before the projection."""
         q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).unbind(2)  # batch, tokens, heads, head_dim
         q = turn(self.q_norm(q), cosine, sine, self.spans).transpose(1, 2)
         k = turn(self.k_norm(k), cosine, sine, self.spans).transpose(1, 2)
         y = F.scaled_dot_product_attention(q, k, v.transpose(1, 2), is_causal=self.causal)
-        return self.proj(y.transpose(1, 2).flatten(2))
+        return y.transpose(1, 2).flatten(2)
+
+    def forward(self, x, cosine, sine):
+        return self.proj(self.attend(x, cosine, sine))
 
 
 class Mlp(nn.Module):
@@ -179,6 +183,13 @@ class Block(nn.Module):
         x = x + self.drop_path(self.ls1(self.attn(self.norm1(x), cosine, sine)))
         return x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))
 
+    def one_token(self, x, cosine, sine, at):
+        """[batch, dim]: the token `at` of what forward() gives. All tokens are attended; projection and MLP are computed for
+        that one alone."""
+        attended = self.attn.attend(self.norm1(x), cosine, sine)[:, at:at + 1]
+        x = x[:, at:at + 1] + self.drop_path(self.ls1(self.attn.proj(attended)))
+        return (x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))).squeeze(1)
+
 
 def small(*shape):
     return nn.Parameter(nn.init.trunc_normal_(torch.empty(shape), std=0.02))
@@ -196,17 +207,20 @@ class Trunk(nn.Module):
         self.blocks = nn.ModuleList(Block(spec) for _ in range(spec.layers))
         self.norm = RMSNorm(spec.dim, spec.norm_epsilon)
 
-    def run_blocks(self, x):
-        for block in self.blocks:
-            x = block(x, self.cosine, self.sine)
+    def run_blocks(self, x, but=0):
+        """All but the last `but` of them."""
+        for index in range(len(self.blocks) - but):
+            x = self.blocks[index](x, self.cosine, self.sine)
         return x
 
 
 class ViT5(Trunk):
-    """Images [batch, 3, image, image] -> logits [batch, classes]."""
+    """Images [batch, 3, image, image] -> logits [batch, classes]. `last_block` "class-token": what nobody reads of the last
+    block is not computed; logits and gradients are the same."""
 
-    def __init__(self, spec):
+    def __init__(self, spec, last_block="full"):
         super().__init__(spec)
+        self.last_block = last_block
         self.patch_embed = nn.Conv2d(3, spec.dim, spec.patch, spec.patch, bias=False)
         self.patch_embed.weight = small(spec.dim, 3, spec.patch, spec.patch)
         self.pos_embed = small(1, spec.patches, spec.dim)
@@ -225,8 +239,12 @@ class ViT5(Trunk):
     def forward(self, images):
         x = self.patches(images) + self.pos_embed
         extra = [self.cls_token] if self.reg_token is None else [self.cls_token, self.reg_token]
-        x = self.run_blocks(torch.cat([x, *(part.expand(len(x), -1, -1) for part in extra)], dim=1))
+        x = torch.cat([x, *(part.expand(len(x), -1, -1) for part in extra)], dim=1)
         count = self.spec.patches
+        if self.last_block == "class-token":
+            x = self.run_blocks(x, but=1)
+            return self.head(self.norm(self.blocks[-1].one_token(x, self.cosine, self.sine, count)))
+        x = self.run_blocks(x)
         row = x[:, count] if self.spec.readout == "cls" else x[:, :count].mean(dim=1)
         return self.head(self.norm(row))
 
@@ -246,8 +264,17 @@ class GPT(Trunk):
         return F.linear(x, self.embed.weight) if self.spec.tied_head else self.head(x)
 
 
-def make_model(spec):
-    return ViT5(spec) if spec.family == "vit5" else GPT(spec)
+def check_last_block(spec, last_block):
+    """A ValueError for one that is not known, or that leaves out what the model reads."""
+    if last_block not in ("full", "class-token"):
+        raise ValueError(f"last_block is '{last_block}': full or class-token")
+    if last_block != "full" and (spec.family != "vit5" or spec.readout != "cls"):
+        raise ValueError(f"last_block is '{last_block}', but {spec.family} with readout {spec.readout} reads every token: full")
+
+
+def make_model(spec, last_block="full"):
+    check_last_block(spec, last_block)
+    return ViT5(spec, last_block) if spec.family == "vit5" else GPT(spec)
 
 
 def is_decayed(name, parameter):

@@ -114,6 +114,27 @@ class Models(unittest.TestCase):
         model.eval()
         self.assertTrue(torch.equal(model.blocks[0].drop_path(torch.ones(3, 1, 1)), torch.ones(3, 1, 1)))
 
+    def test_the_class_token_alone_gives_the_same_gradients(self):
+        spec = ModelSpec.read(SMALL)
+        whole, short = make_model(spec), make_model(spec, "class-token")
+        with torch.no_grad():
+            for name, parameter in whole.named_parameters():
+                if ".gamma" in name:  # LayerScale begins at 1e-4, where a wrong branch is hardly seen
+                    parameter.uniform_(0.2, 0.6)
+        short.load_state_dict(whole.state_dict())
+        images, labels = torch.randn(3, 3, 32, 32), torch.randint(10, (3,))
+        losses = [loss_of(model(images), labels) for model in (whole, short)]
+        self.assertAlmostEqual(losses[0].item(), losses[1].item(), delta=1e-6)
+        for loss in losses:
+            loss.backward()
+        for (name, a), (_, b) in zip(whole.named_parameters(), short.named_parameters()):
+            self.assertTrue(torch.allclose(a.grad, b.grad, rtol=1e-4, atol=1e-6), name)
+
+    def test_the_class_token_alone_is_for_models_that_read_it(self):
+        for raw, word in (({**SMALL, "readout": "gap"}, "class-token"), (SMALL_GPT, "class-token"), (SMALL, "half")):
+            with self.assertRaisesRegex(ValueError, "full"):
+                make_model(ModelSpec.read(raw), word)
+
     def test_unknown_fields_are_named(self):
         for wrong in ({"dmi": 1}, {"dim": "64"}, {"family": "cnn"}, {"readout": "max"}):
             with self.assertRaisesRegex(ValueError, next(iter(wrong))):
@@ -246,6 +267,19 @@ class Rows(unittest.TestCase):
         self.assertEqual(reply["code"], "failed")
         self.assertIn("not comparable", reply["reason"])
 
+    def test_the_class_token_alone_executes_less(self):
+        spec, flop = self.given(SMALL), {}
+        for last_block in ("full", "class-token"):
+            worker = self.worker("torch-eager")
+            worker.must("prepare", case="training/small", spec={**spec, "last_block": last_block})
+            self.assertEqual(worker.must("check")["engine"]["last_block"], last_block)
+            sample = worker.must("measure", case="training/small", passes=1, warmup_ms=0, warmup_limit_ms=0)
+            flop[last_block] = sample["details"].get("flop_executed")
+        if flop["full"] is None:
+            self.skipTest("this PyTorch does not count the attention of the CPU")
+        tokens, dim, batch = 21, 64, 4  # of the projection and both products of the MLP, forward and twice backward
+        self.assertEqual(flop["full"] - flop["class-token"], 3 * 2 * (tokens - 1) * 9 * dim * dim * batch)
+
     def test_a_gpt_draws_its_own_batch(self):
         worker = self.worker("torch-eager")
         worker.must("prepare", case="training/gpt", spec={"model": SMALL_GPT, "batch": 3, "seq_len": 8, "seed": 5})
@@ -262,6 +296,8 @@ class Rows(unittest.TestCase):
                 ("training/x", {"model": SMALL, "batch": 0}, "failed", "batch"),
                 ("training/x", {"model": SMALL, "optimizer": "sgd"}, "failed", "sgd"),
                 ("training/x", {"model": SMALL, "dtype": "bf16-weights"}, "unsupported", "optimizer none"),
+                ("training/x", {"model": SMALL, "last_block": "half"}, "failed", "class-token"),
+                ("training/x", {"model": {**SMALL, "readout": "gap"}, "last_block": "class-token"}, "failed", "gap"),
                 ("training/x", {"model": SMALL, "device": "cuda"}, "failed", "cuda:N"),
                 ("training/x", {"model": SMALL, "device": "cuda:999"}, "unsupported", "no device cuda:999")):
             reply = worker.ask("prepare", case=case, spec=spec)

@@ -215,6 +215,30 @@ TEST(TrainingMetrics, MfuOfEveryStep) {
   EXPECT_DOUBLE_EQ(metrics.at("mfu").at("mfu_mean").get<double>(), 0.5);
 }
 
+TEST(TrainingMetrics, FlopOfTheModelAndFlopExecutedAreToldApart) {
+  TrainingFacts facts = facts_of({2, 2, 2});
+  facts.peak_tflops = {2, ""};
+  facts.step_flop = 4e12;
+  facts.six_nd_flop = 5e12;
+  facts.use.executed_flop = 3e12;
+  const Json mfu = training_metrics_json(facts).at("mfu");
+  EXPECT_EQ(mfu.at("estimator"), "shapes");
+  EXPECT_DOUBLE_EQ(mfu.at("flop_per_step").get<double>(), 4e12);
+  EXPECT_DOUBLE_EQ(mfu.at("achieved_tflops_p50").get<double>(), 2);
+  EXPECT_DOUBLE_EQ(mfu.at("executed_flop_per_step").get<double>(), 3e12);
+  EXPECT_DOUBLE_EQ(mfu.at("executed_tflops_p50").get<double>(), 1.5);
+  EXPECT_DOUBLE_EQ(mfu.at("executed_p50").get<double>(), 0.75);
+  EXPECT_DOUBLE_EQ(mfu.at("flop_per_step_6nd").get<double>(), 5e12);
+  EXPECT_DOUBLE_EQ(mfu.at("mfu_p50_6nd").get<double>(), 1.25);
+  facts.use.executed_flop.reset();
+  facts.peak_tflops = {std::nullopt, "give --peak-tflops N"};
+  const Json unknown = training_metrics_json(facts).at("mfu");
+  for (const char* key : {"executed_flop_per_step", "executed_p50", "mfu_p50_6nd"}) {
+    EXPECT_TRUE(unknown.at(key).is_null()) << key;
+    EXPECT_TRUE(unknown.contains(std::string(key) + "_reason")) << key;
+  }
+}
+
 TEST(TrainingMetrics, PhasesAreThoseOfATypicalStepAndTheRestIsShown) {
   const Json fitting = training_metrics_json(facts_of({1.2, 1.2})).at("phases");
   EXPECT_DOUBLE_EQ(fitting.at("per_step").at("forward_s").get<double>(), 0.35);

@@ -103,6 +103,45 @@ TEST(TrainingPlanTest, TheLadder) {
   EXPECT_NE(plan_of("--gpu cuda:0 --compile off,fused")->policy.warmup_ms, 0) << "in turns";
 }
 
+TEST(TrainingPlanTest, TheLastBlock) {
+  using train::LastBlock;
+  EXPECT_THAT(plan_of("")->last_blocks, ElementsAre(LastBlock::full)) << "as other libraries do";
+  const auto plan = plan_of("--gpu cuda:0 --last-block class-token,full --compile off,graph");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(plan->last_blocks, ElementsAre(LastBlock::full, LastBlock::class_token));
+  EXPECT_EQ(plan->engine.last_block, LastBlock::full);
+  EXPECT_EQ(plan->policy.samples_per_turn, 10) << "in turns";
+  const auto name = [&](train::Rung rung, LastBlock last_block) {
+    return visit::training_case(*plan, train::Regime::mixed, 256, rung, last_block);
+  };
+  EXPECT_EQ(name(train::Rung::graph, LastBlock::full), "training/vit5-tiny");
+  EXPECT_EQ(name(train::Rung::graph, LastBlock::class_token),
+            "training/vit5-tiny/last_block=class-token");
+  EXPECT_EQ(name(train::Rung::off, LastBlock::class_token),
+            "training/vit5-tiny/compile=off/last_block=class-token");
+  const auto short_alone = plan_of("--last-block class-token");
+  EXPECT_EQ(visit::training_case(*short_alone, train::Regime::fp32, 256),
+            "training/vit5-tiny/last_block=class-token")
+      << "a row says so even when it is alone";
+  const auto made =
+      visit::TrainingRowMaker{*plan, nullptr, Json(), {"sluice", "worker"}}.rows(2, "none");
+  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_EQ(made->rows.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(made->rows[i].spec["last_block"], Json(i < 2 ? "full" : "class-token"));
+    EXPECT_EQ(made->rows[i].params.count("last_block"), i < 2 ? 0U : 1U)
+        << "rows of earlier versions still find theirs";
+  }
+}
+
+TEST(TrainingPlanTest, TheEstimatorIsThatOfTheFamily) {
+  using train::MfuEstimator;
+  EXPECT_EQ(plan_of("")->estimator, MfuEstimator::shapes);
+  EXPECT_EQ(plan_of("--model gpt-tiny")->estimator, MfuEstimator::six_nd);
+  EXPECT_EQ(plan_of("--mfu-estimator 6ND")->estimator, MfuEstimator::six_nd);
+  EXPECT_EQ(plan_of("--model gpt-tiny --mfu-estimator shapes")->estimator, MfuEstimator::shapes);
+}
+
 TEST(TrainingPlanTest, OthersAlone) {
   const auto plan = plan_of("--gpu cuda:0 --libraries torch-eager,torch-max-autotune");
   ASSERT_TRUE(plan) << plan.error().message;
@@ -164,7 +203,17 @@ TEST(TrainingPlanTest, Refusals) {
       {"--seq-len 64", "gpt"},
       {"--compile fast", "--compile"},
       {"--optimizer sgd", "--optimizer"},
-      {"--mfu-estimator 7ND", "--mfu-estimator"},
+      {"--mfu-estimator 7ND", "--mfu-estimator: MFU estimator '7ND' is not known"},
+      {"--last-block half", "full and class-token are accepted"},
+      {"--last-block full,full", "twice"},
+      {"--last-block class-token --readout gap", "full is accepted"},
+      {"--last-block full,class-token --model gpt-tiny", "full is accepted"},
+      {"--readout mean", "cls and gap are accepted"},
+      {"--registers 3", "a square number"},
+      {"--registers 2000", "--registers"},
+      {"--registers -1", "--registers"},
+      {"--model gpt-tiny --registers 4", "--registers"},
+      {"--model gpt-tiny --readout cls", "--readout"},
       {"--peak-tflops 0", "--peak-tflops"},
       {"--profile all", "--profile"},
       {"--sweep workers=1", "batch-size=64,256,512 or 64..max"},

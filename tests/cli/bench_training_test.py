@@ -119,6 +119,51 @@ class TrainingTest(BenchCase):
         self.assertGreaterEqual(document["summary"]["critical_batch"]["batch_size"], 1)
         self.assertEqual(document["rows"][2]["status"], "unsupported")
 
+    def test_the_last_block_in_full_and_on_the_class_token(self):
+        words = [*SYNTHETIC, "--last-block", "full,class-token", "--peak-tflops", 1]
+        document = self.result(*words)
+        self.assertEqual([row["case"] for row in document["rows"]],
+                         ["training/vit5-tiny", "training/vit5-tiny/last_block=class-token"])
+        self.assertEqual(document["run_config"]["last_block"], "full,class-token")
+        self.assertEqual([one["last_block"] for one in document["summary"]["sweep"]], ["full", "class-token"])
+        full, short = document["summary"]["libraries"]
+        self.assertEqual([one["engine"]["last_block"] for one in (full, short)], ["full", "class-token"])
+        self.assertEqual(full["flop_model"], short["flop_model"])
+        # Eight tokens of four samples without projection and MLP, forward and twice backward.
+        self.assertEqual(full["flop_executed"] - short["flop_executed"], 3 * 2 * 4 * 8 * 9 * 32 * 32)
+        digests = {row["output_digest"].rpartition(",")[0] for row in document["rows"]}
+        self.assertEqual(len(digests), 1, digests)
+        mfu = document["metrics"]["mfu"]
+        self.assertEqual(mfu["estimator"], "shapes")
+        self.assertGreater(mfu["mfu_p50_6nd"], 0)
+        self.assertIn(mfu["executed_flop_per_step"], (full["flop_executed"], short["flop_executed"]))
+        self.assertEqual(mfu["flop_per_step"], full["flop_model"])
+        done = self.bench(*words)
+        for line in ("(FLOP of the model, shapes)", "FLOP executed", "% of the model's FLOP", "MFU p50 by 6ND"):
+            self.assertIn(line, done.stdout)
+
+    def test_a_run_is_resumed(self):
+        words = [*tiny(leave=["--batch-size"]), "--mode", "synthetic", "--sweep", "batch-size=1,2", "--out", "kept"]
+        first = self.result(*words)
+        file = self.folder / "kept/results/bench-training.json"
+        document = json.loads(file.read_text())
+        del document["rows"][1]  # as after an interruption
+        file.write_text(json.dumps(document))
+        second = self.result(*words, "--resume")
+        ids = [[row["runs"][0]["run_id"] for row in one["rows"]] for one in (first, second)]
+        self.assertEqual([row["case"] for row in second["rows"]], [row["case"] for row in first["rows"]])
+        self.assertEqual(ids[0][0], ids[1][0])
+        self.assertNotEqual(ids[0][1], ids[1][1])
+        self.assertEqual(second["metrics"]["start"]["first_step_s_reason"], "the run was resumed")
+        for more, said in ((("--grad-accum", 2), "cannot be resumed"), ((), "--resume")):
+            done = self.bench(*words, *(("--resume", *more) if more else ()))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
+        done = self.bench(*SYNTHETIC, "--resume")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--out DIR", done.stderr)
+
     def test_two_types_of_numbers(self):
         document = self.result(*SYNTHETIC, "--dtype", "fp32,bf16")
         self.assertEqual({row["case"] for row in document["rows"]},
@@ -132,7 +177,11 @@ class TrainingTest(BenchCase):
         for words, said in (({"--gpu": "cuda:999"}, "cuda"), ({"--gpu": "cuda:999", "--libraries": "torch-eager"}, "cuda"),
                             ({"--gpu": "cuda:999", "--compile": "off,fused,graph"}, "cuda"),
                             ({"--compile": "off,fused"}, "one form"), ({"--batch-size": 60000, "--image-size": 2048}, "fits"),
-                            ({"--input": "nowhere"}, "nowhere"), ({"--heads": 5}, "heads")):
+                            ({"--input": "nowhere"}, "nowhere"), ({"--heads": 5}, "heads"),
+                            ({"--last-block": "half"}, "full and class-token are accepted"),
+                            ({"--last-block": "class-token", "--readout": "gap"}, "full is accepted"),
+                            ({"--readout": "max"}, "cls and gap are accepted"), ({"--registers": 5}, "a square number"),
+                            ({"--registers": 5000}, "1024")):
             done = self.bench(*tiny(words), "--out", "refused")
             self.assertEqual(done.returncode, 2, (words, done.stderr))
             self.assertIn(said, done.stderr)

@@ -66,7 +66,10 @@ TEST(TrainingFlags, EveryFlagIsApplied) {
                              "0.25",         "--weight-decay",
                              "0.75",         "--label-smoothing",
                              "0.125",        "--compile",
-                             "off",          "--checkpoint-activations"});
+                             "off",          "--checkpoint-activations",
+                             "--registers",  "9",
+                             "--readout",    "gap",
+                             "--last-block", "full"});
   ASSERT_TRUE(config) << config.error().message;
   train::ModelSpec model = train::find_model("vit5-tiny").value();
   model.classes = 4;
@@ -76,7 +79,11 @@ TEST(TrainingFlags, EveryFlagIsApplied) {
   model.heads = 2;
   model.layers = 3;
   model.drop_path = 0.5F;
+  model.registers = 9;
+  model.readout = train::Readout::gap;
   EXPECT_EQ(config->model, model);
+  EXPECT_EQ(config->last_block, train::LastBlock::full);
+  EXPECT_FALSE(parse({})->last_block) << "the engine takes the shortest that is right";
   EXPECT_EQ(config->regime, train::Regime::mixed);
   EXPECT_EQ(config->rung, train::Rung::off);
   EXPECT_EQ(config->threads, 3);
@@ -101,6 +108,12 @@ TEST(TrainingFlags, SaysWhatDoesNotGoTogether) {
   EXPECT_THAT(error_of({"--heads", "5"}), HasSubstr("heads"));
   EXPECT_THAT(error_of({"--image-size", "30"}), HasSubstr("30"));
   EXPECT_THAT(error_of({"--dtype", "fp8"}), HasSubstr("fp8"));
+  EXPECT_THAT(error_of({"--last-block", "half"}),
+              HasSubstr("--last-block: 'half' is not known; full and class-token are accepted"));
+  EXPECT_THAT(error_of({"--last-block", "class-token", "--readout", "gap"}),
+              HasSubstr("--last-block class-token: vit5-tiny reads the mean over its patches"));
+  EXPECT_THAT(error_of({"--readout", "max"}), HasSubstr("--readout: readout 'max'"));
+  EXPECT_THAT(error_of({"--registers", "5"}), HasSubstr("registers 5; a square number"));
 }
 
 /// A training that is benchmarked must be one that can be run, and the other way round.

@@ -214,6 +214,36 @@ TEST(BaselineCompare, AnotherSchemaOrProfileIsNoBaseline) {  // COMP-14
   EXPECT_EQ(compare_with_baseline(run_of(), base, {}).lines.at(0).metric, "machine_profile");
 }
 
+TEST(BaselineCompare, AnotherLastBlockIsOtherWork) {
+  RunFiles now = run_of();
+  put(now, "/run_config/last_block", "class-token");
+  RunFiles base = run_of();  // of a CPU, from before it was told: the whole block
+  const GateReport report = compare_with_baseline(now, base, {});
+  EXPECT_EQ(report.status, GateStatus::skip);
+  ASSERT_EQ(report.lines.size(), 1U);
+  EXPECT_EQ(report.lines[0].metric, "last_block");
+  EXPECT_THAT(report.lines[0].reason, HasSubstr("the baseline computes the last block 'full'"));
+  put(base, "/run_config/device", "cuda:0");
+  put(base, "/run_config/model", "vit5-small");
+  EXPECT_EQ(compare_with_baseline(now, base, {}).status, GateStatus::pass) << "so it was there";
+  put(now, "/run_config/last_block", "full");
+  EXPECT_EQ(compare_with_baseline(now, base, {}).status, GateStatus::skip);
+  put(base, "/run_config/last_block", "full");
+  EXPECT_EQ(compare_with_baseline(now, base, {}).status, GateStatus::pass);
+}
+
+TEST(BaselineCompare, AnotherEstimatorIsSaidInOneLine) {
+  RunFiles now = run_of();
+  put(now, "/mfu/estimator", "shapes");
+  const GateReport report = compare_with_baseline(now, run_of(), {});
+  EXPECT_EQ(report.status, GateStatus::pass) << "times are compared all the same";
+  const auto line = std::find_if(report.lines.begin(), report.lines.end(),
+                                 [](const GateLine& one) { return one.metric == "mfu_p50"; });
+  ASSERT_NE(line, report.lines.end());
+  EXPECT_EQ(line->status, GateStatus::skip);
+  EXPECT_THAT(line->reason, HasSubstr("counts FLOP by '6ND', the run by 'shapes'"));
+}
+
 TEST(BaselineCompare, ANullWithAReasonIsNotJudged) {
   RunFiles current = run_of();
   (*current.eval)["ppl_fixed_shard"] = nullptr;

@@ -169,6 +169,18 @@ TEST(Listing, WarningsSayWhyTheSetsMayNotBeComparable) {
   other = base;
   other.timing.includes_decode = true;
   EXPECT_THAT(must_compare(base, other).warnings, Contains(HasSubstr("timing scope")));
+  auto step = base;
+  step.run_config = Json{{"command", "bench-training"}, {"device", "cpu"}, {"compile", "graph"}};
+  step.training.emplace().mfu.estimator = "6ND";
+  EXPECT_THAT(must_compare(step, step).warnings, IsEmpty());
+  other = step;
+  other.run_config["last_block"] = "class-token";
+  EXPECT_THAT(must_compare(step, other).warnings,
+              Contains(HasSubstr("last block: base full, candidate class-token")));
+  other = step;
+  other.training->mfu.estimator = "shapes";
+  EXPECT_THAT(must_compare(step, other).warnings,
+              Contains(HasSubstr("MFU estimator: base 6ND, candidate shapes")));
   other = base;
   other.rows[0].runs[2].throttled = true;
   EXPECT_THAT(must_compare(base, other).warnings, Contains(HasSubstr("throttled")));

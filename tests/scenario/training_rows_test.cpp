@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
 namespace sluice::scenario::training_rows_test {
 namespace {
 
@@ -93,6 +95,8 @@ TEST(TrainingSpecTest, RefusesWhatItCannotMean) {
       {"data", [](Json& json) { json["data"] = "cloud"; }},
       {"loader", [](Json& json) { json["data"] = "loader"; }},
       {"heads", [](Json& json) { json["model"]["heads"] = 5; }},
+      {"last_block", [](Json& json) { json["last_block"] = "half"; }},
+      {"full is accepted", [](Json& json) { json["model"]["readout"] = "gap"; }},
   };
   for (const Case& one : cases) {
     Json json = to_json(spec_of(tiny_vit()));
@@ -143,6 +147,23 @@ TEST(TrainingRowTest, StepsLossesAndPhases) {
     EXPECT_EQ(second.at("engine").at("device"), "cpu");
     EXPECT_EQ(second.at("data").at("source"), "resident");
   }
+}
+
+TEST(TrainingRowTest, TellsWhatItExecutes) {
+  std::map<train::LastBlock, double> flop;
+  for (const auto last_block : {train::LastBlock::full, train::LastBlock::class_token}) {
+    TrainingSpec spec = spec_of(tiny_vit());
+    spec.engine.last_block = last_block;
+    const auto subject = make_training(context_of(to_json(spec)));
+    ASSERT_TRUE(subject) << subject.error().message;
+    ASSERT_TRUE((*subject)->check());
+    const Json told = turn(**subject, 1);
+    EXPECT_EQ(told.at("engine").at("last_block"), to_string(last_block));
+    flop[last_block] = told.at("flop_executed").get<double>();
+  }
+  // Eight tokens without the class token, two micro-steps of four samples; projection and MLP.
+  const double left_out = 3 * 2.0 * 2 * 4 * 8 * 9 * 32 * 32;
+  EXPECT_EQ(flop[train::LastBlock::full] - flop[train::LastBlock::class_token], left_out);
 }
 
 TEST(TrainingRowTest, TheDigestIsThatOfEveryProcess) {

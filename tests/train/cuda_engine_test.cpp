@@ -130,6 +130,15 @@ std::map<std::string, std::vector<float>> gradients(Engine& engine, std::uint64_
   return found;
 }
 
+/// Every rung with every last block that the model may have.
+std::vector<std::pair<Rung, LastBlock>> rungs_and_last_blocks(const ModelSpec& model) {
+  std::vector<std::pair<Rung, LastBlock>> list;
+  for (const Rung rung : {Rung::off, Rung::fused, Rung::graph})
+    for (const LastBlock last_block : {LastBlock::full, LastBlock::class_token})
+      if (check_last_block(model, last_block)) list.emplace_back(rung, last_block);
+  return list;
+}
+
 class CudaEngine : public OnDevice, public ::testing::WithParamInterface<std::size_t> {};
 
 TEST_P(CudaEngine, EveryRungGivesTheGradientsAndWeightsOfTheCpu) {
@@ -138,6 +147,7 @@ TEST_P(CudaEngine, EveryRungGivesTheGradientsAndWeightsOfTheCpu) {
   if (exact.regime == Regime::bf16) exact.optimizer = false;
   EngineConfig cpu_config = exact;
   cpu_config.regime = Regime::fp32;  // what bf16 is measured against
+  cpu_config.last_block = LastBlock::full;
   const auto cpu = made(cpu_config);
   ASSERT_NE(cpu, nullptr);
   constexpr int kSteps = 4;
@@ -147,10 +157,12 @@ TEST_P(CudaEngine, EveryRungGivesTheGradientsAndWeightsOfTheCpu) {
     want.push_back(gradients(*cpu, 100U + static_cast<std::uint64_t>(10 * step)));
     losses.push_back(cpu->update().value().loss);
   }
-  for (const Rung rung : {Rung::off, Rung::fused, Rung::graph}) {
+  for (const auto& [rung, last_block] : rungs_and_last_blocks(exact.model)) {
+    SCOPED_TRACE(to_string(last_block));
     EngineConfig config = exact;
     config.device = "cuda:0";
     config.rung = rung;
+    config.last_block = last_block;
     const auto gpu = made(config);
     ASSERT_NE(gpu, nullptr) << to_string(rung);
     for (int step = 0; step < kSteps; ++step) {

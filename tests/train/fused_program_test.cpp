@@ -3,6 +3,7 @@
 // algebra is known to hold before a device is asked.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/engine.h"
+#include "sluice/train/model/op_cost.h"
 
 #include <gtest/gtest.h>
 
@@ -58,6 +59,22 @@ std::vector<Case> cases() {
           {"Bf16Gpt", half_gpt}};
 }
 
+/// Both programs, the last block in full and on the class token alone, where a model reads that
+/// out.
+std::vector<Case> variants(const EngineConfig& of) {
+  std::vector<Case> list;
+  for (const bool fused : {false, true}) {
+    for (const LastBlock last_block : {LastBlock::full, LastBlock::class_token}) {
+      if (!check_last_block(of.model, last_block)) continue;
+      Case one{std::string(fused ? "fused, " : "plain, ") + to_string(last_block), of};
+      one.config.fused_on_cpu = fused;
+      one.config.last_block = last_block;
+      list.push_back(std::move(one));
+    }
+  }
+  return list;
+}
+
 class FusedProgram : public ::testing::TestWithParam<std::size_t> {};
 
 /// LayerScale begins at 1e-4, where a wrong branch is hardly seen: made large, and not all equal.
@@ -70,10 +87,8 @@ void enlarge_scales(Engine& engine) {
   }
 }
 
-TEST_P(FusedProgram, GivesTheLossAndEveryGradientOfThePlainOne) {
-  const EngineConfig plain_config = cases()[GetParam()].config;
-  EngineConfig fused_config = plain_config;
-  fused_config.fused_on_cpu = true;
+/// Loss and gradients of `fused_config` are those of `plain_config`, the weights after a step too.
+void expect_equal(const EngineConfig& plain_config, const EngineConfig& fused_config) {
   const auto plain = Engine::make(plain_config), fused = Engine::make(fused_config);
   ASSERT_TRUE(plain && fused) << (plain ? fused : plain).error().message;
   const ModelSpec& model = plain_config.model;
@@ -110,6 +125,46 @@ TEST_P(FusedProgram, GivesTheLossAndEveryGradientOfThePlainOne) {
         testing::relative_error((*fused)->read(p.name).value(), (*plain)->read(p.name).value()),
         1e-4)
         << p.name << " after a step";
+}
+
+TEST_P(FusedProgram, GivesTheLossAndEveryGradientOfThePlainOne) {
+  const std::vector<Case> list = variants(cases()[GetParam()].config);
+  ASSERT_GE(list.size(), 2U);
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    SCOPED_TRACE(list[i].name);
+    expect_equal(list.front().config, list[i].config);  // plain and full: the model as written
+  }
+}
+
+TEST(LastBlockTest, IsComputedInFullWhereThatIsAsked) {
+  const auto flop = [](LastBlock last_block, bool fused) {
+    EngineConfig config = cases().front().config;
+    config.last_block = last_block;
+    config.fused_on_cpu = fused;
+    return executed_flop(plan_engine(config).value());
+  };
+  const ModelSpec model = cases().front().config.model;
+  const double rows = 3.0 * (model.tokens() - 1);  // that are left out
+  const double left_out = 3 * 2 * rows * model.dim * (model.dim + 2.0 * model.hidden());
+  for (const bool fused : {false, true})
+    EXPECT_EQ(flop(LastBlock::full, fused) - flop(LastBlock::class_token, fused), left_out);
+  EXPECT_EQ(flop(LastBlock::full, true), flop(LastBlock::full, false));
+}
+
+TEST(LastBlockTest, TheShortcutIsForModelsThatReadTheirClassToken) {
+  ModelSpec model = cases().front().config.model;
+  EXPECT_EQ(shortest_last_block(model), LastBlock::class_token);
+  model.readout = Readout::gap;
+  EXPECT_EQ(shortest_last_block(model), LastBlock::full);
+  EngineConfig config;
+  config.model = model;
+  config.last_block = LastBlock::class_token;
+  const auto refused = plan_engine(config);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::usage);
+  EXPECT_NE(refused.error().message.find("full is accepted"), std::string::npos);
+  EXPECT_FALSE(parse_last_block("half"));
+  EXPECT_FALSE(parse_readout("mean"));
 }
 
 TEST_P(FusedProgram, KeepsLess) {

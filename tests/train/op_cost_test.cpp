@@ -48,6 +48,20 @@ TEST(OpCost, ProductsOfAPlainForwardAreTheModelsFlop) {
   }
 }
 
+TEST(OpCost, ExecutedIsWhatTheListsHold) {
+  const ModelSpec model = find_model("vit5-small").value();
+  const auto flop = [&](LastBlock last_block, bool again) {
+    const ProgramOptions options{.batch = 1, .checkpointing = again, .last_block = last_block};
+    return executed_flop(build_program(model, options).value());
+  };
+  const double full = flop(LastBlock::full, false);
+  // Three forwards, less the gradient of the patches, and the scores of attention once more.
+  const double patches = 2.0 * 196 * 768 * 384, scores = 12 * 2.0 * 201 * 201 * 384;
+  EXPECT_EQ(full, static_cast<double>(count_flops(model).train) - patches + scores);
+  EXPECT_NEAR(1 - flop(LastBlock::class_token, false) / full, 0.056, 0.001);
+  EXPECT_GT(flop(LastBlock::full, true), 1.25 * full) << "blocks that are run again count again";
+}
+
 TEST(OpCost, EveryOpMovesSomething) {
   for (const char* model : {"vit5-tiny", "gpt-tiny"})
     for (const bool fused : {false, true})

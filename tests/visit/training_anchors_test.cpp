@@ -109,8 +109,8 @@ TEST(TrainingAnchors, AnotherSettingHasNone) {
       [](TrainingPlan& plan) { plan.engine.model = train::find_model("vit5-base").value(); }));
   const TrainingPlan plan = plan_of_anchors();
   EXPECT_FALSE(check_anchor(row_of("sluice", 40), plan, shipped()));
-  for (const auto& [name, value] :
-       std::map<std::string, std::string>{{"batch_size", "128"}, {"dtype", "bf16"}}) {
+  for (const auto& [name, value] : std::map<std::string, std::string>{
+           {"batch_size", "128"}, {"dtype", "bf16"}, {"last_block", "class-token"}}) {
     measure::Row other = row;
     other.params[name] = value;
     EXPECT_FALSE(check_anchor(other, plan, shipped())) << name;

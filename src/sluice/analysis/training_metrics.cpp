@@ -80,7 +80,11 @@ TrainingMetrics::Memory memory_of(const TrainingFacts& facts) {
           .peak_reserved_bytes = figure(reserved, kUnknown),
           .peak_reserved_gb = gb(reserved),
           .peak_rss_bytes = figure(facts.peak_rss_bytes, "not sampled"),
-          .total_gb = figure(gb_of(facts.memory_total_bytes))};
+          .total_gb = figure(gb_of(facts.memory_total_bytes)),
+          .driver_peak_bytes =
+              figure(facts.use.driver_peak_bytes, facts.phases_by_device
+                                                      ? "the driver was not asked by this program"
+                                                      : "no GPU was used")};
 }
 
 TrainingMetrics::Mfu mfu_of(const TrainingFacts& facts) {
@@ -89,13 +93,32 @@ TrainingMetrics::Mfu mfu_of(const TrainingFacts& facts) {
     return figure(known ? std::optional(*statistic(facts.mfu)) : std::nullopt,
                   facts.peak_tflops.reason);
   };
-  return {.p50 = of_steps([](const auto& mfu) { return stats::median(mfu); }),
-          .mean = of_steps([](const auto& mfu) { return stats::mean(mfu); }),
-          .non_embedding_parameters = facts.non_embedding_parameters,
-          .peak_tflops = figure(facts.peak_tflops.value, facts.peak_tflops.reason),
-          .estimator = facts.estimator,
-          .flop_per_step = figure(facts.step_flop),
-          .achieved_tflops_p50 = figure(facts.step_flop / *stats::median(facts.use.step_s) / 1e12)};
+  const double step_s = *stats::median(facts.use.step_s);
+  const auto rate = [&](double flop) { return flop / step_s / 1e12; };  // TFLOP/s
+  const auto share = [&](double flop) {
+    const auto& peak = facts.peak_tflops.value;
+    return figure(peak ? std::optional(rate(flop) / *peak) : std::nullopt,
+                  facts.peak_tflops.reason);
+  };
+  TrainingMetrics::Mfu mfu{.p50 = of_steps([](const auto& steps) { return stats::median(steps); }),
+                           .mean = of_steps([](const auto& steps) { return stats::mean(steps); }),
+                           .non_embedding_parameters = facts.non_embedding_parameters,
+                           .peak_tflops = figure(facts.peak_tflops.value, facts.peak_tflops.reason),
+                           .estimator = facts.estimator,
+                           .flop_per_step = figure(facts.step_flop),
+                           .achieved_tflops_p50 = figure(rate(facts.step_flop)),
+                           .six_nd_flop_per_step = figure(facts.six_nd_flop),
+                           .six_nd_p50 = share(facts.six_nd_flop)};
+  if (const auto& executed = facts.use.executed_flop) {
+    mfu.executed_flop_per_step = figure(*executed);
+    mfu.executed_tflops_p50 = figure(rate(*executed));
+    mfu.executed_p50 = share(*executed);
+  } else {
+    constexpr const char* kUncounted = "the library does not count what it computes";
+    mfu.executed_flop_per_step = mfu.executed_tflops_p50 =
+        mfu.executed_p50 = {std::nullopt, kUncounted};
+  }
+  return mfu;
 }
 
 TrainingMetrics::Loss loss_of(const TrainingUse& use) {

@@ -24,11 +24,12 @@ struct TrainingFacts {
   TrainingUse use;        // of our row
   double samples_per_step = 0;
   double tokens_per_step = 0;
-  double step_flop = 0;
+  double step_flop = 0;     // of the model, by `estimator`
+  double six_nd_flop = 0;   // the same by 6ND, for comparison
   std::vector<double> mfu;  // of each step; empty: no peak is known
   std::int64_t non_embedding_parameters = 0;
   measure::Measured<double> peak_tflops;  // per device
-  std::string estimator = "6ND";
+  std::string estimator = "shapes";
   bool mixed_precision = false;
   std::optional<double> peak_rss_bytes;
   double memory_total_bytes = 0;  // of the device, or of the machine

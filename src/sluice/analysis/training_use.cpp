@@ -123,6 +123,8 @@ std::optional<TrainingUse> training_use(const measure::Row& row) {
     append_numbers(use.data_s, at(one, "data_ns"), 1e-9);
     keep_largest(use.peak_bytes, at(one, "peak_bytes"));
     keep_largest(use.reserved_bytes, at(one, "reserved_bytes"));
+    keep_largest(use.driver_peak_bytes, at(one, "driver_peak_bytes"));
+    keep_largest(use.executed_flop, at(one, "flop_executed"));
     if (at(one, "engine").is_object()) use.engine = at(one, "engine");
     if (at(one, "data").is_object()) use.data = at(one, "data");
   }

@@ -25,13 +25,15 @@ struct TrainingUse {
   std::vector<double> losses;     // of the same steps; may be empty: the library does not tell
   std::vector<std::int64_t> loss_steps;  // before each loss, timed or not: how far the model was
   std::vector<double> gradient_norms;
-  std::vector<double> data_s;            // of each natural step, waiting for its batches
-  std::vector<PhaseUse> phases;          // empty: not instrumented
-  std::int64_t phase_steps = 0;          // of the instrumented pass
-  double instrumented_s = 0;             // median step of that pass
-  std::optional<double> peak_bytes;      // of the engine's own memory
-  std::optional<double> reserved_bytes;  // allocated for it
-  std::optional<double> waited_share;    // of the natural steps: threads wanted a core and had none
+  std::vector<double> data_s;               // of each natural step, waiting for its batches
+  std::vector<PhaseUse> phases;             // empty: not instrumented
+  std::int64_t phase_steps = 0;             // of the instrumented pass
+  double instrumented_s = 0;                // median step of that pass
+  std::optional<double> peak_bytes;         // of the engine's own memory
+  std::optional<double> reserved_bytes;     // allocated for it
+  std::optional<double> driver_peak_bytes;  // of the device, as its driver counts for the process
+  std::optional<double> executed_flop;      // of the matrix products of a step, as they ran
+  std::optional<double> waited_share;  // of the natural steps: threads wanted a core and had none
   std::optional<std::int64_t> first_step_ns;  // CLOCK_MONOTONIC at its start, of the first run
   Json engine;  // device, library, threads, types in force; null: unknown
   Json data;    // where batches come from

@@ -11,6 +11,7 @@
 #include "sluice/core/thread_pool.h"
 #include "sluice/scenario/training/feed.h"
 #include "sluice/scenario/training/spec.h"
+#include "sluice/train/model/op_cost.h"
 #include "sluice/train/profile/device_profile.h"
 #include "sluice/visit/device_profile_text.h"
 #include "sluice/visit/loader/run.h"
@@ -66,6 +67,8 @@ Json document_of(const train::Engine& engine, const ProfileFlags& flags,
       {"library", engine.info().library},
       {"dtype", to_string(engine.info().regime)},
       {"threads", engine.info().threads},
+      {"last_block", to_string(engine.program().options.last_block)},
+      {"flop_executed", train::executed_flop(engine.program()) * engine.config().grad_accum},
       {"batch_size", engine.config().batch},
       {"grad_accum", engine.config().grad_accum},
       {"data", names_input(flags.loader) ? "loader" : "generated"},

@@ -68,6 +68,7 @@ static void keys_of(Keys& keys, TrainingMetrics::Memory& memory) {
   keys("peak_reserved_gb", memory.peak_reserved_gb);
   keys("peak_rss_bytes", memory.peak_rss_bytes);
   keys("total_gb", memory.total_gb);
+  keys("driver_peak_bytes", memory.driver_peak_bytes);
 }
 
 static void keys_of(Keys& keys, TrainingMetrics::Mfu& mfu) {
@@ -78,6 +79,11 @@ static void keys_of(Keys& keys, TrainingMetrics::Mfu& mfu) {
   keys("estimator", mfu.estimator);
   keys("flop_per_step", mfu.flop_per_step);
   keys("achieved_tflops_p50", mfu.achieved_tflops_p50);
+  keys("executed_flop_per_step", mfu.executed_flop_per_step);
+  keys("executed_tflops_p50", mfu.executed_tflops_p50);
+  keys("executed_p50", mfu.executed_p50);
+  keys("flop_per_step_6nd", mfu.six_nd_flop_per_step);
+  keys("mfu_p50_6nd", mfu.six_nd_p50);
 }
 
 static void keys_of(Keys& keys, TrainingMetrics::Loss& loss) {
@@ -131,6 +137,9 @@ static void keys_of(Keys& keys, TrainingLibrary& line) {
   keys.unless_empty("engine", line.engine);
   keys("peak_bytes", line.peak_bytes);
   keys("queued_step_ms", line.queued_step_ms);
+  keys("flop_model", line.model_flop);
+  keys("flop_executed", line.executed_flop);
+  keys("driver_peak_bytes", line.driver_peak_bytes);
   keys("anchor", line.anchor);
   keys("peak_rss_bytes", line.peak_rss_bytes);
 }
@@ -139,6 +148,7 @@ static void keys_of(Keys& keys, TrainingSweepLine& line) {
   keys("batch_size", line.batch);
   keys("dtype", line.dtype);
   keys("compile", line.compile);
+  keys("last_block", line.last_block);
   keys("samples_per_sec", line.samples_per_s);
   if (keys.writing() && !line.samples_per_s.value) return;
   keys("step_ms", line.step_ms);

@@ -74,13 +74,19 @@ struct TrainingMetrics {
     Figure peak_allocated_bytes, peak_allocated_gb, peak_reserved_bytes, peak_reserved_gb;
     Figure peak_rss_bytes;
     Figure total_gb;
+    Figure driver_peak_bytes;  // that the device's driver counts for all of the process
   };
+  /// p50, mean, flop_per_step and achieved_tflops_p50 are of the FLOP of the model, by the
+  /// estimator: what the whole model needs, whether or not all of it was computed.
   struct Mfu {
     Figure p50, mean;
     std::optional<std::int64_t> non_embedding_parameters;
     Figure peak_tflops;  // per device
     std::string estimator;
     Figure flop_per_step, achieved_tflops_p50;
+    /// Of the matrix products that ran; executed_p50 is their share of the peak.
+    Figure executed_flop_per_step, executed_tflops_p50, executed_p50;
+    Figure six_nd_flop_per_step, six_nd_p50;  // by 6ND, whatever the estimator
   };
   struct Loss {
     Figure last, slope;
@@ -150,6 +156,8 @@ struct TrainingLibrary {
   std::optional<double> step_p50_ms, samples_per_s;
   Json engine;  // null: unknown
   std::optional<double> peak_bytes, queued_step_ms;
+  std::optional<double> model_flop, executed_flop;  // of a step; the model's are from its shapes
+  std::optional<double> driver_peak_bytes;          // of the device, as its driver counts
   std::optional<AnchorCheck> anchor;
   std::optional<std::int64_t> peak_rss_bytes;
 };
@@ -157,7 +165,7 @@ struct TrainingLibrary {
 struct TrainingSweepLine {
   std::int64_t batch = 0;
   std::string dtype;
-  std::optional<std::string> compile;
+  std::optional<std::string> compile, last_block;
   measure::Measured<double> samples_per_s;
   double step_ms = 0;
   std::vector<std::pair<std::string, double>> phases_ms;  // by name

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace sluice::train {
@@ -64,6 +65,10 @@ class Backend {
   virtual PhaseTimes take_phases() = 0;
 
   [[nodiscard]] virtual std::size_t memory_bytes() const = 0;  // plan and workspace
+  /// Bytes of the device that its driver calls free, of all processes; nothing: it has none.
+  [[nodiscard]] virtual std::optional<std::size_t> device_free_bytes() const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace sluice::train

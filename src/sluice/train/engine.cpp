@@ -306,6 +306,9 @@ void Engine::set_steps(std::uint64_t steps) {
 std::size_t Engine::peak_memory_bytes() const {
   return impl_->backend->memory_bytes();
 }
+std::optional<std::size_t> Engine::device_free_bytes() const {
+  return impl_->backend->device_free_bytes();
+}
 void Engine::synchronize() {
   impl_->backend->synchronize();
 }

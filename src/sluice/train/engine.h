@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,7 +45,8 @@ struct EngineConfig {
   bool soft_targets = false;  // Batch::soft_targets are given and used
   bool input_gradient = false;
   bool fused_on_cpu = false;  // the fused program there: slower; the reference for devices
-  float label_smoothing = 0;  // in [0, 1)
+  std::optional<LastBlock> last_block{};  // absent: shortest_last_block(model)
+  float label_smoothing = 0;              // in [0, 1)
   OptimizerConfig update;
   std::uint64_t seed = 42;  // weights and DropPath
 };
@@ -136,6 +138,8 @@ class Engine {
   void set_steps(std::uint64_t steps);        // after loading a checkpoint
 
   [[nodiscard]] std::size_t peak_memory_bytes() const;  // the plan plus the backend's own workspace
+  /// Bytes of the device that its driver calls free, of all processes; nothing: the CPU.
+  [[nodiscard]] std::optional<std::size_t> device_free_bytes() const;
   /// Blocks until the device is idle.
   void synchronize();
 

@@ -27,6 +27,7 @@ ProgramOptions options_of(const EngineConfig& config, Regime regime, int batch) 
   options.soft_targets = config.soft_targets;
   options.input_gradient = config.input_gradient;
   options.fused = on_cpu(config) ? config.fused_on_cpu : config.rung != Rung::off;
+  options.last_block = config.last_block.value_or(shortest_last_block(config.model));
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include "sluice/image/simd.h"
 #include "sluice/peers/places.h"
 #include "sluice/results/resume.h"
+#include "sluice/visit/resumed.h"
 #include "sluice/visit/visit.h"
 
 #include <fmt/format.h>
@@ -82,34 +83,6 @@ Status describe(results::ResultFile& file, const SessionPlan& plan, const fs::pa
                  .includes_collate = true};
   file.block_order_seed = plan.policy.seed;
   return ok;
-}
-
-/// Rows of an earlier visit, in the order of `subjects`; a row that is not there yet is empty.
-std::vector<measure::Row> rows_for(const std::vector<measure::SubjectSpec>& subjects,
-                                   const results::ResultFile& file) {
-  std::vector<measure::Row> rows(subjects.size());
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
-    for (const auto* list : {&file.canary, &file.rows}) {
-      for (const measure::Row& row : *list) {
-        if (row.case_name == subjects[i].case_name && row.library == subjects[i].library)
-          rows[i] = row;
-      }
-    }
-  }
-  return rows;
-}
-
-/// Rows of an earlier visit that are none of `subjects`.
-std::vector<measure::Row> later_rows(const std::vector<measure::SubjectSpec>& subjects,
-                                     const results::ResultFile& file) {
-  std::vector<measure::Row> rows;
-  for (const measure::Row& row : file.rows) {
-    const auto same = [&](const measure::SubjectSpec& spec) {
-      return row.case_name == spec.case_name && row.library == spec.library;
-    };
-    if (std::none_of(subjects.begin(), subjects.end(), same)) rows.push_back(row);
-  }
-  return rows;
 }
 
 Status keep_off(const measure::CpuList& subject_cpus) {

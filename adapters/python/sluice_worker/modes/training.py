@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from lamb_torch import Optimizer, OptimizerConfig
 from safetensors_file import load_weights, read_safetensors
-from vit5_torch import ModelSpec, is_decayed, loss_of, make_model
+from vit5_torch import ModelSpec, check_last_block, is_decayed, loss_of, make_model
 
 from ..adapter import Failed, Unsupported
 from ..media import JPEG_SUFFIXES, media_files
@@ -41,6 +42,7 @@ class Training:
             raise Unsupported(f"{self.adapter.name} has no case '{case}': training/<model>")
         try:
             spec = ModelSpec.read(raw.get("model") or {})
+            check_last_block(spec, raw.get("last_block", "full"))
             update = OptimizerConfig.read(raw.get("update") or {})
         except (TypeError, ValueError) as problem:
             raise Failed(str(problem)) from None
@@ -65,6 +67,11 @@ class Training:
 
     def prepare(self, raw):
         self.release()
+        device = self.read(raw)[2]
+        with DriverMemory(self, device):
+            return self.make(raw)
+
+    def make(self, raw):
         self.spec, self.dtype, self.device, update = self.read(raw)
         self.raw, self.batch, self.accumulate = raw, whole(raw, "batch", 8), whole(raw, "grad_accum", 1)
         self.warmup_steps = whole(raw, "warmup_steps", 1, least=0)
@@ -79,7 +86,9 @@ class Training:
         self.inputs, self.labels = inputs.to(self.device), labels.to(self.device)
         if inputs.is_floating_point():
             self.inputs = self.inputs.to(numbers)
-        self.model = make_model(self.spec).train()
+        self.fixed = self.inputs, self.labels
+        self.last_block = raw.get("last_block", "full")
+        self.model = make_model(self.spec, self.last_block).train()
         if raw.get("weights"):
             load_weights(self.model, read_safetensors(raw["weights"])[0])
         self.model.to(self.device, numbers)  # the tables of positions too
@@ -142,6 +151,10 @@ class Training:
         return loss
 
     def check(self, sample):
+        with DriverMemory(self, self.device):
+            return self.check_steps()
+
+    def check_steps(self):
         first = float(self.step())
         if not math.isfinite(first):
             raise Failed(f"the loss of the first step is {first}")
@@ -158,15 +171,34 @@ class Training:
             self.step()
         self.wait()
         self.told = self.engine()
+        self.executed_flop = self.count_flop()
         count = sum(parameter.numel() for parameter in self.model.parameters())
         digest = f"{count} parameters" + (f", loss {first:.4g}" if self.device.type == "cpu" else "")
         return {"digest": digest, "loss": first, "parameters": count, "versions": self.adapter.versions(),
                 "build": torch.__config__.show().split("\n")[1].strip(" -"), "engine": self.told}
 
+    def count_flop(self):
+        """FLOP of the matrix products of a step, as PyTorch counts them over one sample, forward and backward, not compiled.
+        None where attention is not among what it counts: a sum without it would be wrong."""
+        inputs, labels = self.inputs, self.labels
+        self.inputs, self.labels = (one[:1] for one in self.fixed)
+        feed, self.feed = self.feed, None
+        counter = FlopCounterMode(display=False)
+        try:
+            with counter:
+                self.compute_loss().backward()
+        finally:
+            self.inputs, self.labels, self.feed = inputs, labels, feed
+            self.model.zero_grad(set_to_none=True)
+        counted = counter.get_flop_counts()["Global"]
+        if not any("attention" in str(operation) for operation in counted):
+            return None
+        return counter.get_total_flops() * self.batch * self.accumulate
+
     def engine(self):
         """What runs, as our engine reports itself."""
         told = {"device": "cpu", "library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(),
-                "dtype": self.dtype, "compile": self.compile_mode() or "off"}
+                "dtype": self.dtype, "compile": self.compile_mode() or "off", "last_block": self.last_block}
         if self.device.type == "cuda":
             told.update(device=f"{self.device} {torch.cuda.get_device_name(self.device)}", cuda=torch.version.cuda,
                         cudnn=str(torch.backends.cudnn.version()), driver=driver_version())
@@ -204,6 +236,13 @@ class Training:
         return done
 
     def measure(self, passes, warmup_ms, warmup_limit_ms):
+        with DriverMemory(self, self.device):
+            reply = self.measure_steps(passes, warmup_ms)
+        if self.driver_bytes > 0:
+            reply["details"]["driver_peak_bytes"] = self.driver_bytes
+        return reply
+
+    def measure_steps(self, passes, warmup_ms):
         self.reset_peak()
         warmup = self.warm_up(warmup_ms)
         step, sample = self.step, Sample()
@@ -218,6 +257,8 @@ class Training:
         reply = sample.reply(passes * self.batch * self.accumulate, warmup)
         details = {"steps": passes, "loss": last, "peak_rss_bytes": memory("VmHWM"),
                    "rss_before_model_bytes": self.rss_before, "engine": self.told}
+        if self.executed_flop:
+            details["flop_executed"] = self.executed_flop
         if self.device.type == "cuda":
             details.update(peak_bytes=torch.cuda.max_memory_allocated(self.device),
                            reserved_bytes=torch.cuda.max_memory_reserved(self.device))
@@ -238,11 +279,30 @@ class Training:
             self.feed.close()
         self.feed = self.feed_settings = None
         self.model = self.optimizer = self.loss = self.inputs = self.labels = self.spec = self.told = None
-        self.queued_step_ns = 0
+        self.fixed = self.executed_flop = None
+        self.queued_step_ns = self.driver_bytes = 0
         if self.adapter.compile_mode is not None:
             torch.compiler.reset()
         if torch.cuda.is_initialized():
             torch.cuda.empty_cache()
+
+
+class DriverMemory:
+    """Adds to `driver_bytes` what the driver's free memory falls by inside: other workers of the measurement are stopped
+    then. The CUDA context, which is there before, is not in it."""
+
+    def __init__(self, training, device):
+        self.training, self.device = training, device
+
+    def free(self):
+        return torch.cuda.mem_get_info(self.device)[0] if self.device.type == "cuda" else 0
+
+    def __enter__(self):
+        self.before = self.free()
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            self.training.driver_bytes += self.before - self.free()
 
 
 def whole(raw, key, default, least=1):

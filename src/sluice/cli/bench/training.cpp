@@ -49,7 +49,9 @@ Result<ExitCode> run_bench(Context& context, const BenchTrainingFlags& flags) {
   }
   if (result.interrupted)
     return Error{Errc::interrupted,
-                 fmt::format("interrupted; what was measured is in {}", result.folder.string())};
+                 fmt::format("interrupted; what was measured is kept, continue with --out {} "
+                             "--resume",
+                             result.folder.string())};
   return exit_code_of(result.file);
 }
 

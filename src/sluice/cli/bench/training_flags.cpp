@@ -47,6 +47,28 @@ Status set_rungs(visit::TrainingPlan& plan, const std::string& text) {
   return ok;
 }
 
+/// The whole model unless asked for, so that every library does the same work as it comes.
+Status set_last_blocks(visit::TrainingPlan& plan, const train::ModelSpec& model,
+                       const std::optional<std::string>& text) {
+  if (!text) return ok;
+  SLUICE_TRY(plan.last_blocks, parse_each("--last-block", *text, train::parse_last_block));
+  std::sort(plan.last_blocks.begin(), plan.last_blocks.end());
+  for (const train::LastBlock last_block : plan.last_blocks)
+    SLUICE_CHECK(last_block_of(to_string(last_block), model));
+  return ok;
+}
+
+/// The count from shapes is exact for a ViT, whose head sees one token of many; of a GPT 6ND is
+/// what is quoted everywhere.
+Status set_estimator(visit::TrainingPlan& plan, const std::optional<std::string>& text, bool gpt) {
+  plan.estimator = gpt ? train::MfuEstimator::six_nd : train::MfuEstimator::shapes;
+  if (!text) return ok;
+  const auto parsed = train::parse_mfu_estimator(*text);
+  if (!parsed) return usage_error("--mfu-estimator: " + parsed.error().message);
+  plan.estimator = *parsed;
+  return ok;
+}
+
 constexpr std::string_view kToMax = "..max";
 
 /// `to_max`: the last is doubled until memory is full.
@@ -99,7 +121,8 @@ Status set_data(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
 void set_policy(visit::TrainingPlan& plan, const BenchTrainingFlags& flags,
                 const Globals& globals) {
   const bool ladder = plan.has_ours() && plan.rungs.size() > 1;
-  const bool alone = plan.libraries.size() * plan.regimes.size() == 1 && !ladder;
+  const bool alone =
+      plan.libraries.size() * plan.regimes.size() * plan.last_blocks.size() == 1 && !ladder;
   measure::Policy& policy = plan.policy;
   policy.runs = flags.repeat;
   policy.samples_per_run = plan.measure_steps;
@@ -130,8 +153,9 @@ void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
              "steps to time");
   add_number(command, "--repeat", flags.repeat, 1, 1000,
              "runs in fresh processes; the one with the best median counts");
-  add_choice(command, "--mfu-estimator", flags.estimator, {"6ND", "transformer_aware", "shapes"},
-             "how the FLOPs of a step are counted");
+  add_value(command, "--mfu-estimator", flags.estimator, "{6ND,transformer_aware,shapes}",
+            "how the FLOP of the model are counted for MFU; default: shapes for a ViT, 6ND for a "
+            "GPT");
   command
       .add_option("--peak-tflops", flags.peak_tflops,
                   "peak TFLOP/s of the device, for MFU; default: from a table of devices")
@@ -145,6 +169,7 @@ void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
       ->capture_default_str();
   command.add_flag("--print-memory", flags.print_memory,
                    "print every tensor with its place in memory and exit");
+  command.add_flag("--resume", flags.resume, "continue the run in the folder that --out names");
   add_timeout_flag(command, flags.timeout_s);
   add_training_flags(command, flags.training);
   add_loader_flags(command, flags.loader, true);
@@ -152,6 +177,9 @@ void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
 
 Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Globals& globals) {
   visit::TrainingPlan plan;
+  plan.resume = flags.resume;
+  if (plan.resume && globals.out.empty())
+    return usage_error("--resume: needs --out DIR, the folder of the run to continue");
   SLUICE_TRY(plan.gpu_index, parse_gpu(flags.loader.gpu));
   const std::string device = plan.gpu_index < 0 ? "cpu" : fmt::format("cuda:{}", plan.gpu_index);
   SLUICE_TRY(
@@ -161,6 +189,8 @@ Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const
   SLUICE_CHECK(set_rungs(plan, flags.training.compile));
   SLUICE_TRY(const train::ModelSpec model, model_of(flags.training));
   const bool gpt = model.family == train::Family::gpt;
+  SLUICE_CHECK(set_last_blocks(plan, model, flags.training.last_block));
+  SLUICE_CHECK(set_estimator(plan, flags.estimator, gpt));
   plan.batches = {gpt && !flags.batch_given ? kGptBatch : flags.loader.batch_size};
   plan.swept = !flags.sweep.empty();
   if (plan.swept && flags.batch_given)
@@ -171,10 +201,10 @@ Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const
   TrainingFlags one = flags.training;
   one.dtype = to_string(plan.regimes.front());
   one.compile = to_string(plan.rungs.back());
+  one.last_block = to_string(plan.last_blocks.front());
   if (one.threads == 0) one.threads = static_cast<int>(usable_cores());
   SLUICE_TRY(plan.engine, engine_config_of(one, device, plan.batches.front(),
                                            globals.seed_given ? globals.seed >> 1U : kWeightSeed));
-  SLUICE_TRY(plan.estimator, train::parse_mfu_estimator(flags.estimator));
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training", false));
   plan.profile = flags.profile;
   if (plan.profile != "off" && !plan.has_ours())

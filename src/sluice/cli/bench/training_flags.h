@@ -16,8 +16,8 @@ struct BenchTrainingFlags {
   LoaderFlags loader;
   TrainingFlags training;
   bool batch_given = false, steps_given = false;  // found out after the parse
-  std::string mode;                               // empty: e2e with an input, else synthetic
-  std::string estimator = "6ND";
+  std::string mode;                      // empty: e2e with an input, else synthetic
+  std::optional<std::string> estimator;  // shapes for a ViT, 6ND for a GPT
   std::string profile = "off";
   std::string libraries = "sluice";
   std::string sweep;
@@ -26,6 +26,7 @@ struct BenchTrainingFlags {
   int repeat = 1;
   std::optional<double> peak_tflops;
   bool print_memory = false;
+  bool resume = false;
   double timeout_s = 3600;
 };
 /// `flags` holds the defaults and must outlive the parse.

@@ -33,6 +33,11 @@ void add_model_flags(CLI::App& command, TrainingFlags& flags) {
   size("--layers", flags.layers, "number of blocks; default: the preset's");
   size("--heads", flags.heads, "number of attention heads; default: the preset's");
   size("--seq-len", flags.sequence, "tokens per sample of a GPT; default: the preset's");
+  add_value(command, "--registers", flags.registers, "N",
+            "register tokens of a ViT, a square number; default: the preset's")
+      ->check(CLI::Range(0, 1024));
+  add_value(command, "--readout", flags.readout, "{cls,gap}",
+            "what a ViT's head reads: its class token, or the mean over the patches; default: cls");
   add_number(command, "--drop-path", flags.drop_path, 0.0, 0.99,
              "probability of dropping a branch of a block");
 }
@@ -67,6 +72,10 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags) {
   add_value(command, "--compile", flags.compile, "{off,fused,graph}",
             "how far a CUDA step is fused; the CPU has one form")
       ->capture_default_str();
+  add_value(command, "--last-block", flags.last_block, "{full,class-token}",
+            "how much of the last block is computed: all of it, or after its attention the class "
+            "token alone, which is all that --readout cls reads; default: class-token where the "
+            "model allows it, full in bench training");
   add_number(command, "--threads", flags.threads, 0, 1024,
              "threads of the CPU engine; 0: one per usable core");
   add_number(command, "--grad-accum,--gradient-accumulation-steps", flags.grad_accum, 1, kMaxSize,
@@ -90,6 +99,14 @@ Result<train::ModelSpec> model_of(const TrainingFlags& flags) {
   if (!vit && flags.image_size) return misplaced("--image-size");
   if (!vit && flags.patch_size) return misplaced("--patch-size");
   if (vit && flags.sequence) return misplaced("--seq-len");
+  if (!vit && flags.registers) return misplaced("--registers");
+  if (!vit && flags.readout) return misplaced("--readout");
+  if (flags.readout) {
+    const auto readout = train::parse_readout(*flags.readout);
+    if (!readout) return Error{Errc::usage, "--readout: " + readout.error().message};
+    model.readout = *readout;
+  }
+  model.registers = flags.registers.value_or(model.registers);
   model.classes = flags.classes.value_or(model.classes);
   model.image = flags.image_size.value_or(model.image);
   model.patch = flags.patch_size.value_or(model.patch);
@@ -102,6 +119,14 @@ Result<train::ModelSpec> model_of(const TrainingFlags& flags) {
   return model;
 }
 
+Result<train::LastBlock> last_block_of(const std::string& text, const train::ModelSpec& model) {
+  const auto parsed = train::parse_last_block(text);
+  if (!parsed) return Error{Errc::usage, "--last-block: " + parsed.error().message};
+  if (const Status fits = train::check_last_block(model, *parsed); !fits)
+    return Error{Errc::usage, "--" + fits.error().message};
+  return *parsed;
+}
+
 Result<train::EngineConfig> engine_config_of(const TrainingFlags& flags, const std::string& device,
                                              int batch, std::uint64_t seed) {
   train::EngineConfig config;
@@ -110,6 +135,9 @@ Result<train::EngineConfig> engine_config_of(const TrainingFlags& flags, const s
   SLUICE_TRY(config.regime,
              train::parse_regime(flags.dtype.value_or(device == "cpu" ? "fp32" : "bf16")));
   SLUICE_TRY(config.rung, train::parse_rung(flags.compile));
+  if (flags.last_block) {
+    SLUICE_TRY(config.last_block, last_block_of(*flags.last_block, config.model));
+  }
   config.batch = batch;
   config.grad_accum = flags.grad_accum;
   config.threads = flags.threads;

@@ -15,10 +15,12 @@ namespace sluice::cli {
 /// As typed. An empty optional: what the model or the device implies.
 struct TrainingFlags {
   std::string model = "vit5-tiny";
-  std::optional<int> classes, image_size, patch_size, dim, layers, heads, sequence;
+  std::optional<int> classes, image_size, patch_size, dim, layers, heads, sequence, registers;
+  std::optional<std::string> readout;
   double drop_path = 0;
   std::optional<std::string> dtype;  // bf16 on CUDA, fp32 on the CPU
   std::string compile = "graph";
+  std::optional<std::string> last_block;  // `bench training` takes a list; its default is full
   int threads = 0;
   int grad_accum = 1;
   bool checkpoint_activations = false;
@@ -39,6 +41,9 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags);
 
 /// The preset with the sizes that were given, checked.
 Result<train::ModelSpec> model_of(const TrainingFlags& flags);
+
+/// Errors name the flag: an unknown word, a shortcut that would change what the model computes.
+Result<train::LastBlock> last_block_of(const std::string& text, const train::ModelSpec& model);
 
 /// Everything but the schedule (warm-up and total steps), which the command knows. `device`: "cpu"
 /// or "cuda:N", `batch`: samples of a micro-step.

@@ -4,6 +4,7 @@
 #include "sluice/gate/baseline/compare.h"
 
 #include "sluice/core/text.h"
+#include "sluice/gate/compare/training_work.h"
 #include "sluice/results/eval_file.h"
 
 #include <fmt/format.h>
@@ -216,6 +217,28 @@ void add_eval(GateReport& report, const RunFiles& current, const RunFiles& basel
   }
 }
 
+/// A step that leaves out what the other computes is no faster program.
+std::optional<GateLine> other_work(const RunFiles& current, const RunFiles& baseline) {
+  const std::string now = last_block_of(*current.metrics);
+  const std::string stored = last_block_of(*baseline.metrics);
+  if (now.empty() || stored.empty() || now == stored) return std::nullopt;
+  return skipped("last_block",
+                 fmt::format("{}: the baseline computes the last block '{}', the run '{}'; only "
+                             "equal work is compared (--last-block)",
+                             printable(baseline.name), printable(stored), printable(now)));
+}
+
+/// One line where both have an MFU that means another thing; it is compared nowhere.
+void add_estimator(GateReport& report, const RunFiles& current, const RunFiles& baseline) {
+  const std::string now = estimator_of(*current.metrics);
+  const std::string stored = estimator_of(*baseline.metrics);
+  if (now.empty() || stored.empty() || now == stored) return;
+  report.lines.push_back(
+      skipped("mfu_p50", fmt::format("the baseline counts FLOP by '{}', the run by '{}'; their MFU "
+                                     "are not compared (--mfu-estimator)",
+                                     printable(stored), printable(now))));
+}
+
 /// Why nothing can be compared, as the report's only line; nothing: it can.
 std::optional<GateLine> obstacle_to_comparison(const RunFiles& current, const RunFiles& baseline,
                                                CompareScope scope) {
@@ -248,7 +271,8 @@ std::optional<GateLine> obstacle_to_comparison(const RunFiles& current, const Ru
                                printable(baseline.name), name, printable(found), schema));
   };
   std::optional<GateLine> line;
-  if (scope.bench && baseline.metrics)
+  if (scope.bench && baseline.metrics) line = other_work(current, baseline);
+  if (!line && scope.bench && baseline.metrics)
     line = other_schema(baseline.metrics->schema_version, results::kTrainingSchema, "metrics.json");
   if (!line && scope.eval && baseline.eval)
     line = other_schema(string_at(*baseline.eval, "schema_version"), results::kEvalSchema,
@@ -289,6 +313,7 @@ GateReport compare_with_baseline(const RunFiles& current, const RunFiles& baseli
   } else {
     if (scope.bench) add_metrics(report, *current.metrics, *baseline.metrics, tolerances);
     if (scope.eval) add_eval(report, current, baseline, tolerances);
+    if (scope.bench) add_estimator(report, current, baseline);
     if (scope.bench)
       report.lines.push_back(
           compare_slope(*baseline.metrics, *current.metrics, tolerances.loss_slope_threshold));

@@ -44,9 +44,11 @@ struct JudgedRate {
 JudgedRate judged_rate(const results::TrainingMetrics& metrics);
 
 /// Pure. Rows in the order of judged_rate, step_time_p50_s, step_time_p90_s if asked for,
-/// peak_allocated_bytes, ppl_fixed_shard, probe/<name>..., loss_slope. `timestamp` is left empty.
+/// peak_allocated_bytes, ppl_fixed_shard, probe/<name>..., mfu_p50 (SKIP, only where the two count
+/// FLOP by different estimators), loss_slope. `timestamp` is left empty.
 ///
-/// The whole is SKIP without a baseline, with one of another schema or machine profile; FAIL
+/// The whole is SKIP without a baseline, with one of another schema, machine profile or last block
+/// (training_work.h); FAIL
 /// without current results; else overall(lines). A current value that is not finite is INVALID;
 /// what either side did not measure is a SKIP row with its reason; a probe that is gone is a WARN.
 GateReport compare_with_baseline(const RunFiles& current, const RunFiles& baseline,

@@ -5,6 +5,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/gate/compare/judge.h"
+#include "sluice/gate/compare/training_work.h"
 
 #include <fmt/format.h>
 
@@ -89,6 +90,11 @@ void warn_about_files(std::vector<std::string>& warnings, const analysis::Result
                     [](const auto& file) { return file.dataset.hash; });
   warn_if_different(warnings, "timing scope", "the timed work is not the same", base, candidate,
                     timing_text);
+  using File = results::ResultFile;
+  warn_if_different(warnings, "last block", "the work is not the same", base, candidate,
+                    [](const File& file) { return last_block_of(file); });
+  warn_if_different(warnings, "MFU estimator", "their MFU are not the same figure", base, candidate,
+                    [](const File& file) { return estimator_of(file); });
 }
 
 std::string names(const std::vector<std::string>& labels) {

@@ -227,7 +227,8 @@ std::optional<Answer> training_answer(const results::ResultFile& file) {
                                       : "",
                                   figure(*metrics.timing.p50.value * 1e3));
   if (metrics.mfu.p50.value)
-    answer.headline += fmt::format(", MFU {:.1f} %", *metrics.mfu.p50.value * 100);
+    answer.headline += fmt::format(", MFU {:.1f} % ({})", *metrics.mfu.p50.value * 100,
+                                   printable(metrics.mfu.estimator));
   if (const auto peer = best_peer(file))
     answer.headline += fmt::format(", {}× as fast as {}", significant(peer->ratio.point, 3),
                                    printable(peer->peer));

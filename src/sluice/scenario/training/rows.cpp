@@ -9,6 +9,8 @@
 #include "sluice/scenario/scenario.h"
 #include "sluice/scenario/training/feed.h"
 #include "sluice/scenario/training/spec.h"
+#include "sluice/train/cuda/library.h"
+#include "sluice/train/model/op_cost.h"
 
 #include <fmt/format.h>
 
@@ -26,16 +28,47 @@ constexpr std::size_t kStepsKept = 4096;  // room for them is made before anythi
 /// An untrained model guesses: its loss is the logarithm of the outputs, give or take this.
 constexpr double kGuess = 2.5;
 
-Json info_json(const train::EngineInfo& info) {
+Json info_json(const train::EngineInfo& info, const train::Program& program) {
   Json json{{"device", info.device},
             {"library", info.library},
             {"threads", info.threads},
             {"dtype", to_string(info.regime)},
             {"parameter_type", to_string(info.parameter_type)},
             {"activation_type", to_string(info.activation_type)},
-            {"residual_type", to_string(info.residual_type)}};
+            {"residual_type", to_string(info.residual_type)},
+            {"last_block", to_string(program.options.last_block)}};
   if (!info.note.empty()) json["note"] = info.note;
   return json;
+}
+
+/// What the driver's free memory fell by while this process worked: other processes of the same
+/// measurement are stopped then. The CUDA context, which is there before, is not in it.
+class DriverMemory {
+ public:
+  using Free = std::optional<std::size_t>;
+  void begin(Free free) { before_ = free; }
+  void end(Free after) {
+    if (before_ && after)
+      held_ = held_.value_or(0) +
+              (static_cast<std::int64_t>(*before_) - static_cast<std::int64_t>(*after));
+    before_.reset();
+  }
+  /// Nothing: the device does not tell, or others gave memory back meanwhile.
+  [[nodiscard]] std::optional<std::int64_t> held() const {
+    return held_ && *held_ > 0 ? held_ : std::nullopt;
+  }
+
+ private:
+  Free before_;
+  std::optional<std::int64_t> held_;
+};
+
+DriverMemory::Free free_of(const std::string& device) {
+  if (device == "cpu") return std::nullopt;
+  const auto index = train::cuda::device_index(device);
+  if (!index) return std::nullopt;
+  const auto facts = train::cuda::device_facts(*index);
+  return facts ? DriverMemory::Free(facts->free_bytes) : std::nullopt;
 }
 
 /// A device that is not there, a batch that does not fit: no fault of the engine.
@@ -46,8 +79,9 @@ Error refusal(const Error& error) {
 class TrainingSubject final : public measure::Subject {
  public:
   TrainingSubject(TrainingSpec spec, std::unique_ptr<train::Engine> engine,
-                  std::unique_ptr<TrainingFeed> feed)
+                  std::unique_ptr<TrainingFeed> feed, DriverMemory memory)
       : spec_(std::move(spec)),
+        memory_(memory),
         engine_(std::move(engine)),
         feed_(std::move(feed)),
         batch_(generate_batch(spec_.engine.model, spec_.engine.batch, spec_.engine.seed)) {
@@ -60,7 +94,9 @@ class TrainingSubject final : public measure::Subject {
   /// process. That the numbers are right is proved by the tests of the train room and, where other
   /// libraries run beside it, by their losses on the same weights.
   Result<std::string> check() override {
+    memory_.begin(engine_->device_free_bytes());
     const auto evaluated = engine_->evaluate(batch_.view());
+    memory_.end(engine_->device_free_bytes());
     if (!evaluated) return refusal(evaluated.error());
     const double guess = std::log(static_cast<double>(spec_.engine.model.outputs()));
     if (!(std::abs(static_cast<double>(evaluated->loss) - guess) <= kGuess))
@@ -90,6 +126,7 @@ class TrainingSubject final : public measure::Subject {
   [[nodiscard]] double bytes_per_item() const override { return 0; }
 
   void begin_sample() override {
+    memory_.begin(engine_->device_free_bytes());
     for (; warmed_ < spec_.warmup_steps; ++warmed_)
       step();
     take_phases(spec_.phase_steps / 2);  // the others follow the timed steps: drift cancels
@@ -107,10 +144,13 @@ class TrainingSubject final : public measure::Subject {
     if (waited_ns && waited_ns_) json["waited_ns"] = *waited_ns - *waited_ns_;
     if (spec_.engine.optimizer) json["gradient_norms"] = norms_;
     add_phases(json);
+    memory_.end(engine_->device_free_bytes());
+    if (const auto held = memory_.held()) json["driver_peak_bytes"] = *held;
     json["peak_bytes"] = engine_->peak_memory_bytes();
     json["plan_bytes"] = engine_->program().plan.bytes();
     json["rss_bytes"] = resident_bytes();
-    json["engine"] = info_json(engine_->info());
+    json["flop_executed"] = train::executed_flop(engine_->program()) * spec_.engine.grad_accum;
+    json["engine"] = info_json(engine_->info(), engine_->program());
     json["data"] = Json{{"source", to_string(spec_.data)}};
     if (feed_) {
       json["data"]["recipe"] = feed_->describe();
@@ -181,6 +221,7 @@ class TrainingSubject final : public measure::Subject {
   }
 
   TrainingSpec spec_;
+  DriverMemory memory_;
   std::unique_ptr<train::Engine> engine_;
   std::unique_ptr<TrainingFeed> feed_;  // null: generated numbers
   GeneratedBatch batch_;
@@ -201,16 +242,19 @@ class TrainingSubject final : public measure::Subject {
 
 Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectContext& context) {
   SLUICE_TRY(TrainingSpec spec, read_training_spec(context));
+  DriverMemory memory;
+  memory.begin(free_of(spec.engine.device));
   auto engine = train::Engine::make(spec.engine);
   if (!engine) return refusal(engine.error());
+  memory.end((*engine)->device_free_bytes());
   std::unique_ptr<TrainingFeed> feed;
   if (spec.data == TrainingData::loader) {
     SLUICE_TRY(const FeedOptions options, feed_options(spec, context));
     SLUICE_TRY(feed, TrainingFeed::open(options));
     SLUICE_CHECK(feed->connect(**engine));
   }
-  return std::unique_ptr<measure::Subject>(
-      std::make_unique<TrainingSubject>(std::move(spec), std::move(*engine), std::move(feed)));
+  return std::unique_ptr<measure::Subject>(std::make_unique<TrainingSubject>(
+      std::move(spec), std::move(*engine), std::move(feed), memory));
 }
 
 }  // namespace sluice::scenario

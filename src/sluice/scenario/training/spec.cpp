@@ -69,8 +69,9 @@ Result<train::ModelSpec> read_model(const Json& json) {
   if (family != "vit5" && family != "gpt") return fields.wrong("family", "vit5 or gpt");
   model.family = family == "vit5" ? train::Family::vit5 : train::Family::gpt;
   SLUICE_TRY(const std::string readout, fields.text("readout", "cls"));
-  if (readout != "cls" && readout != "gap") return fields.wrong("readout", "cls or gap");
-  model.readout = readout == "cls" ? train::Readout::cls : train::Readout::gap;
+  const auto parsed = train::parse_readout(readout);
+  if (!parsed) return fields.wrong("readout", "cls or gap");
+  model.readout = *parsed;
   SLUICE_CHECK(whole(model.dim, fields, "dim", 1, kMaxSize));
   SLUICE_CHECK(whole(model.layers, fields, "layers", 1, kMaxSize));
   SLUICE_CHECK(whole(model.heads, fields, "heads", 1, kMaxSize));
@@ -92,24 +93,26 @@ Result<train::ModelSpec> read_model(const Json& json) {
 
 Json to_json(const TrainingSpec& spec) {
   const train::EngineConfig& engine = spec.engine;
-  Json json{{"mode", "training"},
-            {"model", train::to_json(engine.model)},
-            {"batch", engine.batch},
-            {"grad_accum", engine.grad_accum},
-            {"dtype", to_string(engine.regime)},
-            {"optimizer", engine.optimizer ? to_string(engine.update.kind) : "none"},
-            {"update", Json{{"learning_rate", engine.update.learning_rate},
-                            {"weight_decay", engine.update.weight_decay},
-                            {"max_gradient_norm", engine.update.max_gradient_norm}}},
-            {"average", engine.average},
-            {"label_smoothing", engine.label_smoothing},
-            {"seed", engine.seed},
-            {"device", engine.device},
-            {"compile", to_string(engine.rung)},
-            {"checkpointing", engine.checkpointing},
-            {"data", to_string(spec.data)},
-            {"warmup_steps", spec.warmup_steps},
-            {"phase_steps", spec.phase_steps}};
+  Json json{
+      {"mode", "training"},
+      {"model", train::to_json(engine.model)},
+      {"batch", engine.batch},
+      {"grad_accum", engine.grad_accum},
+      {"dtype", to_string(engine.regime)},
+      {"optimizer", engine.optimizer ? to_string(engine.update.kind) : "none"},
+      {"update", Json{{"learning_rate", engine.update.learning_rate},
+                      {"weight_decay", engine.update.weight_decay},
+                      {"max_gradient_norm", engine.update.max_gradient_norm}}},
+      {"average", engine.average},
+      {"label_smoothing", engine.label_smoothing},
+      {"seed", engine.seed},
+      {"device", engine.device},
+      {"compile", to_string(engine.rung)},
+      {"last_block", to_string(engine.last_block.value_or(shortest_last_block(engine.model)))},
+      {"checkpointing", engine.checkpointing},
+      {"data", to_string(spec.data)},
+      {"warmup_steps", spec.warmup_steps},
+      {"phase_steps", spec.phase_steps}};
   if (!spec.loader.is_null()) json["loader"] = spec.loader;
   return json;
 }
@@ -140,6 +143,12 @@ Result<TrainingSpec> read_training_spec(const measure::SubjectContext& context) 
   SLUICE_TRY(engine.device, fields.text("device", "cpu"));
   SLUICE_TRY(const std::string rung, fields.text("compile", to_string(engine.rung)));
   SLUICE_TRY(engine.rung, train::parse_rung(rung));
+  SLUICE_TRY(const std::string last_block,
+             fields.text("last_block", to_string(shortest_last_block(engine.model))));
+  const auto block = train::parse_last_block(last_block);
+  if (!block) return fields.wrong("last_block", "full or class-token");
+  SLUICE_CHECK(train::check_last_block(engine.model, *block));
+  engine.last_block = *block;
   SLUICE_TRY(engine.checkpointing, fields.boolean("checkpointing", false));
   engine.threads = context.threads;
   SLUICE_TRY(const std::string data, fields.text("data", to_string(spec.data)));

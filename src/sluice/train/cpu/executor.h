@@ -206,17 +206,19 @@ class Executor {
     add_partials(op.d_gamma_k, heads_.head_dim);
   }
   void operator()(const AddBranch& op) {
-    team_.split(plan_.at(op.y).elements() / tokens_.dim, 1, [&](Rows rows, int) {
+    const std::int64_t count = plan_.at(op.y).elements() / tokens_.dim;
+    team_.split(count, 1, [&](Rows rows, int) {
       add_branch_forward(at<Res>(op.y), at<Res>(op.x), at<Act>(op.branch), at<float>(op.gamma),
-                         at<float>(op.scale), tokens_.tokens, rows, tokens_.dim);
+                         at<float>(op.scale), count / tokens_.batch, rows, tokens_.dim);
     });
   }
   void operator()(const AddBranchBackward& op) {
     clear_partials();
-    team_.split(plan_.at(op.dy).elements() / tokens_.dim, 1, [&](Rows rows, int member) {
+    const std::int64_t count = plan_.at(op.dy).elements() / tokens_.dim;
+    team_.split(count, 1, [&](Rows rows, int member) {
       add_branch_backward(at<Act>(op.d_branch), op.d_gamma.exists() ? partial(member) : nullptr,
                           at<Res>(op.dy), at<Act>(op.branch), at<float>(op.gamma),
-                          at<float>(op.scale), tokens_.tokens, rows, tokens_.dim);
+                          at<float>(op.scale), count / tokens_.batch, rows, tokens_.dim);
     });
     if (op.d_gamma.exists()) add_partials(op.d_gamma, 0);
   }

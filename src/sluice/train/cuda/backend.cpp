@@ -143,6 +143,11 @@ class CudaBackend final : public Backend {
   PhaseTimes take_phases() override { return std::exchange(phases_, PhaseTimes{}); }
 
   [[nodiscard]] std::size_t memory_bytes() const override { return session_.bytes(); }
+  [[nodiscard]] std::optional<std::size_t> device_free_bytes() const override {
+    const auto index = device_index(config_.device);
+    const auto facts = index ? device_facts(*index) : Result<DeviceFacts>(index.error());
+    return facts ? std::optional(facts->free_bytes) : std::nullopt;
+  }
 
  private:
   /// A sequence of calls: issued as it is the first time (products are searched for then), captured

@@ -153,15 +153,15 @@ Call Lowering::operator()(const QkvAttentionBackward& op) const {
       at<float>(op.cosine), at<float>(op.sine), at<float>(op.scale), heads_});
 }
 Call Lowering::operator()(const AddBranch& op) const {
+  const std::int64_t rows = plan_.at(op.y).elements() / tokens_.dim;
   return kernel(AddBranchCall{written(op.y), read(op.x), read(op.branch), at<float>(op.gamma),
-                              at<float>(op.scale), tokens_.tokens,
-                              plan_.at(op.y).elements() / tokens_.dim, tokens_.dim});
+                              at<float>(op.scale), rows / tokens_.batch, rows, tokens_.dim});
 }
 Call Lowering::operator()(const AddBranchBackward& op) const {
+  const std::int64_t rows = plan_.at(op.dy).elements() / tokens_.dim;
   return kernel(AddBranchBackwardCall{written(op.d_branch), at<float>(op.d_gamma), read(op.dy),
                                       read(op.branch), at<float>(op.gamma), at<float>(op.scale),
-                                      tokens_.tokens, plan_.at(op.dy).elements() / tokens_.dim,
-                                      tokens_.dim});
+                                      rows / tokens_.batch, rows, tokens_.dim});
 }
 Call Lowering::operator()(const Gelu& op) const {
   const std::int64_t elements = plan_.at(op.x).elements();

@@ -12,6 +12,18 @@ namespace {
 
 constexpr int kWarps = 4, kOwned = 16, kRows = kOwned / kWarps;  // rows of a block, of a warp
 constexpr int kOther = 32;                                       // rows that a lane each looks at
+static_assert(kRows == 4, "the rows of a warp are a float4");
+/// Channels per lane that heads of up to 64 need: loops over eight would be idle for most.
+constexpr int kFew = 2;
+
+/// Floats from one own row to the next: all lanes read the same piece of 16 bytes.
+__host__ __device__ constexpr int own_stride(int dim) {
+  return (dim + 3) / 4 * 4;
+}
+/// The same of other rows, which every lane reads at its own row: no two in one bank.
+__host__ __device__ constexpr int other_stride(int dim) {
+  return dim + 1;
+}
 
 /// q, k, v and their gradients: separate (gamma null) or in qkv, raw.
 template <class T>
@@ -93,23 +105,63 @@ struct PlainHead {
   }
 };
 
-__device__ inline float dot_rows(const float* a, const float* b, int dim) {
-  float sum = 0;
-  for (int c = 0; c < dim; ++c)
-    sum += a[c] * b[c];
-  return sum;
+/// sums[r] = the warp's own row r · other; `own` is its first, the next lie kWarps rows further.
+__device__ inline void dot_own_rows(float (&sums)[kRows], const float* own, const float* other,
+                                    int dim) {
+  const int step = kWarps * own_stride(dim);
+#pragma unroll
+  for (float& sum : sums)
+    sum = 0;
+  int c = 0;
+  for (; c + 4 <= dim; c += 4) {
+    const float x0 = other[c], x1 = other[c + 1], x2 = other[c + 2], x3 = other[c + 3];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const float4 a = *reinterpret_cast<const float4*>(own + r * step + c);
+      sums[r] = fmaf(a.w, x3, fmaf(a.z, x2, fmaf(a.y, x1, fmaf(a.x, x0, sums[r]))));
+    }
+  }
+  for (; c < dim; ++c)
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+      sums[r] = fmaf(own[r * step + c], other[c], sums[r]);
 }
 
-/// A block: 16 queries of a pair, four for each warp; a lane scores one of 32 keys at a time.
-template <class T>
+/// to[r] += Σ weight[r] of other row j · that row, over all of them. `weights`: what every lane
+/// has for its other row, [kOther] of this warp in shared memory.
+template <int kUsed>
+__device__ void add_other_rows(float (&to)[kRows][kPerLane], const float (&weight)[kRows],
+                               float4* weights, const float* other, int dim, int lane) {
+  __syncwarp();
+  weights[lane] = make_float4(weight[0], weight[1], weight[2], weight[3]);
+  __syncwarp();
+  for (int j = 0; j < kOther; ++j) {
+    const float4 w = weights[j];
+#pragma unroll
+    for (int c = 0; c < kUsed; ++c) {
+      if (lane + 32 * c >= dim) continue;
+      const float x = other[j * other_stride(dim) + lane + 32 * c];
+      to[0][c] = fmaf(w.x, x, to[0][c]);
+      to[1][c] = fmaf(w.y, x, to[1][c]);
+      to[2][c] = fmaf(w.z, x, to[2][c]);
+      to[3][c] = fmaf(w.w, x, to[3][c]);
+    }
+  }
+}
+
+/// A block: 16 queries of a pair, four for each warp; a lane scores one of 32 keys at a time, for
+/// all four queries, so that a number from shared memory is used more than once.
+template <class T, int kUsed>
 __global__ void __launch_bounds__(kWarps * 32) plain_forward(const PlainHeads<T> all) {
-  extern __shared__ float memory[];
+  extern __shared__ __align__(16) float memory[];
+  __shared__ float4 weights[kWarps][kOther];
   const PlainHead<T> head(all, blockIdx.x);
-  const int lane = head.lane, warp = static_cast<int>(threadIdx.x) / 32, stride = all.dim + 1;
-  float *const q = memory, *const k = q + kOwned * stride, *const v = k + kOther * stride;
+  const int lane = head.lane, warp = static_cast<int>(threadIdx.x) / 32;
+  const int own = own_stride(all.dim), stride = other_stride(all.dim);
+  float *const q = memory, *const k = q + kOwned * own, *const v = k + kOther * stride;
   const int begin = static_cast<int>(blockIdx.y) * kOwned;
   for (int r = warp; r < kOwned; r += kWarps)
-    head.load(q + r * stride, all.q, all.gamma_q, begin + r);
+    head.load(q + r * own, all.q, all.gamma_q, begin + r);
   float o[kRows][kPerLane] = {}, most[kRows], sum[kRows];
   for (int r = 0; r < kRows; ++r)
     most[r] = -INFINITY, sum[r] = 0;
@@ -121,27 +173,25 @@ __global__ void __launch_bounds__(kWarps * 32) plain_forward(const PlainHeads<T>
       head.load(v + r * stride, all.v, nullptr, from + r);
     }
     __syncthreads();
+    float p[kRows];
+    dot_own_rows(p, q + warp * own, k + lane * stride, all.dim);
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const int query = begin + r * kWarps + warp, key = from + lane;
       const bool counts = key < all.tokens && (!all.causal || key <= query);
-      float score = dot_rows(q + (r * kWarps + warp) * stride, k + lane * stride, all.dim);
-      score = counts ? score * all.scale : -INFINITY;
+      const float score = counts ? p[r] * all.scale : -INFINITY;
       const float now = fmaxf(most[r], warp_max(score));
+      p[r] = 0;
       if (now == -INFINITY) continue;  // causal: nothing of these keys
-      const float factor = expf(most[r] - now), p = expf(score - now);
+      const float factor = expf(most[r] - now);
+      p[r] = expf(score - now);
       most[r] = now;
-      sum[r] = sum[r] * factor + warp_sum(p);
+      sum[r] = sum[r] * factor + warp_sum(p[r]);
 #pragma unroll
-      for (float& value : o[r])
-        value *= factor;
-      for (int j = 0; j < kOther; ++j) {
-        const float weight = __shfl_sync(0xffffffffU, p, j);
-#pragma unroll
-        for (int c = 0; c < kPerLane; ++c)
-          if (lane + 32 * c < all.dim) o[r][c] += weight * v[j * stride + lane + 32 * c];
-      }
+      for (int c = 0; c < kUsed; ++c)
+        o[r][c] *= factor;
     }
+    add_other_rows<kUsed>(o, p, weights[warp], v, all.dim, lane);
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
@@ -157,14 +207,16 @@ __global__ void __launch_bounds__(kWarps * 32) plain_forward(const PlainHeads<T>
 
 /// A block: 16 keys (kKeys: dk and dv) or queries (dq), four for each warp; a lane looks at one of
 /// 32 of the other kind at a time.
-template <class T, bool kKeys>
+template <class T, bool kKeys, int kUsed>
 __global__ void __launch_bounds__(kWarps * 32) plain_backward(const PlainHeads<T> all) {
-  extern __shared__ float memory[];
+  extern __shared__ __align__(16) float memory[];
+  __shared__ float4 weights[kWarps][kOther];
   __shared__ float own_lse[kOwned], own_delta[kOwned], other_lse[kOther], other_delta[kOther];
   const PlainHead<T> head(all, all.first_pair + blockIdx.x);
-  const int lane = head.lane, warp = static_cast<int>(threadIdx.x) / 32, stride = all.dim + 1;
-  float *const own1 = memory, *const own2 = own1 + kOwned * stride;  // k and v, or q and dy
-  float *const other1 = own2 + kOwned * stride, *const other2 = other1 + kOther * stride;
+  const int lane = head.lane, warp = static_cast<int>(threadIdx.x) / 32;
+  const int wide = own_stride(all.dim), stride = other_stride(all.dim);
+  float *const own1 = memory, *const own2 = own1 + kOwned * wide;  // k and v, or q and dy
+  float *const other1 = own2 + kOwned * wide, *const other2 = other1 + kOther * stride;
   const int begin = static_cast<int>(blockIdx.y) * kOwned;
   const auto load = [&](bool keys, float* first, float* second, float* lse, float* delta,
                         int token) {
@@ -175,7 +227,7 @@ __global__ void __launch_bounds__(kWarps * 32) plain_backward(const PlainHeads<T
       head.load_gradient(second, delta, lse, token);
   };
   for (int r = warp; r < kOwned; r += kWarps)
-    load(kKeys, own1 + r * stride, own2 + r * stride, own_lse + r, own_delta + r, begin + r);
+    load(kKeys, own1 + r * wide, own2 + r * wide, own_lse + r, own_delta + r, begin + r);
   float d1[kRows][kPerLane] = {}, d2[kRows][kPerLane] = {}, d_gamma[kPerLane] = {};
   const int first = kKeys && all.causal ? begin / kOther * kOther : 0;
   const int end = !kKeys && all.causal ? min(all.tokens, begin + kOwned) : all.tokens;
@@ -185,30 +237,25 @@ __global__ void __launch_bounds__(kWarps * 32) plain_backward(const PlainHeads<T
       load(!kKeys, other1 + r * stride, other2 + r * stride, other_lse + r, other_delta + r,
            from + r);
     __syncthreads();
+    float p[kRows], ds[kRows];  // first the scores and the gradients of p
+    dot_own_rows(p, own1 + warp * wide, other1 + lane * stride, all.dim);
+    dot_own_rows(ds, own2 + warp * wide, other2 + lane * stride, all.dim);
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const int own = r * kWarps + warp, other = from + lane;
       const int key = kKeys ? begin + own : other, query = kKeys ? other : begin + own;
       const bool counts = key < all.tokens && query < all.tokens && (!all.causal || key <= query);
-      const float score = dot_rows(own1 + own * stride, other1 + lane * stride, all.dim);
-      const float dp = dot_rows(own2 + own * stride, other2 + lane * stride, all.dim);
       const float lse = kKeys ? other_lse[lane] : own_lse[own];
       const float delta = kKeys ? other_delta[lane] : own_delta[own];
-      const float p = counts ? expf(score * all.scale - lse) : 0.0F;
-      const float ds = p * (dp * head.branch - delta) * all.scale;
-      for (int j = 0; j < kOther; ++j) {
-        const float ds_j = __shfl_sync(0xffffffffU, ds, j), p_j = __shfl_sync(0xffffffffU, p, j);
-#pragma unroll
-        for (int c = 0; c < kPerLane; ++c)
-          if (lane + 32 * c < all.dim) {
-            d1[r][c] += ds_j * other1[j * stride + lane + 32 * c];
-            if (kKeys) d2[r][c] += p_j * head.branch * other2[j * stride + lane + 32 * c];
-          }
-      }
+      p[r] = counts ? expf(p[r] * all.scale - lse) : 0.0F;
+      ds[r] = p[r] * (ds[r] * head.branch - delta) * all.scale;
+      p[r] *= head.branch;
     }
+    add_other_rows<kUsed>(d1, ds, weights[warp], other1, all.dim, lane);
+    if constexpr (kKeys) add_other_rows<kUsed>(d2, p, weights[warp], other2, all.dim, lane);
   }
   __syncthreads();
-  float* const scratch = memory + warp * stride;
+  float* const scratch = memory + warp * wide;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const int token = begin + r * kWarps + warp;
@@ -222,7 +269,7 @@ __global__ void __launch_bounds__(kWarps * 32) plain_backward(const PlainHeads<T
   if (all.gamma_q != nullptr)
     write_warp_sums((kKeys ? all.partial_k : all.partial_q) +
                         (static_cast<std::int64_t>(blockIdx.x) * gridDim.y + blockIdx.y) * all.dim,
-                    d_gamma, memory, stride, kWarps, all.dim);
+                    d_gamma, memory, wide, kWarps, all.dim);
 }
 
 template <class T>
@@ -245,11 +292,11 @@ PlainHeads<T> plain_heads_of_qkv(const Call& call) {
 }
 
 template <class Kernel, class T>
-cudaError_t start(Kernel kernel, const PlainHeads<T>& all, std::int64_t pairs, int rows,
+cudaError_t start(Kernel kernel, const PlainHeads<T>& all, std::int64_t pairs, int own_rows,
                   const Launch& on) {
   if (all.dim > kMostHeadDim) return cudaErrorInvalidValue;
   if (pairs == 0 || all.tokens == 0) return cudaSuccess;
-  const int bytes = rows * (all.dim + 1) * 4;
+  const int bytes = (own_rows * own_stride(all.dim) + 2 * kOther * other_stride(all.dim)) * 4;
   if (const cudaError_t error =
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
       error != cudaSuccess)
@@ -261,15 +308,20 @@ cudaError_t start(Kernel kernel, const PlainHeads<T>& all, std::int64_t pairs, i
 }
 template <class T>
 cudaError_t start_forward(const PlainHeads<T>& all, std::int64_t pairs, const Launch& on) {
-  return start(plain_forward<T>, all, pairs, kOwned + 2 * kOther, on);
+  if (all.dim <= 32 * kFew) return start(plain_forward<T, kFew>, all, pairs, kOwned, on);
+  return start(plain_forward<T, kPerLane>, all, pairs, kOwned, on);
+}
+template <class T, int kUsed>
+cudaError_t start_both(const PlainHeads<T>& all, std::int64_t pairs, const Launch& on) {
+  if (const cudaError_t error = start(plain_backward<T, true, kUsed>, all, pairs, 2 * kOwned, on);
+      error != cudaSuccess)
+    return error;
+  return start(plain_backward<T, false, kUsed>, all, pairs, 2 * kOwned, on);
 }
 template <class T>
 cudaError_t start_backward(const PlainHeads<T>& all, std::int64_t pairs, const Launch& on) {
-  if (const cudaError_t error =
-          start(plain_backward<T, true>, all, pairs, 2 * kOwned + 2 * kOther, on);
-      error != cudaSuccess)
-    return error;
-  return start(plain_backward<T, false>, all, pairs, 2 * kOwned + 2 * kOther, on);
+  return all.dim <= 32 * kFew ? start_both<T, kFew>(all, pairs, on)
+                              : start_both<T, kPerLane>(all, pairs, on);
 }
 
 template <class T>

@@ -124,6 +124,43 @@ Status check_model(const ModelSpec& model) {
   return model.family == Family::vit5 ? check_vit5(model) : check_gpt(model);
 }
 
+const char* to_string(Readout readout) {
+  return readout == Readout::cls ? "cls" : "gap";
+}
+
+Result<Readout> parse_readout(std::string_view text) {
+  for (const Readout readout : {Readout::cls, Readout::gap})
+    if (text == to_string(readout)) return readout;
+  return Error{Errc::usage,
+               fmt::format("readout '{}' is not known; cls and gap are accepted", printable(text))};
+}
+
+const char* to_string(LastBlock last_block) {
+  return last_block == LastBlock::full ? "full" : "class-token";
+}
+
+Result<LastBlock> parse_last_block(std::string_view text) {
+  for (const LastBlock last_block : {LastBlock::full, LastBlock::class_token})
+    if (text == to_string(last_block)) return last_block;
+  return Error{Errc::usage, fmt::format("'{}' is not known; full and class-token are accepted",
+                                        printable(text))};
+}
+
+LastBlock shortest_last_block(const ModelSpec& model) {
+  const bool reads_one = model.family == Family::vit5 && model.readout == Readout::cls;
+  return reads_one ? LastBlock::class_token : LastBlock::full;
+}
+
+Status check_last_block(const ModelSpec& model, LastBlock last_block) {
+  if (last_block == LastBlock::full || shortest_last_block(model) == last_block) return ok;
+  return Error{Errc::usage, fmt::format("last-block class-token: {} reads {} out, so every token "
+                                        "of its last block counts; full is accepted",
+                                        model.name,
+                                        model.family == Family::gpt
+                                            ? "every token"
+                                            : "the mean over its patches (readout gap)")};
+}
+
 Json to_json(const ModelSpec& model) {
   return Json{{"name", model.name},
               {"family", model.family == Family::vit5 ? "vit5" : "gpt"},
@@ -137,7 +174,7 @@ Json to_json(const ModelSpec& model) {
               {"patch", model.patch},
               {"registers", model.registers},
               {"classes", model.classes},
-              {"readout", model.readout == Readout::cls ? "cls" : "gap"},
+              {"readout", to_string(model.readout)},
               {"vocabulary", model.vocabulary},
               {"sequence", model.sequence},
               {"tied_head", model.tied_head}};

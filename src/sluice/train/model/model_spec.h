@@ -15,6 +15,10 @@ namespace sluice::train {
 
 enum class Family : std::uint8_t { vit5, gpt };
 enum class Readout : std::uint8_t { cls, gap };  // the class token, or the mean over the patches
+/// How much of the last block is computed: all of it, or from its projection on only the class
+/// token. Nothing else of that block is read or has a gradient where the readout is cls, so loss
+/// and gradients are the same.
+enum class LastBlock : std::uint8_t { full, class_token };
 
 /// Both families share one block: x += s·LayerScale(proj(attention(rope(qk_norm(qkv(norm(x)))))));
 /// x += s·LayerScale(fc2(gelu(fc1(norm(x))))), without biases, erf GELU, norms in fp32. The GPT is
@@ -61,6 +65,17 @@ const std::vector<ModelSpec>& model_presets();
 Result<ModelSpec> find_model(std::string_view name);
 /// A shape the engine cannot do is a usage error that names the field, its value and the rule.
 Status check_model(const ModelSpec& model);
+
+const char* to_string(Readout readout);  // cls, gap
+/// Usage error that lists them.
+Result<Readout> parse_readout(std::string_view text);
+const char* to_string(LastBlock last_block);  // full, class-token
+/// Usage error that lists them.
+Result<LastBlock> parse_last_block(std::string_view text);
+/// The fastest that is right for the model: class_token where it reads its class token out.
+LastBlock shortest_last_block(const ModelSpec& model);
+/// Usage error for a shortcut that would change what the model computes.
+Status check_last_block(const ModelSpec& model, LastBlock last_block);
 
 /// Every field by its name.
 Json to_json(const ModelSpec& model);

@@ -112,6 +112,14 @@ OpCost cost_of(const Op& op, const Program& program) {
   return std::visit(Counter(program), op.work);
 }
 
+double executed_flop(const Program& program) {
+  double flop = 0;
+  for (const auto* ops : {&program.forward, &program.loss, &program.backward})
+    for (const Op& op : *ops)
+      flop += cost_of(op, program).flop;
+  return flop;
+}
+
 std::map<std::string, OpCost> costs_of(const Program& program) {
   std::map<std::string, OpCost> costs;
   for (const auto* ops : {&program.forward, &program.loss, &program.backward})

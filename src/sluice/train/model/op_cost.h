@@ -18,6 +18,11 @@ struct OpCost {
 };
 OpCost cost_of(const Op& op, const Program& program);
 
+/// FLOP of all matrix products that one micro-step runs, as its lists have them: what is computed
+/// again counts again, what is left out does not. Attention's backward is five products, since it
+/// computes the scores again; the gradient of the images counts only where it is asked for.
+double executed_flop(const Program& program);
+
 /// Of every op by name, and of what follows them: "update", where there is optimizer state, and
 /// "copy weights", where products read copies.
 std::map<std::string, OpCost> costs_of(const Program& program);

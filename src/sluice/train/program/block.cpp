@@ -63,7 +63,14 @@ void ProgramBuilder::add_readout_rows(BlockTensors& t) {
   t.attended_read = add("read.attended", {batch(), m.dim}, act_, Arena::activations);
   d_readout_ = d_;
   d_readout_.x = d_read_;
-  d_readout_.x_act = act_ == res_ ? d_read_ : scratch("d_readout_act", m.dim, act_);
+  d_readout_.x_act = d_read_;
+  if (fused()) {
+    if (act_ != res_) d_readout_.x_act = scratch("d_readout_act", m.dim, act_);
+  } else {
+    t.projected = add("read.projected", {batch(), m.dim}, act_, Arena::activations);
+    t.m = add("read.m", {batch(), m.dim}, act_, Arena::activations);
+    d_readout_.branch = scratch("d_read.branch", m.dim, act_);
+  }
   d_readout_.h = scratch("d_read.h", m.dim, act_);
   d_readout_.f = scratch("d_read.f", m.hidden(), act_);
 }
@@ -90,12 +97,14 @@ void ProgramBuilder::block_forward(int i, const BlockTensors& t) {
   if (ends_in_readout(i)) {
     op(name("attention.read"), ReadOut{t.attended_read, t.attended});
     op(name("x.read"), ReadOut{t.x_read, t.x});
-    op(name("proj"), LinearAdd{t.middle, t.attended_read, proj, t.x_read});
-  } else if (fused()) {
-    op(name("proj"), LinearAdd{t.middle, t.attended, proj, t.x});
+  }
+  const TensorId attended = ends_in_readout(i) ? t.attended_read : t.attended;
+  const TensorId x = ends_in_readout(i) ? t.x_read : t.x;
+  if (fused()) {
+    op(name("proj"), LinearAdd{t.middle, attended, proj, x});
   } else {
-    op(name("proj"), Linear{t.projected, t.attended, proj});
-    add_branch(name("attn.add"), t.middle, t.x, t.projected, i, 0);
+    op(name("proj"), Linear{t.projected, attended, proj});
+    add_branch(name("attn.add"), t.middle, x, t.projected, i, 0);
   }
   op(name("norm2"), RmsNorm{t.h2, t.rstd2, t.middle, value(of_block(i, "norm2.weight"))});
   op(name("fc1"), Linear{t.f, t.h2, compute(of_block(i, "mlp.fc1.weight"))});
@@ -120,12 +129,13 @@ void ProgramBuilder::add_branch(std::string name, TensorId y, TensorId x, Tensor
 /// The gradient of a branch: d_x itself where nothing scales it and the types agree, or where the
 /// scales are in the weights.
 TensorId ProgramBuilder::branch_gradient(std::string name, int i, int branch, TensorId from) {
-  if (fused()) return ends_in_readout(i) ? d_readout_.x_act : d_.x_act;
+  const BlockGradients& d = ends_in_readout(i) ? d_readout_ : d_;
+  if (fused()) return d.x_act;
   const bool plain = !is_vit() && program_.branch_scales.empty() && act_ == res_;
-  if (plain) return d_.x;
-  op(std::move(name), AddBranchBackward{d_.branch, layer_scale(i, branch, true), d_.x, from,
+  if (plain) return d.x;
+  op(std::move(name), AddBranchBackward{d.branch, layer_scale(i, branch, true), d.x, from,
                                         layer_scale(i, branch, false), scale(i, branch)});
-  return d_.branch;
+  return d.branch;
 }
 
 /// Backward of the product that ends a branch: its weight's gradient, and d_from of what it read.

@@ -45,10 +45,10 @@ class ProgramBuilder {
   [[nodiscard]] std::int64_t batch() const { return program_.options.batch; }
   [[nodiscard]] bool is_vit() const { return model().family == Family::vit5; }
   [[nodiscard]] bool fused() const { return program_.options.fused; }
-  /// Of the last block's output only the class token is read: from its projection on, a fused
+  /// Of the last block's output only the class token is read: from its projection on, such a
   /// program works on those rows alone. What is left out has no effect and no gradient.
   [[nodiscard]] bool ends_in_readout(int block) const {
-    return fused() && is_vit() && model().readout == Readout::cls && block + 1 == model().layers;
+    return program_.options.last_block == LastBlock::class_token && block + 1 == model().layers;
   }
 
   TensorId add(std::string name, std::vector<std::int64_t> shape, Dtype dtype, Arena arena) {

@@ -282,6 +282,7 @@ const char* category_of(const Op& op) {
 
 Result<Program> build_program(const ModelSpec& model, const ProgramOptions& options) {
   SLUICE_CHECK(check_model(model));
+  SLUICE_CHECK(check_last_block(model, options.last_block));
   if (options.batch < 1) {
     return Error{Errc::usage, fmt::format("batch {}; at least 1 is accepted", options.batch)};
   }

@@ -162,6 +162,7 @@ struct ProgramOptions {
   bool soft_targets = false;    // targets [batch, classes] beside the labels
   bool input_gradient = false;  // d_images too
   bool fused = false;           // LinearAdd and QkvAttention for what they stand for
+  LastBlock last_block = LastBlock::full;
 };
 
 /// The whole step without the optimizer. All three lists run in order.
@@ -178,7 +179,7 @@ struct Program {
   TensorId logits, row_loss, mean_loss, cosine, sine, d_images;
   std::vector<TensorId> added_to;  // gradients that no operation sets: zero at the start of a step
 };
-/// Refuses (usage) what check_model refuses and a batch below 1.
+/// Refuses (usage) what check_model and check_last_block refuse and a batch below 1.
 Result<Program> build_program(const ModelSpec& model, const ProgramOptions& options);
 
 std::int64_t parameter_count(const ModelSpec& model);

@@ -132,7 +132,9 @@ Json run_config_of(const DiagnosePlan& plan, bool generated) {
   if (emulated(plan))
     config["model_time_ms"] = plan.model_time_ms;
   else
-    config["model"] = train::to_json(plan.engine.model);
+    config.update(Json{{"model", train::to_json(plan.engine.model)},
+                       {"last_block", to_string(plan.engine.last_block.value_or(
+                                          shortest_last_block(plan.engine.model)))}});
   config["dtype"] = to_string(plan.engine.regime);
   config["device"] = plan.engine.device;
   if (plan.engine.device != "cpu") {

@@ -51,7 +51,8 @@ measure::Policy policy_of(const TrainingPlan& plan) {
 
 bool pairable(const TrainingPlan& plan) {
   return plan.libraries == std::vector<std::string>{"sluice"} && plan.regimes.size() == 1 &&
-         plan.rungs.size() == 1 && plan.batches.size() == 1 && !plan.input;
+         plan.rungs.size() == 1 && plan.last_blocks.size() == 1 && plan.batches.size() == 1 &&
+         !plan.input;
 }
 
 Result<PairsTaken> pair_with_baseline(const Caller& caller, const TrainingPlan& plan,

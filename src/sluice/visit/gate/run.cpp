@@ -233,6 +233,8 @@ class GateVisit {
     bench["tokens_per_sec_p50"] = number(found.throughput.tokens_p50.value);
     bench["step_time_p50"] = number(found.timing.p50.value);
     bench["mfu_p50"] = number(found.mfu.p50.value);
+    bench["mfu_estimator"] =
+        found.mfu.estimator.empty() ? Json(nullptr) : Json(found.mfu.estimator);
     bench["peak_allocated_gb"] = number(found.memory.peak_allocated_gb.value);
     Json eval = part(modes.eval, out_.eval.has_value(), "eval.json");
     eval["ppl_fixed_shard"] = at(out_.eval.value_or(Json()), "ppl_fixed_shard");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/core/json.h"
+#include "sluice/results/mixture_metrics.h"
 #include "sluice/scenario/mixture/run.h"
 
 #include <string>

@@ -59,6 +59,7 @@ Result<std::vector<measure::SubjectSpec>> step_subjects(const LaterPart& part,
   scenario::TrainingSpec spec;
   SLUICE_TRY(spec.engine.model, train::find_model(kTourModel));
   spec.engine.batch = loading.loader.batch_size;
+  spec.engine.last_block = train::LastBlock::full;  // the model as it is written
   spec.loader = loader_spec_json(loading, input, spec.engine.seed);
   std::vector<measure::SubjectSpec> subjects;
   for (const bool fed : {false, true}) {

@@ -76,6 +76,7 @@ std::optional<AnchorCheck> check_anchor(const measure::Row& row, const TrainingP
                                         const TrainingAnchors& anchors) {
   const train::EngineConfig& engine = plan.engine;
   if (!plan.synthetic || engine.grad_accum != 1 || !is_preset(engine.model)) return std::nullopt;
+  if (row.params.contains("last_block")) return std::nullopt;  // anchors are of the whole model
   const auto use = analysis::training_use(row);
   if (!use) return std::nullopt;
   const std::string device = device_name(use->engine);

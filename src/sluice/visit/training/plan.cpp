@@ -39,7 +39,13 @@ train::EngineConfig TrainingPlan::engine_of(train::Regime regime, int batch) con
 
 train::EngineConfig TrainingPlan::engine_of(train::Regime regime, int batch,
                                             train::Rung rung) const {
+  return engine_of(regime, batch, rung, last_blocks.front());
+}
+
+train::EngineConfig TrainingPlan::engine_of(train::Regime regime, int batch, train::Rung rung,
+                                            train::LastBlock last_block) const {
   train::EngineConfig config = engine;
+  config.last_block = last_block;
   config.regime = regime;
   config.rung = rung;
   config.optimizer = regime != train::Regime::bf16;  // regime A is forward and backward alone

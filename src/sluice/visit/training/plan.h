@@ -13,16 +13,19 @@
 namespace sluice::visit {
 
 struct TrainingPlan {
-  train::EngineConfig engine;          // of the first regime and batch, at the highest rung
+  train::EngineConfig engine;  // of the first regime, batch and last block, at the highest rung
   std::vector<train::Regime> regimes;  // measured side by side
   std::vector<train::Rung> rungs;      // of ours, side by side, the highest last
-  std::vector<int> batches;            // one, or those of a sweep
+  /// Of every library, side by side.
+  std::vector<train::LastBlock> last_blocks{train::LastBlock::full};
+  std::vector<int> batches;  // one, or those of a sweep
   bool swept = false;
   bool sweep_to_max = false;           // extend_sweep() has more to say
   bool synthetic = false;              // exactly when there is no input
+  bool resume = false;                 // goes on with the run of the folder
   std::optional<LoaderRequest> input;  // absent: generated numbers
   int gpu_index = -1;
-  train::MfuEstimator estimator = train::MfuEstimator::six_nd;
+  train::MfuEstimator estimator = train::MfuEstimator::shapes;
   std::string profile = "off";
   std::vector<std::string> libraries{"sluice"};  // ours need not be among them
   int warmup_steps = 200, measure_steps = 100;
@@ -33,6 +36,8 @@ struct TrainingPlan {
   [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch) const;
   [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch,
                                               train::Rung rung) const;
+  [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch, train::Rung rung,
+                                              train::LastBlock last_block) const;
 };
 /// "..max": batch sizes doubled from the last given one up to the largest whose plan fits into the
 /// memory that is free now, that one included. Asks the device. Nothing for other sweeps.

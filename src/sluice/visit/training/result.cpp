@@ -30,13 +30,14 @@ struct Measured {
   train::Regime regime = train::Regime::fp32;
   int batch = 0;
   train::Rung rung = train::Rung::graph;
+  train::LastBlock last_block = train::LastBlock::full;
   const Row* row = nullptr;        // null: interrupted before it
   std::optional<TrainingUse> use;  // absent: not measured
   double samples_per_s = 0;
 };
 
 Measured our_row(const results::ResultFile& file, const TrainingPlan& plan, Measured one) {
-  const std::string name = training_case(plan, one.regime, one.batch, one.rung);
+  const std::string name = training_case(plan, one.regime, one.batch, one.rung, one.last_block);
   for (const Row& row : file.rows)
     if (row.library == "sluice" && row.case_name == name) one.row = &row;
   if (one.row != nullptr && one.row->status == measure::RowStatus::ok)
@@ -52,8 +53,10 @@ std::vector<Measured> our_rows(const results::ResultFile& file, const TrainingPl
   if (!plan.has_ours()) return list;
   for (const int batch : plan.batches) {
     for (const train::Regime regime : plan.regimes)
-      for (const train::Rung rung : plan.rungs)
-        list.push_back(our_row(file, plan, {regime, batch, rung, nullptr, std::nullopt, 0}));
+      for (const train::LastBlock last_block : plan.last_blocks)
+        for (const train::Rung rung : plan.rungs)
+          list.push_back(
+              our_row(file, plan, {regime, batch, rung, last_block, nullptr, std::nullopt, 0}));
   }
   return list;
 }
@@ -100,7 +103,8 @@ Json env_json(const results::ResultFile& file) {
 }
 
 Json config_json(const TrainingPlan& plan, const Measured& one) {
-  const train::EngineConfig engine = plan.engine_of(one.regime, one.batch, one.rung);
+  const train::EngineConfig engine =
+      plan.engine_of(one.regime, one.batch, one.rung, one.last_block);
   return Json{{"mode", plan.synthetic ? "synthetic" : "e2e"},
               {"world_size", 1},
               {"per_device_batch_size", one.batch},
@@ -117,6 +121,7 @@ Json config_json(const TrainingPlan& plan, const Measured& one) {
               {"device", engine.device},
               {"optimizer", engine.optimizer ? to_string(engine.update.kind) : "none"},
               {"compile", to_string(engine.rung)},
+              {"last_block", to_string(one.last_block)},
               {"checkpoint_activations", engine.checkpointing},
               {"threads", engine.threads}};
 }
@@ -126,7 +131,8 @@ std::string text_of(const Json& json, const std::string& fallback) {
 }
 
 analysis::TrainingFacts facts_of(const results::ResultFile& file, const TrainingPlan& plan,
-                                 const Measured& one, const WatchedGpu& gpu) {
+                                 const Measured& one, const TrainingSurroundings& around) {
+  const WatchedGpu& gpu = around.gpu;
   const train::ModelSpec& model = plan.engine.model;
   analysis::TrainingFacts facts;
   facts.run_config = config_json(plan, one);
@@ -138,6 +144,7 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const Training
   facts.tokens_per_step = static_cast<double>(
       analysis::tokens_per_step(one.batch, 1, model.tokens(), plan.engine.grad_accum));
   facts.step_flop = train::step_flop(model, plan.estimator, facts.samples_per_step);
+  facts.six_nd_flop = train::step_flop(model, train::MfuEstimator::six_nd, facts.samples_per_step);
   facts.non_embedding_parameters = train::count_flops(model).non_embedding_parameters;
   facts.estimator = to_string(plan.estimator);
   const std::string in_force = text_of(at(one.use->engine, "dtype"), to_string(one.regime));
@@ -162,7 +169,9 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const Training
   facts.gpu = gpu.use;
   facts.no_gpu = gpu.reason;
   facts.phases_by_device = plan.gpu_index >= 0;
-  if (file.rows.size() > 1)
+  if (around.resumed)
+    facts.first_step_s = {std::nullopt, "the run was resumed"};
+  else if (file.rows.size() > 1)
     facts.first_step_s = {std::nullopt, "other rows were prepared before it"};
   else if (one.use->first_step_ns)
     facts.first_step_s = {seconds_since_start(*one.use->first_step_ns), ""};
@@ -170,13 +179,14 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const Training
 }
 
 std::vector<results::TrainingSweepLine> sweep_lines(const std::vector<Measured>& list,
-                                                    bool ladder) {
+                                                    const TrainingPlan& plan) {
   std::vector<results::TrainingSweepLine> lines;
   for (const Measured& one : list) {
     results::TrainingSweepLine& line = lines.emplace_back();
     line.batch = one.batch;
     line.dtype = to_string(one.regime);
-    if (ladder) line.compile = to_string(one.rung);
+    if (plan.rungs.size() > 1) line.compile = to_string(one.rung);
+    if (plan.last_blocks.size() > 1) line.last_block = to_string(one.last_block);
     if (!one.use) {
       line.samples_per_s.reason =
           one.row != nullptr ? one.row->reason : "interrupted before it was measured";
@@ -192,14 +202,16 @@ std::vector<results::TrainingSweepLine> sweep_lines(const std::vector<Measured>&
   return lines;
 }
 
-/// Of the rows with the first type at the highest rung.
+/// Of the rows with the first type and last block at the highest rung.
 results::BatchEstimates estimates_of(const std::vector<Measured>& list, const TrainingPlan& plan,
                                      double total_bytes) {
   constexpr const char* kFew = "two batch sizes that fit are needed";
   std::vector<analysis::BatchPoint> points;
   results::BatchEstimates estimates;
   for (const Measured& one : list) {
-    if (one.regime != plan.regimes.front() || one.rung != plan.rungs.back()) continue;
+    if (one.regime != plan.regimes.front() || one.rung != plan.rungs.back() ||
+        one.last_block != plan.last_blocks.front())
+      continue;
     if (one.use && one.use->peak_bytes)
       points.push_back({one.batch, *one.use->peak_bytes, one.samples_per_s});
     else if (one.row != nullptr)
@@ -219,13 +231,15 @@ results::BatchEstimates estimates_of(const std::vector<Measured>& list, const Tr
   return estimates;
 }
 
-/// fp32 beside the first other type, at the batch and the rung of `main`.
+/// fp32 beside the first other type, at the batch, rung and last block of `main`.
 std::optional<analysis::AmpComparison> amp_of(const std::vector<Measured>& list,
                                               const Measured& main) {
   const Measured* plain = nullptr;
   const Measured* mixed = nullptr;
   for (const Measured& one : list) {
-    if (one.batch != main.batch || one.rung != main.rung || !one.use) continue;
+    if (one.batch != main.batch || one.rung != main.rung || one.last_block != main.last_block ||
+        !one.use)
+      continue;
     const Measured*& place = one.regime == train::Regime::fp32 ? plain : mixed;
     if (place == nullptr) place = &one;
   }
@@ -261,6 +275,10 @@ std::vector<results::TrainingLibrary> library_lines(const results::ResultFile& f
       if (use->engine.is_object()) line.engine = use->engine;
       line.peak_bytes = use->peak_bytes;
       line.queued_step_ms = queued_step_ms(row, *use);
+      line.model_flop = train::step_flop(plan.engine.model, train::MfuEstimator::shapes,
+                                         static_cast<double>(row.items_per_sample));
+      line.executed_flop = use->executed_flop;
+      line.driver_peak_bytes = use->driver_peak_bytes;
     }
     if (const auto anchor = check_anchor(row, plan, anchors)) line.anchor = record_of(*anchor);
     line.peak_rss_bytes = row.peak_rss_bytes;
@@ -309,11 +327,11 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
   results::TrainingSummary& summary = file.training_summary.emplace();
   summary.libraries = library_lines(file, plan, around.anchors);
   const double total_bytes = around.gpu.use ? around.gpu.use->total_bytes : machine_memory();
-  if (list.size() > 1) summary.sweep = sweep_lines(list, plan.rungs.size() > 1);
+  if (list.size() > 1) summary.sweep = sweep_lines(list, plan);
   if (plan.swept) summary.estimates = estimates_of(list, plan, total_bytes);
   file.peer_ratios = analysis::peer_ratios(file);
   if (best == nullptr) return;
-  const analysis::TrainingFacts facts = facts_of(file, plan, *best, around.gpu);
+  const analysis::TrainingFacts facts = facts_of(file, plan, *best, around);
   const auto amp = amp_of(list, *best);
   results::TrainingMetrics& metrics = file.training.emplace(analysis::training_metrics(facts));
   put_machine(metrics, file);

@@ -14,6 +14,7 @@ struct TrainingSurroundings {
   const InputFacts* input = nullptr;  // null: generated numbers
   WatchedGpu gpu;
   TrainingAnchors anchors{};  // of other libraries
+  bool resumed = false;       // rows may be of an earlier process
 };
 
 /// `env` of metrics.json and eval.json, from env.json.

@@ -23,10 +23,10 @@ constexpr const char* kEngineThreads = "micro-threads";  // as many as the engin
 constexpr int kPhaseSteps = 20;
 
 scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, train::Regime regime, int batch,
-                               train::Rung rung) {
+                               train::Rung rung, train::LastBlock last_block) {
   const TrainingPlan& plan = maker.plan;
   scenario::TrainingSpec spec;
-  spec.engine = plan.engine_of(regime, batch, rung);
+  spec.engine = plan.engine_of(regime, batch, rung, last_block);
   spec.data = plan.input ? scenario::TrainingData::loader : scenario::TrainingData::resident;
   spec.warmup_steps = plan.warmup_steps;
   const int per_turn = plan.policy.samples_per_turn;
@@ -37,12 +37,14 @@ scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, train::Regime regi
   return spec;
 }
 
-measure::SubjectSpec row_of(const TrainingPlan& plan, train::Regime regime, int batch) {
+measure::SubjectSpec row_of(const TrainingPlan& plan, train::Regime regime, int batch,
+                            train::LastBlock last_block) {
   measure::SubjectSpec row;
-  row.case_name = training_case(plan, regime, batch);
+  row.case_name = training_case(plan, regime, batch, plan.rungs.back(), last_block);
   row.params = {{"batch_size", std::to_string(batch)},
                 {"dtype", to_string(regime)},
                 {"grad_accum", std::to_string(plan.engine.grad_accum)}};
+  if (last_block != train::LastBlock::full) row.params["last_block"] = to_string(last_block);
   row.threads = plan.engine.threads;
   row.thread_policy = kEngineThreads;
   if (plan.input) row.cpu_limit = measure::kNoCpuLimit;
@@ -51,12 +53,12 @@ measure::SubjectSpec row_of(const TrainingPlan& plan, train::Regime regime, int 
 }
 
 measure::SubjectSpec our_row(const TrainingRowMaker& maker, train::Regime regime, int batch,
-                             train::Rung rung) {
-  measure::SubjectSpec row = row_of(maker.plan, regime, batch);
-  row.case_name = training_case(maker.plan, regime, batch, rung);
+                             train::Rung rung, train::LastBlock last_block) {
+  measure::SubjectSpec row = row_of(maker.plan, regime, batch, last_block);
+  row.case_name = training_case(maker.plan, regime, batch, rung, last_block);
   if (maker.plan.gpu_index >= 0) row.params["compile"] = to_string(rung);
   row.library = "sluice";
-  row.spec = to_json(spec_of(maker, regime, batch, rung));
+  row.spec = to_json(spec_of(maker, regime, batch, rung, last_block));
   row.command = maker.worker;
   return row;
 }
@@ -86,6 +88,29 @@ Result<Json> reference_of(const train::EngineConfig& config, const fs::path& fol
   return json;
 }
 
+/// A row of another library, to be measured or refused. `reference`: weights and numbers of this
+/// regime, written when the first library wants them.
+void add_peer(TrainingRows& made, measure::SubjectSpec row, const TrainingPlan& plan,
+              train::Regime regime, int batch, Json& reference, const fs::path& scratch) {
+  auto command = peers::worker_command(row.library, "training", kEngineThreads);
+  if (!command) {
+    made.refused.push_back(measure::refused_row(row, command.error()));
+    return;
+  }
+  row.command = std::move(command->command);
+  row.environment = std::move(command->environment);
+  if (plan.has_ours() && reference.is_null()) {
+    auto written = reference_of(plan.engine_of(regime, batch), scratch / to_string(regime));
+    if (!written) {
+      made.refused.push_back(measure::refused_row(row, written.error()));
+      return;
+    }
+    reference = std::move(*written);
+  }
+  if (!reference.is_null()) row.spec.update(reference);
+  made.rows.push_back(std::move(row));
+}
+
 }  // namespace
 
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch) {
@@ -94,7 +119,13 @@ std::string training_case(const TrainingPlan& plan, train::Regime regime, int ba
 
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
                           train::Rung rung) {
+  return training_case(plan, regime, batch, rung, plan.last_blocks.front());
+}
+
+std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
+                          train::Rung rung, train::LastBlock last_block) {
   measure::State state;
+  if (last_block != train::LastBlock::full) state.values["last_block"] = to_string(last_block);
   if (plan.swept) state.values["batch_size"] = std::to_string(batch);
   if (plan.regimes.size() > 1) state.values["dtype"] = to_string(regime);
   if (rung != plan.rungs.back()) state.values["compile"] = to_string(rung);
@@ -104,33 +135,19 @@ std::string training_case(const TrainingPlan& plan, train::Regime regime, int ba
 Result<TrainingRows> TrainingRowMaker::rows(int batch, const fs::path& scratch) const {
   TrainingRows made;
   for (const train::Regime regime : plan.regimes) {
-    Json reference;
-    for (const std::string& library : plan.libraries) {
-      if (library == "sluice") {
-        for (const train::Rung rung : plan.rungs)
-          made.rows.push_back(our_row(*this, regime, batch, rung));
-        continue;
-      }
-      measure::SubjectSpec row = row_of(plan, regime, batch);
-      row.library = library;
-      row.spec = to_json(spec_of(*this, regime, batch, plan.rungs.back()));
-      auto command = peers::worker_command(library, "training", kEngineThreads);
-      if (!command) {
-        made.refused.push_back(measure::refused_row(row, command.error()));
-        continue;
-      }
-      row.command = std::move(command->command);
-      row.environment = std::move(command->environment);
-      if (plan.has_ours() && reference.is_null()) {
-        auto written = reference_of(plan.engine_of(regime, batch), scratch / to_string(regime));
-        if (!written) {
-          made.refused.push_back(measure::refused_row(row, written.error()));
+    Json reference;  // of all last blocks: they give the same loss
+    for (const train::LastBlock last_block : plan.last_blocks) {
+      for (const std::string& library : plan.libraries) {
+        if (library == "sluice") {
+          for (const train::Rung rung : plan.rungs)
+            made.rows.push_back(our_row(*this, regime, batch, rung, last_block));
           continue;
         }
-        reference = std::move(*written);
+        measure::SubjectSpec row = row_of(plan, regime, batch, last_block);
+        row.library = library;
+        row.spec = to_json(spec_of(*this, regime, batch, plan.rungs.back(), last_block));
+        add_peer(made, std::move(row), plan, regime, batch, reference, scratch);
       }
-      if (!reference.is_null()) row.spec.update(reference);
-      made.rows.push_back(std::move(row));
     }
   }
   return made;

@@ -4,11 +4,13 @@
 
 #include "sluice/core/folder_guard.h"
 #include "sluice/peers/places.h"
+#include "sluice/results/resume.h"
 #include "sluice/scenario/training/spec.h"
 #include "sluice/train/cuda/library.h"
 #include "sluice/visit/canary_run.h"
 #include "sluice/visit/gpu_watch.h"
 #include "sluice/visit/loader/bundles.h"
+#include "sluice/visit/resumed.h"
 #include "sluice/visit/training/profile.h"
 #include "sluice/visit/training/result.h"
 #include "sluice/visit/training/rows.h"
@@ -32,11 +34,16 @@ class TrainingVisit {
     if (given != nullptr)
       visit_.open_in(*given, training_visit(plan_));
     else
-      SLUICE_CHECK(visit_.open(training_visit(plan_)));
+      SLUICE_CHECK(visit_.open(training_visit(plan_), plan_.resume));
+    if (given == nullptr && visit_.folder().resumed()) {
+      SLUICE_TRY(earlier_, results::read(visit_.result_path()));
+      plan_.policy.seed = earlier_->block_order_seed;
+    }
     SLUICE_TRY(const peers::Places places, peers::find_places());
     SLUICE_TRY(auto anchors, read_training_anchors(places.adapters));
     SLUICE_CHECK(visit_.begin());
     describe();
+    if (earlier_) SLUICE_CHECK(go_on());
     SLUICE_CHECK(visit_.described());
     SLUICE_CHECK(visit_.start());
     results::ResultFile& file = visit_.file;
@@ -48,7 +55,8 @@ class TrainingVisit {
     SLUICE_TRY(const bool interrupted, is_interrupted(measure_all(places.worker())));
     backend::check_noise(file);
     SLUICE_CHECK(visit_.write_environment());
-    conclude_training(file, plan_, {input_ ? &*input_ : nullptr, gpu_, std::move(anchors)});
+    conclude_training(
+        file, plan_, {input_ ? &*input_ : nullptr, gpu_, std::move(anchors), earlier_.has_value()});
     if (!interrupted && plan_.profile != "off") {
       SLUICE_TRY(file.training_summary->profile, profile_pass(plan_, visit_.path()));
     }
@@ -63,7 +71,9 @@ class TrainingVisit {
     } else if (!plan_.swept) {
       for (const train::Regime regime : plan_.regimes)
         for (const train::Rung rung : plan_.rungs)
-          SLUICE_CHECK(train::plan_engine(plan_.engine_of(regime, plan_.batches.front(), rung)));
+          for (const train::LastBlock last_block : plan_.last_blocks)
+            SLUICE_CHECK(train::plan_engine(
+                plan_.engine_of(regime, plan_.batches.front(), rung, last_block)));
     } else {  // the smallest must fit
       SLUICE_CHECK(
           train::plan_engine(plan_.engine_of(plan_.regimes.front(), plan_.batches.front())));
@@ -88,6 +98,9 @@ class TrainingVisit {
     std::string rungs;
     for (const train::Rung rung : plan_.rungs)
       rungs += (rungs.empty() ? "" : ",") + std::string(to_string(rung));
+    std::string last_blocks;
+    for (const train::LastBlock last_block : plan_.last_blocks)
+      last_blocks += (last_blocks.empty() ? "" : ",") + std::string(to_string(last_block));
     file.run_config = Json{{"command", "bench-training"},
                            {"model", train::to_json(plan_.engine.model)},
                            {"mode", plan_.synthetic ? "synthetic" : "e2e"},
@@ -100,6 +113,8 @@ class TrainingVisit {
                            {"measure_steps", plan_.measure_steps},
                            {"optimizer", to_string(plan_.engine.update.kind)},
                            {"compile", std::move(rungs)},
+                           {"last_block", std::move(last_blocks)},
+                           {"mfu_estimator", to_string(plan_.estimator)},
                            {"checkpoint_activations", plan_.engine.checkpointing},
                            {"threads", plan_.engine.threads},
                            {"libraries", plan_.libraries},
@@ -117,6 +132,33 @@ class TrainingVisit {
                    .includes_collate = input_.has_value(),
                    .includes_transfer = !plan_.synthetic};
     file.block_order_seed = plan_.policy.seed;
+  }
+
+  /// What was measured before stays, if it may stand beside what will be.
+  Status go_on() {
+    results::ResultFile& file = visit_.file;
+    if (earlier_->run_config.contains("bundles"))  // known when they are packed
+      file.run_config["bundles"] = earlier_->run_config["bundles"];
+    SLUICE_CHECK(results::check_resumable(*earlier_, file, visit_.result_path().string()));
+    file.canary = earlier_->canary;
+    return ok;
+  }
+
+  /// One batch size. Rows of later ones that an earlier visit left stay in the file meanwhile.
+  Status measure(const TrainingRows& made) {
+    std::vector<measure::Row> so_far;
+    if (earlier_) {
+      seen_.insert(seen_.end(), made.rows.begin(), made.rows.end());
+      for (const measure::Row& row : made.refused) {
+        measure::SubjectSpec& refused = seen_.emplace_back();
+        refused.case_name = row.case_name;
+        refused.library = row.library;
+      }
+      visit_.last = later_rows(seen_, *earlier_);
+      so_far = rows_for(made.rows, *earlier_);
+    }
+    visit_.add(made.refused);
+    return visit_.measure(made.rows, plan_.policy, std::move(so_far));
   }
 
   [[nodiscard]] const char* data_source() const {
@@ -145,16 +187,17 @@ class TrainingVisit {
     Status measured = ok;
     for (const int batch : plan_.batches) {
       SLUICE_TRY(const TrainingRows made, maker.rows(batch, scratch.path()));
-      visit_.add(made.refused);
-      measured = visit_.measure(made.rows, plan_.policy);
+      measured = measure(made);
       if (!measured) break;
     }
     gpu_ = watch.stop();
     return measured;
   }
 
-  const TrainingPlan& plan_;
+  TrainingPlan plan_;
   Visit visit_;
+  std::optional<results::ResultFile> earlier_;  // of the visit that is resumed
+  std::vector<measure::SubjectSpec> seen_;      // of the batch sizes so far, when resumed
   std::optional<InputFacts> input_;
   WatchedGpu gpu_;
 };

@@ -104,7 +104,11 @@ void conclude_watch(results::ResultFile& file, const WatchPlan& plan, const Watc
   if (!use) return;
   results::TrainingMetrics& metrics =
       file.training.emplace(analysis::training_metrics(facts_of(file, plan, std::move(*use), gpu)));
-  metrics.mfu.flop_per_step = metrics.mfu.achieved_tflops_p50 = {std::nullopt, kNotKnown};
+  auto& mfu = metrics.mfu;
+  for (auto* figure :
+       {&mfu.flop_per_step, &mfu.achieved_tflops_p50, &mfu.executed_flop_per_step,
+        &mfu.executed_tflops_p50, &mfu.executed_p50, &mfu.six_nd_flop_per_step, &mfu.six_nd_p50})
+    *figure = {std::nullopt, kNotKnown};
   put_machine(metrics, file);
 }
 

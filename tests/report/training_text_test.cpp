@@ -1,0 +1,73 @@
+// tests/report/training_text_test.cpp - which FLOP a figure of a training step is of, in words.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/report/training_text.h"
+
+#include "sluice/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice::report::training_text_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A step of 20 ms with 6 TFLOP of the model, of which 5 were executed.
+results::ResultFile shortened_step() {
+  results::ResultFile file;
+  results::TrainingMetrics& metrics = file.training.emplace();
+  metrics.config.other = Json{{"last_block", "class-token"}};
+  metrics.timing.p50.value = 0.02;
+  metrics.memory.driver_peak_bytes.value = 3.0 * (1 << 30);
+  metrics.mfu.estimator = "shapes";
+  metrics.mfu.p50.value = 0.3;
+  metrics.mfu.flop_per_step.value = 6e12;
+  metrics.mfu.achieved_tflops_p50.value = 300;
+  metrics.mfu.executed_flop_per_step.value = 5e12;
+  metrics.mfu.executed_tflops_p50.value = 250;
+  metrics.mfu.executed_p50.value = 0.25;
+  metrics.mfu.six_nd_flop_per_step.value = 5.5e12;
+  metrics.mfu.six_nd_p50.value = 0.275;
+  results::TrainingSummary& summary = file.training_summary.emplace();
+  for (const char* library : {"sluice", "torch-eager"}) {
+    results::TrainingLibrary& line = summary.libraries.emplace_back();
+    line.case_name = "training/vit5-small/last_block=class-token";
+    line.library = library;
+    line.status = "ok";
+    line.samples_per_s = 100;
+    line.model_flop = 6e12;
+    line.executed_flop = 5e12;
+  }
+  return file;
+}
+
+TEST(TrainingText, EveryShareOfThePeakSaysOfWhichFlop) {
+  const std::string text = training_text(shortened_step());
+  EXPECT_THAT(text, AllOf(HasSubstr("300.000 TFLOP/s (FLOP of the model, shapes)"),
+                          HasSubstr("250.000 TFLOP/s (FLOP executed: 5000 G of a step)"),
+                          HasSubstr("the model has 6000 G, by 6ND 5500 G"),
+                          HasSubstr("30.0 % (FLOP of the model, shapes)")));
+  EXPECT_THAT(text, ::testing::ContainsRegex("executed FLOP of the peak +25.0 %"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("MFU p50 by 6ND +27.5 %"));
+  EXPECT_THAT(text, HasSubstr("executes 83.3 % of the model's FLOP"));
+  EXPECT_THAT(text, HasSubstr("3.0 GB, without the CUDA context"));
+  EXPECT_THAT(training_markdown(shortened_step()), HasSubstr("Last block on the class token"));
+}
+
+TEST(TrainingText, AFileThatTellsLessSaysLess) {
+  results::ResultFile file = shortened_step();
+  results::TrainingMetrics::Mfu& mfu = file.training->mfu;
+  mfu.executed_flop_per_step = mfu.executed_tflops_p50 = mfu.executed_p50 = {};
+  mfu.six_nd_p50 = {};
+  mfu.estimator = "6ND";
+  for (results::TrainingLibrary& line : file.training_summary->libraries)
+    line.executed_flop.reset();
+  const std::string text = training_text(file);
+  EXPECT_THAT(text, HasSubstr("30.0 % (FLOP of the model, 6ND)"));
+  EXPECT_THAT(text, Not(HasSubstr("xecute")));
+}
+
+}  // namespace
+}  // namespace sluice::report::training_text_test

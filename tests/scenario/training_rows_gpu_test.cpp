@@ -1,0 +1,69 @@
+// tests/scenario/training_rows_gpu_test.cpp - a training row on a GPU tells what it executes, and
+// what its memory is by the driver.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/scenario/scenario.h"
+#include "sluice/scenario/training/spec.h"
+#include "sluice/train/cuda/library.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace sluice::scenario::training_rows_gpu_test {
+namespace {
+
+class TrainingRowOnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto facts = train::cuda::device_facts(0); !facts)
+      GTEST_SKIP() << facts.error().message;
+  }
+
+  static Json told_by(train::Rung rung, train::LastBlock last_block) {
+    TrainingSpec spec;
+    spec.engine.device = "cuda:0";
+    spec.engine.regime = train::Regime::mixed;
+    spec.engine.model = train::find_model("vit5-tiny").value();
+    spec.engine.batch = 64;
+    spec.engine.rung = rung;
+    spec.engine.last_block = last_block;
+    spec.phase_steps = 2;
+    measure::SubjectContext context;
+    context.threads = 1;
+    context.case_name = "training/vit5-tiny";
+    context.spec = to_json(spec);
+    const auto subject = make_training(context);
+    EXPECT_TRUE(subject) << (subject ? "" : subject.error().message);
+    if (!subject) return {};
+    const auto digest = (*subject)->check();
+    EXPECT_TRUE(digest) << (digest ? "" : digest.error().message);
+    (*subject)->begin_sample();
+    for (int i = 0; i < 3; ++i)
+      (*subject)->run_pass();
+    return (*subject)->measured_info();
+  }
+};
+
+TEST_F(TrainingRowOnGpu, ExecutesTheLastBlockAsItWasAsked) {
+  for (const auto rung : {train::Rung::off, train::Rung::graph}) {
+    std::map<train::LastBlock, double> flop;
+    for (const auto last_block : {train::LastBlock::full, train::LastBlock::class_token}) {
+      const Json told = told_by(rung, last_block);
+      EXPECT_EQ(told.at("engine").at("last_block"), to_string(last_block));
+      flop[last_block] = told.at("flop_executed").get<double>();
+    }
+    const double left_out = 3 * 2.0 * 64 * 200 * 9 * 192 * 192;
+    EXPECT_EQ(flop[train::LastBlock::full] - flop[train::LastBlock::class_token], left_out);
+  }
+}
+
+/// The driver gives memory in pieces, so it counts no less than was planned; another process on the
+/// device may give some back meanwhile.
+TEST_F(TrainingRowOnGpu, TellsItsMemoryByTheDriver) {
+  const Json told = told_by(train::Rung::graph, train::LastBlock::full);
+  ASSERT_TRUE(told.contains("driver_peak_bytes")) << told.dump();
+  EXPECT_GE(told.at("driver_peak_bytes").get<double>(), 0.9 * told.at("plan_bytes").get<double>());
+}
+
+}  // namespace
+}  // namespace sluice::scenario::training_rows_gpu_test

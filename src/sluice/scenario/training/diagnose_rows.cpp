@@ -282,7 +282,8 @@ Result<std::unique_ptr<measure::Subject>> make_diagnose(const measure::SubjectCo
   SLUICE_TRY(const double model_ms, fields.number("model_time_ms", 0));
   if (!(model_ms >= 0 && model_ms <= kMaxModelMs))
     return fields.wrong("model_time_ms", "0 (none) to an hour");
-  SLUICE_TRY(const FeedOptions options, feed_options(spec, context));
+  SLUICE_TRY(FeedOptions options, feed_options(spec, context));
+  options.emulated_device = model_ms > 0 && spec.loader.contains("upload");
   std::unique_ptr<TrainingFeed> feed;
   if (part == Part::loader || part == Part::together) {
     SLUICE_TRY(feed, TrainingFeed::open(options));

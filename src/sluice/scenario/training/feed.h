@@ -39,6 +39,9 @@ struct FeedOptions {
   FeedUse use = FeedUse::train;
   /// Samples without a label get index % classes: for timing only. Otherwise they are refused.
   bool stand_in_labels = false;
+  /// Batches are handed over as LoaderSpec::upload says though they stay here: the device is
+  /// emulated.
+  bool emulated_device = false;
 };
 
 /// Valid until the next call of next(), start_epoch() or restore() of its feed.

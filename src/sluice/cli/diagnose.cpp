@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <random>
@@ -21,7 +22,8 @@ namespace {
 
 constexpr int kDiagnoseBatch = 32;
 constexpr int kDiagnoseRuns = 3, kThoroughDiagnoseRuns = 10;
-constexpr int kAdvicePairs = 5;  // when nobody says how many runs: three give wide intervals
+constexpr double kWarmUpLimitMs = 250;  // a step of a second is warm after its check
+constexpr int kAdvicePairs = 5;         // when nobody says how many runs: three give wide intervals
 constexpr std::uint64_t kDiagnoseSeed = 42;
 
 struct DiagnoseFlags {
@@ -99,6 +101,7 @@ Result<visit::DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& g
   plan.policy.samples_per_run = flags.samples;
   plan.policy.min_sample_ms = flags.sample_ms;
   plan.policy.warmup_ms = flags.warmup_ms;
+  if (!flags.thorough) plan.policy.warmup_limit_ms = std::max(kWarmUpLimitMs, flags.warmup_ms);
   plan.policy.slow_item_s = 0;
   plan.policy.step_timeout_s = flags.timeout_s;
   plan.policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
@@ -107,7 +110,9 @@ Result<visit::DiagnosePlan> plan_of(const DiagnoseFlags& flags, const Globals& g
 }
 
 Result<ExitCode> run_command(Context& context, const DiagnoseFlags& flags) {
-  SLUICE_TRY(const visit::DiagnosePlan plan, plan_of(flags, context.globals));
+  SLUICE_TRY(visit::DiagnosePlan plan, plan_of(flags, context.globals));
+  if (!context.globals.quiet)
+    plan.so_far = [&](const std::string& line) { context.globals.progress->print(line + "\n"); };
   SLUICE_TRY(const visit::Visited result, visit::run_diagnose(context.globals, plan));
   if (context.globals.json)
     print("{}", results::to_text(results::to_json(result.file)));

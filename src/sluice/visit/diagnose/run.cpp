@@ -213,7 +213,15 @@ Result<Visited> run_diagnose(const Caller& caller, const DiagnosePlan& asked) {
   SLUICE_CHECK(visit.described());
   SLUICE_CHECK(visit.start());
   measure::RunnerContext runner = visit.runner;
-  runner.on_block = [&](const std::vector<measure::Row>& rows) { return visit.keep(rows); };
+  bool said = plan.policy.runs < 2 || !plan.so_far;
+  runner.on_block = [&](const std::vector<measure::Row>& rows) {
+    if (const auto times = analysis::step_times(rows, plan.loader.batch_size); times && !said) {
+      said = true;
+      plan.so_far(fmt::format("after 1 of {} runs: {}", plan.policy.runs,
+                              analysis::attribute(*times).statement));
+    }
+    return visit.keep(rows);
+  };
   SLUICE_TRY(Diagnosis found, diagnose(plan, runner));
   visit.add(found.rows);
   if (found.interrupted) return visit.finish(true);

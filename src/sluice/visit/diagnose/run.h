@@ -8,6 +8,8 @@
 #include "sluice/visit/loader/run.h"
 
 #include <filesystem>
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace sluice::visit {
@@ -23,6 +25,8 @@ struct DiagnosePlan {
   int pairs = 0;        // for that; 0: as many as runs
   int images = 256;     // when generated
   measure::Policy policy;
+  /// Called once, with what the first of several runs says; empty: nobody listens.
+  std::function<void(const std::string& line)> so_far;
 };
 
 /// Loader, step and both together; transfer too where there is one.

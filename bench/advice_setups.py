@@ -26,7 +26,7 @@ SETUPS = {
     "too few workers": (images(256, 500, 375), ["--model-time-ms", 0.5, "--batch-size", 32, "--num-workers", 1]),
     "too many workers": (images(256, 500, 375), ["--model-time-ms", 0.5, "--batch-size", 32, "--num-workers", 16]),
     "augment-bound": (images(256, 300, 300), ["--model-time-ms", 0.5, "--batch-size", 32, "--recipe", "three-augment"]),
-    "small model on the same cores": (images(128, 640, 480), ["--model", "vit5-tiny", "--layers", 1, "--batch-size", 8]),
+    "small model on the same cores": (images(128, 640, 480), ["--model", "vit5-tiny", "--layers", 1, "--image-size", 96, "--batch-size", 8]),
     "large model": (images(128, 500, 375), ["--model-time-ms", 400, "--batch-size", 32]),
     "cold reads": (images(256, 640, 480), ["--model-time-ms", 0.5, "--batch-size", 32, "--read-mode", "direct"]),
     "S3 with 20 ms a request": (images(64, 320, 240), ["--model-time-ms", 0.5, "--batch-size", 16]),

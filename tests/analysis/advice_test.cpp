@@ -40,7 +40,7 @@ ProbedChange to(double work, double bytes = 1) {
 
 TEST(AdviceTest, DecodeIsMendedByDecodingLess) {
   AdviceFacts facts = loader_of(2, 2, 0.02, 0.9, 0.08);
-  facts.probed = {to(0.5), to(0.6, 0.4), 256};
+  facts.probed = {to(0.5), to(0.6, 0.4), 256, {}};
   const auto advice = advise(facts);
   ASSERT_EQ(advice.size(), 2U);
   EXPECT_EQ(advice[0].kind, AdviceKind::decode_scaled);
@@ -95,7 +95,7 @@ TEST(AdviceTest, ReadsPastThePageCacheAreMendedByIt) {
 
 TEST(AdviceTest, AStepThatIsTheLimitHasNone) {
   AdviceFacts facts = loader_of(1, 8, 0.5, 0.4, 0.1);
-  facts.probed = {to(0.5), to(0.5, 0.4), 256};
+  facts.probed = {to(0.5), to(0.5, 0.4), 256, {}};
   facts.verdict = Bottleneck::compute;
   EXPECT_TRUE(advise(facts).empty());
 }
@@ -115,6 +115,21 @@ TEST(AdviceTest, TransferIsMendedByWhatIsMissing) {
   EXPECT_TRUE(advise(facts).empty());
 }
 
+TEST(AdviceTest, FloatsForADeviceAreMendedByBytes) {
+  AdviceFacts facts = loader_of(2, 2, 0.02, 0.2, 0.78);
+  facts.probed.as_bytes = to(0.7);
+  EXPECT_TRUE(advise(facts).empty());  // whoever computes on these cores wants floats
+  facts.setting.hands_floats = true;
+  const auto advice = advise(facts);
+  ASSERT_EQ(advice.size(), 1U);
+  EXPECT_EQ(advice[0].kind, AdviceKind::upload_bytes);
+  EXPECT_EQ(advice[0].how, "--upload uint8");
+  // 0.3 of 98 % is gone: 10 ms become 7.06; the lower end promises 0.8 of that gain.
+  EXPECT_NEAR(advice[0].gain.low, 1 + 0.8 * (10 / (10 * (1 - 0.98 * (1 - 0.7 * 1.02))) - 1), 0.01);
+  facts.probed.as_bytes = to(0.99);
+  EXPECT_TRUE(advise(facts).empty());
+}
+
 TEST(AdviceTest, AStepOnTheSameCoresGainsWhatTheyAreSpared) {
   AdviceFacts facts = loader_of(2, 2, 0.02, 0.9, 0.08);
   facts.setting.step_on_cores = true;
@@ -126,6 +141,14 @@ TEST(AdviceTest, AStepOnTheSameCoresGainsWhatTheyAreSpared) {
   ASSERT_EQ(advice.size(), 1U);
   // 10 ms of both cores load a batch, half of 98 % is spared: 20 become 15.1.
   EXPECT_NEAR(advice[0].gain.low, 1 + 0.8 * (20 / 15.1 - 1), 0.02);
+  EXPECT_LT(advice[0].gain.high, 1.4);
+  // Others hold the cores: both need 30 ms of core time, of which 20 are the loader's and half of
+  // those are spared, a third of the step.
+  facts.together_cpu_ms = 30;
+  const auto busy = advise(facts);
+  ASSERT_EQ(busy.size(), 1U);
+  EXPECT_DOUBLE_EQ(busy[0].gain.low, advice[0].gain.low);
+  EXPECT_NEAR(busy[0].gain.high, 1 + 1.15 * (20 / (20 * (1 - 0.98 * 0.51 * 20 / 30)) - 1), 0.03);
 }
 
 /// Whatever the shares: no advice beyond what its stage could ever give, none that promises little.
@@ -144,7 +167,8 @@ TEST(AdviceTest, NothingIsSaidThatCannotHelp) {
     facts.times.together =
         exactly(std::max(facts.times.model.point, facts.times.loader.point) * (1 + rng.uniform()));
     facts.verdict = attribute(facts.times).verdict;
-    facts.probed = {to(rng.uniform()), to(rng.uniform(), rng.uniform()), 256};
+    facts.setting.hands_floats = rng.below(2) == 1;
+    facts.probed = {to(rng.uniform()), to(rng.uniform(), rng.uniform()), 256, to(rng.uniform())};
     const double most = facts.times.together.point / std::max(facts.times.model.point, 0.1);
     for (const Advice& one : advise(facts)) {
       EXPECT_NE(facts.verdict, Bottleneck::compute);

@@ -121,6 +121,25 @@ TEST(LoaderMetricsTest, DetailsOfTheWrongKindAreNoCrash) {
   EXPECT_FALSE(loader_use(measure::Row{}).has_value());
 }
 
+TEST(LoaderVerdictTest, TargetsCanBeSetAndLeftOut) {
+  const LoaderFacts facts = facts_of(details());
+  LoaderTargets targets;
+  ASSERT_TRUE(set_target(targets, "rate=300"));
+  EXPECT_EQ(loader_targets(facts, targets)[0].mark, Mark::good);  // 320
+  ASSERT_TRUE(set_target(targets, "overhead=5%"));
+  EXPECT_THAT(loader_targets(facts, targets)[2].target, HasSubstr("5 %"));
+  ASSERT_TRUE(set_target(targets, "none"));
+  EXPECT_TRUE(loader_targets(facts, targets).empty());
+  ASSERT_TRUE(set_target(targets, "idle-vram=40"));
+  ASSERT_EQ(loader_targets(facts, targets).size(), 1U);
+  for (const char* bad : {"", "rate", "rate=", "rate=fast", "rate=-1", "overhead=101%", "speed=5",
+                          "rate=5%", "overhead=nan"}) {
+    const Status refused = set_target(targets, bad);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_THAT(refused.error().message, HasSubstr("rate=SAMPLES_PER_S")) << bad;
+  }
+}
+
 TEST(LoaderVerdictTest, TargetsAreMetMissedOrUnknown) {
   LoaderFacts facts = facts_of(details());
   auto targets = loader_targets(facts);

@@ -134,6 +134,7 @@ class DataloaderTest(BenchCase):
             (["--input", "D", "--sweep", "workers=1,x"], "'x' is not a number"),
             (["--input", "D", "--cache-dir", "C"], "--cache-dir"),
             (["--input", "s3://b/p", "--libraries", "sluice,spdl"], "local folders"),
+            (["--input", "D", "--target", "speed=5"], "accepted: none, rate=SAMPLES_PER_S"),
             ([], "an input is missing"),
         ]:
             with self.subTest(arguments=arguments):

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import html
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -130,9 +132,53 @@ class DiagnoseTest(unittest.TestCase):
             self.assertIn("Verdict: ", result.stdout)
             self.assertFalse((Path(folder) / "D" / "data").exists())
 
+    def test_bytes_may_be_handed_to_an_emulated_accelerator(self):
+        document = self.diagnose("--model-time-ms", 0.01, "--upload", "uint8")
+        self.assertEqual(document["run_config"]["upload"], "uint8")
+        self.assertNotIn("upload_bytes", [one["kind"] for one in document["summary"].get("advice", [])])
+
+    def test_few_images_are_a_small_batch_and_said_to_be_few(self):
+        for count in (1, 3):
+            few = Path(self.scratch.name) / f"few-{count}"
+            self.assertEqual(run("data", "make", "--kind", "rgb", "--count", count, "--out", few).returncode, 0)
+            with self.subTest(count=count), tempfile.TemporaryDirectory() as folder:
+                result = run("diagnose", "--input", few, *SHORT, "--model-time-ms", 1, "--out", Path(folder) / "D")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn(f"Per batch of {count} ", result.stdout)
+                if "COMPUTE" not in result.stdout.splitlines()[0]:
+                    self.assertIn("few samples", result.stdout)
+
+    def test_images_that_cannot_be_read_are_one_line(self):
+        broken = Path(self.scratch.name) / "broken"
+        broken.mkdir()
+        for name in "ab":
+            (broken / f"{name}.jpg").write_bytes(b"\xff\xd8\xff no image")
+        for flags in ([], ["--skip-errors"]):
+            with self.subTest(flags=flags), tempfile.TemporaryDirectory() as folder:
+                result = run("diagnose", "--input", broken, *SHORT, "--model-time-ms", 1, *flags, "--out", Path(folder) / "D")
+                self.assertIn(result.returncode, (2, 4, 5), result.stderr)
+                self.assertRegex(result.stderr, r"[ab]\.jpg")
+                self.assertNotIn("Verdict", result.stdout)
+
+    def test_torch_gets_the_line_to_paste(self):
+        python = Path(self.scratch.name) / "adapters" / "python"
+        python.mkdir(parents=True)
+        shutil.copy(Path(__file__).parent / "tune_worker.py", python / "loader_worker.py")
+        fake = dict(os.environ, SLUICE_ADAPTERS=str(python.parent), SLUICE_PYTHON_TORCH=sys.executable)
+        with tempfile.TemporaryDirectory() as folder:
+            words = ["diagnose", "--library", "torch", "--input", self.data, "--batch-size", 4, "--runs", 3, "--sample-ms", 1,
+                     "--warmup-ms", 0, "--model-time-ms", 0.001, "--out", Path(folder) / "D"]
+            result = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=300, check=False, env=fake)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("Verdict: INPUT", result.stdout)
+            if len(os.sched_getaffinity(0)) > 1:
+                self.assertRegex(result.stdout, r"DataLoader\(num_workers=\d+, prefetch_factor=2, persistent_workers=True\)")
+
     def test_what_cannot_be_is_refused_before_anything_is_written(self):
         for arguments, text in ((["--model", "gpt-tiny"], "gpt-tiny"), (["--batch-size", 25], "25"),
-                                (["--model-time-ms", -1], "--model-time-ms"), (["--gpu", "cuda:0"], "cuda:0")):
+                                (["--model-time-ms", -1], "--model-time-ms"), (["--model-time-ms", 0], "bench dataloader"),
+                                (["--library", "torch"], "--model-time-ms"), (["--library", "torch", "--recipe", "three-augment"], "--recipe"),
+                                (["--thorough", "--runs", 3], "--runs"), (["--gpu", "cuda:0"], "cuda:0")):
             with self.subTest(arguments=arguments), tempfile.TemporaryDirectory() as folder:
                 result = run("diagnose", "--input", self.data, *(["--batch-size", 4] if "--batch-size" not in arguments else []),
                              *arguments, "--out", Path(folder) / "D")

@@ -70,6 +70,19 @@ TEST(TrainingFeed, TrainingLeavesOutTheShortBatchAndShufflesAnewEveryEpoch) {
   EXPECT_NE(rest_of(*feed), first);
 }
 
+TEST(TrainingFeed, AnEmulatedDeviceGetsBytesWhereThatIsAskedFor) {
+  const auto data = std::make_shared<testing::ToyDataset>(8, 3);
+  FeedOptions options = options_of(FeedUse::train, 4);
+  options.loader.upload = train::PixelType::u8;
+  for (const bool emulated : {false, true}) {
+    options.emulated_device = emulated;
+    const auto feed = feed_of(data, options);
+    const auto batch = feed->next_of_any_epoch();
+    ASSERT_TRUE(batch) << batch.error().message;
+    EXPECT_EQ(batch->pixels.size(), 4U * 3 * 32 * 32 * (emulated ? 1 : sizeof(float)));
+  }
+}
+
 TEST(TrainingFeed, LabelsBelongToTheirImages) {
   // Class c has the bits of c + 1 as colour: 0 red, 1 green, 2 red and green.
   const auto data = std::make_shared<testing::ToyDataset>(12, 3);

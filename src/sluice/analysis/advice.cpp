@@ -52,6 +52,15 @@ double core_ms(const AdviceFacts& facts) {
   return facts.loader.cpu_s * 1e3 / batches / facts.setting.cores;
 }
 
+/// Of a step, when the loader keeps the share `left` of its work. The pessimist counts core time as
+/// wall time; the optimist its share of what both need: on cores that others use too, both wait.
+double saved_ms(const AdviceFacts& facts, double left, bool pessimist) {
+  const double saved = (1 - left) * core_ms(facts);
+  if (pessimist || facts.together_cpu_ms <= 0) return saved;
+  const double share = saved * facts.setting.cores / facts.together_cpu_ms;
+  return std::max(saved, std::min(share, 1.0) * facts.times.together.point);
+}
+
 /// T_E over T_E' when the loader keeps the share `left` of its time.
 double gain_of(const AdviceFacts& facts, double left, bool saves_cores, bool rest_stays) {
   const double loader = facts.times.loader.point, model = facts.times.model.point;
@@ -59,7 +68,7 @@ double gain_of(const AdviceFacts& facts, double left, bool saves_cores, bool res
   const double ideal = std::max(loader, model);
   double after = std::max(model, loader * left);
   if (facts.setting.step_on_cores)  // the rest is that both want the same cores
-    after = std::max(after, together - (saves_cores ? (1 - left) * core_ms(facts) : 0));
+    after = std::max(after, together - (saves_cores ? saved_ms(facts, left, rest_stays) : 0));
   else if (rest_stays && ideal > 0)
     after *= std::max(together / ideal, 1.0);
   return after > 0 ? std::max(together / after, 1.0) : 1;
@@ -97,6 +106,9 @@ void advise_work(std::vector<Advice>& list, const AdviceFacts& facts, const Shar
         fmt::format("sluice data shrink --input DIR --shorter-side {} --out SMALL",
                     probed.shorter_side),
         probed.shorter_side);
+  if (probed.as_bytes && facts.setting.hands_floats && facts.verdict != Bottleneck::transfer)
+    add(list, facts, AdviceKind::upload_bytes, left_by(*probed.as_bytes, shares), true,
+        "hand over bytes and normalise on the device", "--upload uint8");
 }
 
 /// As many as the cores can feed: a worker that waits for storage leaves its core to another. What

@@ -24,6 +24,7 @@ struct LoaderSetting {
   bool direct = false;           // read past the page cache
   bool scaled = false;           // JPEGs are decoded at the smallest sufficient scale already
   bool step_on_cores = false;    // the step computes on the cores that load
+  bool hands_floats = false;     // to a device, which could normalise bytes by itself
   double mean_sample_bytes = 0;  // encoded
   std::uint64_t items = 0;       // in an epoch; 0: not known
   int batch = 1;
@@ -40,12 +41,14 @@ struct ProbedData {
   std::optional<ProbedChange> scaled;   // JPEG decoded at the smallest sufficient scale
   std::optional<ProbedChange> smaller;  // files whose shorter side is `shorter_side`
   int shorter_side = 0;
+  std::optional<ProbedChange> as_bytes;  // handed over as bytes, not normalised
 };
 
 struct AdviceFacts {
   StepTimes times;  // of a loader alone: `together` is `loader`, `model` 0
   Bottleneck verdict = Bottleneck::input;
-  LoaderUse loader;  // alone
+  LoaderUse loader;            // alone
+  double together_cpu_ms = 0;  // of all cores, per batch, loader and step; 0: not known
   LoaderSetting setting;
   ProbedData probed;
 };
@@ -57,7 +60,8 @@ inline constexpr double kLeastGain = 1.03;  // at the lower end: below, nothing 
 ///
 /// T_E' of a change that leaves the loader the share f of its work: max(T_M, f T_L) with the
 /// unexplained rest as it is (lower end) or gone (upper end); where the step computes on the same
-/// cores, no less than T_E less the core time saved.
+/// cores, no less than T_E less the core time saved (lower end) or its share of all core time,
+/// which others may hold up (upper end).
 std::vector<Advice> advise(const AdviceFacts& facts);
 
 /// Of a loader that runs alone, or that feeds the step of `step`.

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/analysis/loader_verdict.h"
 
+#include "sluice/core/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace sluice::analysis {
@@ -12,10 +15,7 @@ namespace {
 
 using Value = measure::Measured<double>;
 
-constexpr double kTargetLoaderRate = 1000;                    // samples/s
-constexpr double kTargetLoaderGpu = 90, kGoodLoaderGpu = 85;  // per cent
-constexpr double kTargetOverhead = 0.10;
-constexpr double kTargetIdleVram = 0.30;
+constexpr double kGoodLoaderGpu = 85;  // per cent
 constexpr double kEvenBatches = 0.3;   // cv
 constexpr double kSteadyRuns = 0.05;   // cv
 constexpr double kSteadyMemory = 0.5;  // MB per epoch
@@ -69,13 +69,50 @@ Value of_a_model(const LoaderFacts& facts) {
           "no model runs here; `sluice diagnose` and `sluice bench training` run one"};
 }
 
-std::vector<Check> loader_targets(const LoaderFacts& facts) {
+std::vector<Check> loader_targets(const LoaderFacts& facts, const LoaderTargets& targets) {
   const results::LoaderMetrics found = loader_figures(facts);
-  return {
-      check("throughput", found.throughput, Direction::above, kTargetLoaderRate, 1, " samples/s"),
-      check("GPU utilisation", of_a_model(facts), Direction::above, kTargetLoaderGpu, 1, " %"),
-      check("worker overhead", found.worker_overhead, Direction::below, kTargetOverhead, 100, " %"),
-      check("idle VRAM", of_a_model(facts), Direction::below, kTargetIdleVram, 100, " %")};
+  std::vector<Check> list;
+  const auto add = [&](const char* name, const Value& value, Direction direction,
+                       const std::optional<double>& limit, double scale, const char* unit) {
+    if (limit) list.push_back(check(name, value, direction, *limit, scale, unit));
+  };
+  add("throughput", found.throughput, Direction::above, targets.rate, 1, " samples/s");
+  add("GPU utilisation", of_a_model(facts), Direction::above, targets.gpu, 1, " %");
+  add("worker overhead", found.worker_overhead, Direction::below, targets.overhead, 100, " %");
+  add("idle VRAM", of_a_model(facts), Direction::below, targets.idle_vram, 100, " %");
+  return list;
+}
+
+Status set_target(LoaderTargets& targets, const std::string& text) {
+  if (text == "none") {
+    targets = {std::nullopt, std::nullopt, std::nullopt, std::nullopt};
+    return ok;
+  }
+  struct Name {
+    const char* text;
+    std::optional<double> LoaderTargets::*target;
+    double most;   // of the number as it is typed
+    double scale;  // of what is typed to what is kept
+  };
+  constexpr Name kNames[] = {{"rate", &LoaderTargets::rate, 1e12, 1},
+                             {"gpu", &LoaderTargets::gpu, 100, 1},
+                             {"overhead", &LoaderTargets::overhead, 100, 0.01},
+                             {"idle-vram", &LoaderTargets::idle_vram, 100, 0.01}};
+  const std::size_t equals = text.find('=');
+  for (const Name& name : kNames) {
+    if (equals == std::string::npos || text.compare(0, equals, name.text) != 0) continue;
+    std::string number = text.substr(equals + 1);
+    if (number.ends_with('%') && name.target != &LoaderTargets::rate) number.pop_back();
+    double value = -1;
+    const char* end = number.data() + number.size();
+    const auto [stop, problem] = std::from_chars(number.data(), end, value);
+    if (problem != std::errc{} || stop != end || !(value >= 0 && value <= name.most)) break;
+    targets.*name.target = value * name.scale;
+    return ok;
+  }
+  return Error{Errc::usage, fmt::format("target '{}'; accepted: none, rate=SAMPLES_PER_S, and in "
+                                        "per cent overhead=N, gpu=N, idle-vram=N",
+                                        printable(text))};
 }
 
 std::vector<Check> loader_indicators(const LoaderFacts& facts, double cv_over_runs) {

@@ -23,8 +23,16 @@ enum class Direction { above, below };
 Check check(const char* name, const measure::Measured<double>& value, Direction direction,
             double limit, double scale, const char* unit);
 
-/// Throughput above 1000, GPU use above 90 %, worker overhead below 10 %, idle VRAM below 30 %.
-std::vector<Check> loader_targets(const LoaderFacts& facts);
+/// What a loader is compared with; absent: it is not.
+struct LoaderTargets {
+  std::optional<double> rate = 1000;       // samples/s, above
+  std::optional<double> gpu = 90;          // per cent of the time, above
+  std::optional<double> overhead = 0.10;   // of the workers' time, below
+  std::optional<double> idle_vram = 0.30;  // share, below
+};
+std::vector<Check> loader_targets(const LoaderFacts& facts, const LoaderTargets& targets = {});
+/// "rate=5000", "overhead=5%", "gpu=80%", "idle-vram=40%" replace a target, "none" drops all.
+Status set_target(LoaderTargets& targets, const std::string& text);
 /// Steady throughput over runs, even batch times, memory that does not grow, GPU use above 85 %.
 std::vector<Check> loader_indicators(const LoaderFacts& facts, double cv_over_runs);
 

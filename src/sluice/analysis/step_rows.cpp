@@ -127,8 +127,13 @@ Result<results::Diagnosis> diagnosis_of(const std::vector<measure::Row>& rows, i
   facts.steady = loader_use(*loader);
   facts.no_gpu = "not watched";
   facts.cores = setting.cores;
-  if (facts.steady)
-    found.advice = advise(advice_facts(*facts.steady, setting, attribution, probed));
+  if (facts.steady) {
+    AdviceFacts advised = advice_facts(*facts.steady, setting, attribution, probed);
+    SLUICE_TRY(const measure::Row* together, measured_row(rows, "diagnose/together"));
+    if (const auto both = loader_use(*together); both && both->batches > 0)
+      advised.together_cpu_ms = both->cpu_s * 1e3 / static_cast<double>(both->batches);
+    found.advice = advise(advised);
+  }
   found.findings = loader_findings(facts, setting, attribution, found.advice);
   // Where the loader is not the limit, what limits it is nobody's concern.
   if (attribution.verdict == Bottleneck::compute) found.findings.resize(1);

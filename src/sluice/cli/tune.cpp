@@ -20,7 +20,8 @@ namespace sluice::cli {
 namespace {
 
 constexpr int kMostWorkers = 64, kMostPrefetch = 64;
-constexpr double kBudget_s = 120, kOtherBudget_s = 300;  // starting Python and torch takes seconds
+constexpr double kBudget_s = 18, kThoroughBudget_s = 120;
+constexpr double kOtherBudget_s = 75, kThoroughOtherBudget_s = 300;  // torch starts for seconds
 
 struct TuneFlags {
   LoaderFlags loader;
@@ -28,6 +29,7 @@ struct TuneFlags {
   std::optional<int> max_workers;
   int max_prefetch = 8;
   std::optional<double> budget_s;
+  bool thorough = false;
   std::string worth = "2%";
   std::string max_cpu;
   double max_rss_gb = 0;
@@ -36,37 +38,15 @@ struct TuneFlags {
   double timeout_s = 120;
 };
 
-/// As ImageFolder reads unless told otherwise.
-std::string library_of(const std::string& name) {
-  return name == "torch" ? "torch-pil" : name;
-}
-
-/// What another library's worker does not take is refused, not passed over.
-Status check_other(const TuneFlags& flags) {
-  const LoaderFlags& loader = flags.loader;
-  const std::pair<const char*, bool> ours_only[] = {
-      {"--gpu", !loader.gpu.empty() && loader.gpu != "cpu"},
-      {"--recipe", loader.recipe != "rrc224"},
-      {"--read-mode", loader.read_mode.has_value()},
-      {"--pin-memory", loader.pin_memory.has_value()},
-      {"--no-persistent-workers", !loader.persistent_workers},
-      {"--max-rss-gb", flags.max_rss_gb > 0}};
-  for (const auto& [name, given] : ours_only)
-    if (given)
-      return Error{Errc::usage,
-                   fmt::format("{}: is for --library sluice, not for {}", name, flags.library)};
-  return ok;
-}
-
 /// With another library --num-workers and --prefetch are what is used now.
 Status set_library(visit::TunePlan& plan, const TuneFlags& flags) {
-  plan.library = library_of(flags.library);
+  plan.library = loader_library(flags.library);
   if (plan.library == "sluice") return ok;
   visit::LoaderRequest& loader = plan.rows.loader;
-  if (loader.remote)
-    return Error{Errc::usage, fmt::format("--library {}: reads local folders only; {} is not one",
-                                          flags.library, printable(loader.input))};
-  SLUICE_CHECK(check_other(flags));
+  SLUICE_CHECK(check_other_loader(flags.loader, loader, flags.library));
+  if (flags.max_rss_gb > 0)
+    return Error{Errc::usage,
+                 fmt::format("--max-rss-gb: is for --library sluice, not for {}", flags.library)};
   plan.present_workers = loader.workers_given ? loader.workers : 0;
   if (loader.workers == 0) loader.workers = static_cast<int>(plan.cores);
   return ok;
@@ -76,6 +56,7 @@ Result<visit::TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) 
   visit::TunePlan plan;
   plan.cores = usable_cores();
   SLUICE_TRY(plan.rows.loader, loader_request(flags.loader, plan.cores));
+  fit_batch(plan.rows.loader, flags.loader);
   SLUICE_CHECK(set_library(plan, flags));
   if (plan.rows.loader.bundling)
     return Error{Errc::usage,
@@ -90,7 +71,10 @@ Result<visit::TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) 
                              "is --max-workers",
                              plan.rows.loader.workers, plan.max_workers)};
   plan.max_prefetch = flags.max_prefetch;
-  plan.budget_s = flags.budget_s.value_or(plan.library == "sluice" ? kBudget_s : kOtherBudget_s);
+  const bool ours = plan.library == "sluice";
+  plan.budget_s =
+      flags.budget_s.value_or(flags.thorough ? (ours ? kThoroughBudget_s : kThoroughOtherBudget_s)
+                                             : (ours ? kBudget_s : kOtherBudget_s));
   SLUICE_TRY(plan.worth, parse_fraction(flags.worth, "--worth"));
   if (plan.worth <= 0 || plan.worth >= 1)
     return Error{Errc::usage,
@@ -109,6 +93,7 @@ Result<visit::TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) 
   policy.slow_item_s = 0;
   policy.step_timeout_s = std::min(flags.timeout_s, std::max(20.0, plan.budget_s));
   policy.seed = globals.seed_given ? globals.seed : std::random_device{}();
+  policy.data_seed = globals.seed;
   return plan;
 }
 
@@ -132,8 +117,7 @@ void add_tune(CLI::App& root, Context& context) {
   auto [command, flags] = add_command<TuneFlags>(
       root, context, "tune", "Find the loader settings to use here: workers and prefetch", run);
   begin_group(command, "Search");
-  add_choice(command, "--library", flags.library,
-             {"sluice", "torch", "torch-pil", "torch-tensor", "torch-albumentationsx"},
+  add_choice(command, "--library", flags.library, kLoaderNames,
              "whose loader to tune; torch is PyTorch's DataLoader on a folder of images, for which "
              "--num-workers and --prefetch name what you use now");
   command
@@ -141,10 +125,19 @@ void add_tune(CLI::App& root, Context& context) {
       ->check(CLI::Range(1, kMostWorkers));
   add_number(command, "--max-prefetch", flags.max_prefetch, 1, kMostPrefetch,
              "most batches ahead to try");
+  const auto seconds = [](double ours, double other) {
+    return fmt::format("{:g}, with another library {:g}", ours, other);
+  };
+  auto* budget = command
+                     .add_option("--budget-s", flags.budget_s,
+                                 "seconds that the search may take; default: " +
+                                     seconds(kBudget_s, kOtherBudget_s))
+                     ->check(CLI::Range(1.0, 86'400.0));
   command
-      .add_option("--budget-s", flags.budget_s,
-                  "seconds that the search may take; default: 120, with another library 300")
-      ->check(CLI::Range(1.0, 86'400.0));
+      .add_flag("--thorough", flags.thorough,
+                fmt::format("search for longer: {} seconds",
+                            seconds(kThoroughBudget_s, kThoroughOtherBudget_s)))
+      ->excludes(budget);
   add_value(command, "--worth", flags.worth, "PERCENT",
             "smallest gain that is worth more workers or prefetch")
       ->capture_default_str();
@@ -159,8 +152,9 @@ void add_tune(CLI::App& root, Context& context) {
   add_warmup_flag(command, flags.warmup_ms);
   add_timeout_flag(command, flags.timeout_s);
   add_loader_flags(command, flags.loader);
-  show_first(command, {"--library", "--max-workers", "--max-prefetch", "--budget-s", "--worth",
-                       "--max-cpu", "--max-rss-gb", "--input", "--cache-dir", "--batch-size"});
+  show_first(command,
+             {"--library", "--max-workers", "--max-prefetch", "--budget-s", "--thorough", "--worth",
+              "--max-cpu", "--max-rss-gb", "--input", "--cache-dir", "--batch-size"});
   add_examples(command, {"sluice tune --input photos --batch-size 64",
                          "sluice tune --library torch --input photos --batch-size 64",
                          "sluice tune --input photos --max-cpu 40% --max-rss-gb 4",

@@ -15,11 +15,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 
 namespace sluice::cli {
 namespace {
+
+constexpr int kLoaderRuns = 3, kThoroughLoaderRuns = 5, kThoroughLoaderSamples = 2;
 
 struct DataloaderFlags {
   LoaderFlags loader;
@@ -29,8 +32,10 @@ struct DataloaderFlags {
   std::filesystem::path trace;
   bool explain = false;
   bool skip_errors = false;
-  int runs = 5;
-  int samples = 2;
+  int runs = kLoaderRuns;
+  bool thorough = false;
+  int samples = 1;
+  std::vector<std::string> targets;
   double sample_ms = 1000;
   double warmup_ms = 50;
   double timeout_s = 300;
@@ -39,6 +44,7 @@ struct DataloaderFlags {
 Result<visit::DataloaderPlan> plan_of(const DataloaderFlags& flags, const Globals& globals) {
   visit::DataloaderPlan plan;
   SLUICE_TRY(plan.loader, loader_request(flags.loader, usable_cores()));
+  fit_batch(plan.loader, flags.loader);
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "loader"));
   if (plan.loader.decode_scaled && plan.libraries.size() > 1)
     return Error{Errc::usage,
@@ -61,8 +67,13 @@ Result<visit::DataloaderPlan> plan_of(const DataloaderFlags& flags, const Global
   }
   plan.skip_errors = flags.skip_errors;
   plan.sample_s = flags.sample_ms / 1000;
-  plan.policy.runs = flags.runs;
-  plan.policy.samples_per_run = flags.samples;
+  for (const std::string& text : flags.targets)
+    if (const Status set = analysis::set_target(plan.targets, text); !set)
+      return Error{Errc::usage, "--" + set.error().message};
+  plan.all_set_ups = flags.thorough;
+  plan.policy.runs = flags.thorough ? kThoroughLoaderRuns : flags.runs;
+  plan.policy.samples_per_run =
+      flags.thorough ? std::max(flags.samples, kThoroughLoaderSamples) : flags.samples;
   plan.policy.min_sample_ms = 0.001;  // samples are a number of batches, the same for all
   plan.policy.warmup_ms = flags.warmup_ms;
   plan.policy.slow_item_s = 0;
@@ -128,7 +139,12 @@ void add_flags(CLI::App& command, DataloaderFlags& flags) {
   command.add_flag("--explain", flags.explain, "print the definition of every metric and exit");
   command.add_flag("--skip-errors", flags.skip_errors,
                    "replace samples that cannot be decoded; they are counted and named");
-  add_runs_flag(command, flags.runs);
+  add_depth_flags(command, flags.runs, flags.thorough, kThoroughLoaderRuns,
+                  " of 2 samples, more set-ups of other libraries");
+  add_value(
+      command, "--target", flags.targets, "NAME=N",
+      "what to compare with instead of the usual targets: rate=5000 (samples/s), overhead=5%, "
+      "gpu=80%, idle-vram=40%; none drops them all");
   add_samples_flag(command, flags.samples);
   add_number(command, "--sample-ms", flags.sample_ms, 1.0, 600'000.0,
              "length of a sample in milliseconds, without --num-batches");
@@ -144,7 +160,7 @@ void add_dataloader(CLI::App& parent, Context& context, const std::string& name,
   add_force_flag(command, context.globals);
   show_first(command, {"--input", "--cache-dir", "--gpu", "--batch-size", "--num-workers",
                        "--prefetch", "--libraries", "--sweep", "--step-ms", "--trace", "--explain",
-                       "--skip-errors", "--runs"});
+                       "--skip-errors", "--thorough"});
   add_examples(command,
                {"sluice bench dataloader --input photos --batch-size 64 --num-workers 2",
                 "sluice bench dataloader --input s3://bucket/train --cache-dir cache --json",

@@ -142,8 +142,8 @@ void add_loader_flags(CLI::App& command, LoaderFlags& flags, bool tokens) {
   begin_group(command, "Loader");
   add_value(command, "--gpu", flags.gpu, "DEVICE",
             "device to train on, or to watch while loading: cpu or cuda:N");
-  add_number(command, "--batch-size", flags.batch_size, 1, static_cast<int>(scenario::kMaxBatch),
-             "samples per batch");
+  flags.batch_option = add_number(command, "--batch-size", flags.batch_size, 1,
+                                  static_cast<int>(scenario::kMaxBatch), "samples per batch");
   command
       .add_option(
           "--num-workers", flags.num_workers,
@@ -166,8 +166,10 @@ void add_loader_flags(CLI::App& command, LoaderFlags& flags, bool tokens) {
                   "who decodes for a GPU: the CPU, the GPU's JPEG engines, or both (default cpu)")
       ->check(CLI::IsMember({"cpu", "gpu", "hybrid"}));
   command
-      .add_option("--upload", flags.upload,
-                  "how pixels travel to a GPU; uint8 is normalised there (default uint8)")
+      .add_option(
+          "--upload", flags.upload,
+          "how pixels travel to a GPU, or to an emulated accelerator; uint8 is normalised there "
+          "(default uint8, emulated fp32)")
       ->check(CLI::IsMember({"uint8", "fp16", "fp32"}));
   command.add_flag_function(
       "--pin-memory,!--no-pin-memory",
@@ -206,7 +208,7 @@ Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned c
   request.decode_scaled = flags.decode == "scaled";
   if (request.decode_scaled && (request.three_augment || flags.lanes != "cpu"))
     return usage_error("--decode scaled: is for --recipe rrc224 with --loader cpu");
-  SLUICE_TRY(request.upload, scenario::parse_upload(flags.upload));
+  SLUICE_TRY(request.upload, scenario::parse_upload(flags.upload.value_or("uint8")));
   SLUICE_TRY(request.lanes, loader::gpu::lane_policy(flags.lanes));
   const bool on_gpu = request.lanes != loader::gpu::LanePolicy::cpu;
   if (on_gpu && request.gpu_index < 0)
@@ -214,7 +216,7 @@ Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned c
         "--loader {}: needs a GPU (--gpu cuda:0); without one cpu is accepted", flags.lanes));
   if (on_gpu && request.upload != train::PixelType::u8)
     return usage_error(fmt::format("--upload {}: with --loader {} only uint8 is accepted",
-                                   flags.upload, flags.lanes));
+                                   *flags.upload, flags.lanes));
   // The thread that drives the engines wants a core of its own.
   if (on_gpu && !request.workers_given) request.workers = std::max(request.workers - 1, 1);
   request.pin_memory = flags.pin_memory.value_or(request.gpu_index >= 0);
@@ -242,6 +244,16 @@ Status set_model(visit::LoaderRequest& request, const LoaderFlags& flags,
   return ok;
 }
 
+void fit_batch(visit::LoaderRequest& request, const LoaderFlags& flags) {
+  const bool given = flags.batch_option != nullptr && flags.batch_option->count() > 0;
+  if (given || request.remote) return;
+  const auto input = visit::open_input(request);
+  if (!input) return;  // whoever opens it next says why
+  const std::uint64_t items = visit::items_of_epoch(input->dataset->size(), request.sample_ratio);
+  if (items > 0 && items < static_cast<std::uint64_t>(request.batch_size))
+    request.batch_size = static_cast<int>(items);
+}
+
 Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode,
                                                  bool ours_needed) {
   std::vector<std::string> names;
@@ -263,6 +275,32 @@ Result<std::vector<std::string>> parse_libraries(const std::string& text, const 
                     "with",
                     printable(text)));
   return names;
+}
+
+const std::vector<std::string> kLoaderNames{"sluice", "torch", "torch-pil", "torch-tensor",
+                                            "torch-albumentationsx"};
+
+std::string loader_library(const std::string& name) {
+  return name == "torch" ? "torch-pil" : name;
+}
+
+Status check_other_loader(const LoaderFlags& flags, const visit::LoaderRequest& request,
+                          const std::string& library) {
+  if (request.remote)
+    return usage_error(fmt::format("--library {}: reads local folders only; {} is not one", library,
+                                   printable(request.input)));
+  const std::pair<const char*, bool> ours_only[] = {
+      {"--gpu", !flags.gpu.empty() && flags.gpu != "cpu"},
+      {"--recipe", flags.recipe != "rrc224"},
+      {"--decode", flags.decode != "exact"},
+      {"--upload", flags.upload.has_value()},
+      {"--read-mode", flags.read_mode.has_value()},
+      {"--pin-memory", flags.pin_memory.has_value()},
+      {"--no-persistent-workers", !flags.persistent_workers}};
+  for (const auto& [name, given] : ours_only)
+    if (given)
+      return usage_error(fmt::format("{}: is for --library sluice, not for {}", name, library));
+  return ok;
 }
 
 Status parse_sweep(visit::Sweep& sweep, const std::string& text) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice::cli {
 
@@ -29,12 +30,13 @@ struct LoaderFlags {
 
   std::string gpu;
   int batch_size = 256;
+  const CLI::Option* batch_option = nullptr;  // says whether it was given
   std::optional<int> num_workers;
   int prefetch = 2;
   std::string recipe = "rrc224";
   std::string decode = "exact";
   std::string lanes = "cpu";
-  std::string upload = "uint8";
+  std::optional<std::string> upload;
   std::optional<bool> pin_memory;
   bool persistent_workers = true;
   double sample_ratio = 1;
@@ -56,6 +58,8 @@ Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned c
 /// usage errors.
 Status set_model(visit::LoaderRequest& request, const LoaderFlags& flags,
                  const train::ModelSpec& model);
+/// A batch size that nobody asked for becomes that of a local data set that is smaller.
+void fit_batch(visit::LoaderRequest& request, const LoaderFlags& flags);
 
 /// Whether any flag speaks of an input: then loader_request() has the last word.
 bool names_input(const LoaderFlags& flags);
@@ -66,6 +70,15 @@ Result<int> parse_gpu(const std::string& text);
 /// ours among them unless it may be left out.
 Result<std::vector<std::string>> parse_libraries(const std::string& text, const std::string& mode,
                                                  bool ours_needed = true);
+
+/// PyTorch's DataLoader as --library knows it: "torch" reads as ImageFolder does unless told
+/// otherwise.
+extern const std::vector<std::string> kLoaderNames;
+std::string loader_library(const std::string& name);
+/// What another library's worker does not take is refused, not passed over: `library` as it was
+/// typed.
+Status check_other_loader(const LoaderFlags& flags, const visit::LoaderRequest& request,
+                          const std::string& library);
 
 /// "workers=0,1,2" and "prefetch=1,2" into `sweep`.
 Status parse_sweep(visit::Sweep& sweep, const std::string& text);

@@ -2,10 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/flags/sampling.h"
 
+#include <fmt/format.h>
+
 namespace sluice::cli {
 
 void add_runs_flag(CLI::App& command, int& runs, const char* text) {
   add_number(command, "--runs", runs, 1, 1000, text);
+}
+
+void add_depth_flags(CLI::App& command, int& runs, bool& asked, int thorough,
+                     const std::string& text) {
+  add_runs_flag(command, runs);
+  command
+      .add_flag("--thorough", asked,
+                fmt::format("{} fresh processes per row{}, for narrower intervals", thorough, text))
+      ->excludes(command.get_option("--runs"));
 }
 
 void add_samples_flag(CLI::App& command, int& samples, const char* text) {

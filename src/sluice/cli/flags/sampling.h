@@ -14,6 +14,9 @@ struct SamplingFlags {
 };
 /// The single ones, for commands that have not all of them; the value is the default.
 void add_runs_flag(CLI::App& command, int& runs, const char* text = "fresh processes per row");
+/// --runs, as few as give an answer, and --thorough for who has time: `thorough` of them.
+void add_depth_flags(CLI::App& command, int& runs, bool& asked, int thorough,
+                     const std::string& text = "");
 void add_samples_flag(CLI::App& command, int& samples, const char* text = "timed samples per run");
 void add_warmup_flag(CLI::App& command, double& warmup_ms);
 void add_timeout_flag(CLI::App& command, double& timeout_s);

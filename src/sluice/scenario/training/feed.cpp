@@ -50,6 +50,10 @@ Status check_images(const loader::Dataset& dataset, const FeedOptions& options) 
   return check_labels(dataset, options);
 }
 
+bool for_device(const FeedOptions& options) {
+  return options.emulated_device || options.loader.device != "cpu";
+}
+
 Result<std::shared_ptr<const loader::Recipe>> recipe_for(const FeedOptions& options) {
   if (options.loader.sequence > 0)
     return loader::make_tokens(
@@ -57,7 +61,7 @@ Result<std::shared_ptr<const loader::Recipe>> recipe_for(const FeedOptions& opti
   if (options.loader.three_augment && options.use == FeedUse::train) {
     loader::ThreeAugmentOptions recipe;
     recipe.side = options.image;
-    if (options.loader.device != "cpu") {
+    if (for_device(options)) {
       recipe.type = batch_type(options.loader.upload);
       recipe.layout = layout_of(options.loader.upload);
     }
@@ -67,7 +71,7 @@ Result<std::shared_ptr<const loader::Recipe>> recipe_for(const FeedOptions& opti
   crop.side = options.image;
   crop.filter = loader::Filter::antialias;
   crop.dct_scaled = options.loader.decode_scaled;
-  if (options.loader.device != "cpu") {
+  if (for_device(options)) {
     crop.type = batch_type(options.loader.upload);
     crop.layout = layout_of(options.loader.upload);
   }

@@ -42,6 +42,9 @@ struct FeedOptions {
   FeedUse use = FeedUse::train;
   /// Samples without a label get index % classes: for timing only. Otherwise they are refused.
   bool stand_in_labels = false;
+  /// Batches are handed over as LoaderSpec::upload says though they stay here: the device is
+  /// emulated.
+  bool emulated_device = false;
 
   /// What the samples must be for `model`.
   void set_model(const train::ModelSpec& model);

@@ -11,6 +11,7 @@
 #include "sluice/peers/places.h"
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/training/spec.h"
+#include "sluice/visit/diagnose/peer.h"
 #include "sluice/visit/diagnose/take_advice.h"
 #include "sluice/visit/loader/probe.h"
 
@@ -35,6 +36,12 @@ std::string step_text(const DiagnosePlan& plan) {
                      plan.engine.device);
 }
 
+/// Of the pixels that the step gets.
+train::PixelType pixels_of(const DiagnosePlan& plan) {
+  if (emulated(plan)) return plan.handed;
+  return plan.engine.device == "cpu" ? train::PixelType::f32 : plan.loader.upload;
+}
+
 int threads_of(const DiagnosePlan& plan) {
   return plan.engine.threads > 0 ? plan.engine.threads : static_cast<int>(usable_cores());
 }
@@ -47,6 +54,7 @@ Json spec_of(const DiagnosePlan& plan, const InputFacts& input) {
   spec.engine = plan.engine;
   spec.data = scenario::TrainingData::loader;
   spec.loader = loader_spec_json(loading, input, plan.engine.seed);
+  if (emulated(plan)) spec.loader["upload"] = scenario::to_string(plan.handed);
   Json json = to_json(spec);
   json["model_time_ms"] = plan.model_time_ms;
   return json;
@@ -91,7 +99,9 @@ Result<results::AdviceOutcome> try_advice(Visit& visit, const DiagnosePlan& plan
   std::vector<measure::SubjectSpec> subjects(2);
   SLUICE_TRY(subjects[0], subject_of(plan, input, "before"));
   SLUICE_TRY(subjects[1], subject_of(changed, advised, "advised"));
-  SLUICE_CHECK(visit.measure(subjects, plan.policy));
+  measure::Policy policy = plan.policy;
+  if (plan.pairs > 0) policy.runs = plan.pairs;
+  SLUICE_CHECK(visit.measure(subjects, policy));
   const std::vector<measure::Row>& rows = visit.file.rows;
   const auto ratio = analysis::row_ratio(rows.back(), rows[rows.size() - 2], true);
   if (!ratio)
@@ -110,6 +120,7 @@ analysis::LoaderSetting setting_of(const DiagnosePlan& plan, std::uint64_t items
   setting.direct = loader.read_mode == "direct";
   setting.scaled = loader.decode_scaled;
   setting.step_on_cores = !emulated(plan) && plan.engine.device == "cpu";
+  setting.hands_floats = !setting.step_on_cores && pixels_of(plan) != train::PixelType::u8;
   setting.workers = loader.workers;
   setting.cores = usable_cores();
   setting.remote = loader.remote;
@@ -117,6 +128,15 @@ analysis::LoaderSetting setting_of(const DiagnosePlan& plan, std::uint64_t items
   setting.persistent = loader.persistent_workers;
   setting.sending = {loader.pin_memory, scenario::to_string(loader.upload)};
   return setting;
+}
+
+/// Nothing where the step is the limit: no advice would be given.
+Result<analysis::ProbedData> probed_of(const DiagnosePlan& plan,
+                                       const std::vector<measure::Row>& rows) {
+  SLUICE_TRY(const analysis::StepTimes times, analysis::step_times(rows, plan.loader.batch_size));
+  if (analysis::attribute(times).verdict == analysis::Bottleneck::compute)
+    return analysis::ProbedData{};
+  return probe_images(plan.loader, plan.engine.model.image, pixels_of(plan));
 }
 
 Json run_config_of(const DiagnosePlan& plan, bool generated) {
@@ -137,10 +157,9 @@ Json run_config_of(const DiagnosePlan& plan, bool generated) {
                                           shortest_last_block(plan.engine.model)))}});
   config["dtype"] = to_string(plan.engine.regime);
   config["device"] = plan.engine.device;
-  if (plan.engine.device != "cpu") {
-    config["pin_memory"] = plan.loader.pin_memory;
-    config["upload"] = scenario::to_string(plan.loader.upload);
-  }
+  if (plan.engine.device != "cpu") config["pin_memory"] = plan.loader.pin_memory;
+  if (emulated(plan) || plan.engine.device != "cpu")
+    config["upload"] = scenario::to_string(pixels_of(plan));
   return config;
 }
 
@@ -166,15 +185,15 @@ Result<Diagnosis> diagnose(const DiagnosePlan& plan, const measure::RunnerContex
   result.rows = std::move(wave.rows);
   result.interrupted = wave.interrupted;
   if (wave.interrupted) return result;
-  SLUICE_TRY(result.found,
-             analysis::diagnosis_of(result.rows, plan.loader.batch_size,
-                                    setting_of(plan, input.epoch_items),
-                                    probe_images(plan.loader, plan.engine.model.image)));
+  SLUICE_TRY(const analysis::ProbedData probed, probed_of(plan, result.rows));
+  SLUICE_TRY(result.found, analysis::diagnosis_of(result.rows, plan.loader.batch_size,
+                                                  setting_of(plan, input.epoch_items), probed));
   result.found.step = step_text(plan);
   return result;
 }
 
 Result<Visited> run_diagnose(const Caller& caller, const DiagnosePlan& asked) {
+  if (asked.library != "sluice") return run_peer_diagnose(caller, asked);
   DiagnosePlan plan = asked;
   const bool generated = plan.loader.input.empty();
   if (!generated) SLUICE_CHECK(inspect_input(plan.loader));  // before anything is written
@@ -196,7 +215,15 @@ Result<Visited> run_diagnose(const Caller& caller, const DiagnosePlan& asked) {
   SLUICE_CHECK(visit.described());
   SLUICE_CHECK(visit.start());
   measure::RunnerContext runner = visit.runner;
-  runner.on_block = [&](const std::vector<measure::Row>& rows) { return visit.keep(rows); };
+  bool said = plan.policy.runs < 2 || !plan.so_far;
+  runner.on_block = [&](const std::vector<measure::Row>& rows) {
+    if (const auto times = analysis::step_times(rows, plan.loader.batch_size); times && !said) {
+      said = true;
+      plan.so_far(fmt::format("after 1 of {} runs: {}", plan.policy.runs,
+                              analysis::attribute(*times).statement));
+    }
+    return visit.keep(rows);
+  };
   SLUICE_TRY(Diagnosis found, diagnose(plan, runner));
   visit.add(found.rows);
   if (found.interrupted) return visit.finish(true);

@@ -73,7 +73,7 @@ Result<DiagnosePlan> with_advice(const DiagnosePlan& plan, const results::Advice
       loader.pin_memory = true;
       break;
     case results::AdviceKind::upload_bytes:
-      loader.upload = train::PixelType::u8;
+      loader.upload = changed.handed = train::PixelType::u8;
       break;
   }
   return changed;

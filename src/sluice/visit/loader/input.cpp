@@ -33,14 +33,18 @@ Result<scenario::LoaderInput> open_input(const LoaderRequest& request,
   return scenario::open_loader_input(spec);
 }
 
+std::uint64_t items_of_epoch(std::uint64_t items, double ratio) {
+  const double share = std::ceil(static_cast<double>(items) * ratio);
+  return std::min(items, static_cast<std::uint64_t>(share));
+}
+
 Result<InputFacts> inspect_input(const LoaderRequest& request) {
   SLUICE_TRY(const scenario::LoaderInput input, open_input(request));
   const loader::Dataset& data = *input.dataset;
   InputFacts facts;
   facts.three_augment = request.three_augment;
   facts.items = data.size();
-  const auto share = std::ceil(static_cast<double>(facts.items) * request.sample_ratio);
-  facts.epoch_items = std::min(facts.items, static_cast<std::uint64_t>(share));
+  facts.epoch_items = items_of_epoch(facts.items, request.sample_ratio);
   const auto batch = static_cast<std::uint64_t>(request.batch_size);
   if (batch > facts.epoch_items) {
     return Error{

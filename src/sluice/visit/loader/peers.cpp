@@ -31,13 +31,13 @@ struct SetUp {
 };
 
 /// What a library leaves to the user is tried; the others size themselves by the cores.
-std::vector<SetUp> set_ups_of(const std::string& library) {
+std::vector<SetUp> set_ups_of(const std::string& library, bool all) {
   const int cores = static_cast<int>(usable_cores());
   if (!library.starts_with("torch-") && library != "webdataset") return {{cores, 2}};
   std::vector<SetUp> list;
   for (const int workers : std::set<int>{1, 2, cores}) {
-    for (const int prefetch : {2, 4})
-      list.push_back({workers, prefetch});
+    list.push_back({workers, 2});
+    if (all) list.push_back({workers, 4});
   }
   return list;
 }
@@ -162,7 +162,7 @@ class Chooser {
     SLUICE_CHECK(find_peer_worker(row));
     measure::WorkerSession session;
     SLUICE_CHECK(start(session, row));
-    const std::vector<SetUp> candidates = set_ups_of(row.library);
+    const std::vector<SetUp> candidates = set_ups_of(row.library, maker_.plan.all_set_ups);
     double best = 0;
     set_up["tried"] = Json::array();
     for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -60,6 +60,7 @@ analysis::LoaderSetting setting_of(const DataloaderPlan& plan, const InputFacts&
   setting.batch = plan.loader.batch_size;
   setting.direct = plan.loader.read_mode == "direct";
   setting.scaled = plan.loader.decode_scaled;
+  setting.hands_floats = plan.loader.gpu_index >= 0 && plan.loader.upload != train::PixelType::u8;
   setting.sending = {plan.loader.pin_memory, scenario::to_string(plan.loader.upload)};
   setting.mean_sample_bytes = static_cast<double>(input.bytes) / static_cast<double>(input.items);
   return setting;
@@ -207,7 +208,7 @@ void conclude(results::ResultFile& file, const DataloaderPlan& plan, const Input
   if (facts.steady)
     advice = advise(analysis::advice_facts(*facts.steady, setting, loader.step, probed));
   loader.findings = analysis::loader_findings(facts, setting, loader.step, advice);
-  loader.targets = analysis::loader_targets(facts);
+  loader.targets = analysis::loader_targets(facts, plan.targets);
   loader.indicators = analysis::loader_indicators(
       facts, base != nullptr && base->summary->n_runs > 1 ? base->summary->cv : 0);
   if (facts.steady) loader.stages = analysis::stage_shares(*facts.steady);

@@ -76,7 +76,9 @@ class DataloaderVisit {
     conclude(visit_.file, plan_, input_, gpu_,
              interrupted || input_.arrays
                  ? analysis::ProbedData{}
-                 : probe_images(plan_.loader, loader::TrainCropOptions{}.side));
+                 : probe_images(
+                       plan_.loader, loader::TrainCropOptions{}.side,
+                       plan_.loader.gpu_index < 0 ? train::PixelType::f32 : plan_.loader.upload));
     return visit_.finish(interrupted);
   }
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/analysis/loader_metrics.h"
+#include "sluice/analysis/loader_verdict.h"
 #include "sluice/scenario/loader/spec.h"
 #include "sluice/visit/loader/request.h"
 #include "sluice/visit/visit.h"
@@ -28,7 +28,9 @@ struct DataloaderPlan {
   double step_ms = 0;           // 0: no consumer is emulated
   std::filesystem::path trace;  // empty: none
   bool skip_errors = false;
-  double sample_s = 1;  // of a timed sample, when --num-batches is not given
+  double sample_s = 1;      // of a timed sample, when --num-batches is not given
+  bool all_set_ups = true;  // of other libraries: more than their usual prefetch is tried
+  analysis::LoaderTargets targets;
   measure::Policy policy;
 };
 
@@ -45,6 +47,8 @@ struct InputFacts {
 /// not fill a cache.
 Result<scenario::LoaderInput> open_input(const LoaderRequest& request,
                                          const std::string& cache_dir = "");
+/// Samples of an epoch with --sample-ratio.
+std::uint64_t items_of_epoch(std::uint64_t items, double ratio);
 Result<InputFacts> inspect_input(const LoaderRequest& request);
 /// Whose file system a run depends on: the input's, or this folder's for a store.
 std::filesystem::path storage_of(const LoaderRequest& request);

@@ -211,7 +211,8 @@ class TuneVisit {
   Result<Visited> run() {
     SLUICE_TRY(input_, inspect_input(plan_.rows.loader));
     SLUICE_TRY(const peers::Places places, peers::find_places());
-    const RowMaker maker{plan_.rows, input_, places.worker(), plan_.rows.policy.seed};
+    const RowMaker maker{plan_.rows, input_, places.worker(),
+                         measure::subject_seed(plan_.rows.policy)};
     if (!is_ours(plan_)) SLUICE_CHECK(check_peer(maker));  // before anything is written
     SLUICE_CHECK(visit_.open({.storage = storage_of(plan_.rows.loader)}));
     SLUICE_CHECK(visit_.begin());

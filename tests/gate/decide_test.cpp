@@ -49,6 +49,33 @@ const GateLine* line_of(const GateReport& report, const std::string& metric) {
   return nullptr;
 }
 
+TEST(Decide, TheFenceIsOfVisitsThatDidTheSameWork) {
+  Evidence evidence = evidence_at(0.1);
+  for (RunFiles* run : {&evidence.current, &evidence.baseline.files}) {
+    put(*run, "/run_config/device", "cuda:0");
+    put(*run, "/run_config/model", "vit5-small");
+    put(*run, "/run_config/last_block", "full");
+  }
+  Visit before = visit_of(evidence.current);  // twice as fast, since it left work out
+  before.figures["tokens_per_sec_p50"] *= 2;
+  before.last_block.clear();
+  Visit after = visit_of(evidence.current);
+  EXPECT_EQ(visit_from_json(to_json(after), "visit").value().last_block, "full");
+  evidence.baseline.history.assign(25, before);
+  const GatePolicy policy{.fence = FenceMode::fail, .may_pair = false, .may_confirm = false};
+  EXPECT_EQ(line_of(decide(evidence, policy).report, "fence/tokens_per_sec_p50")->status,
+            GateStatus::skip)
+      << "a GPU took the class token alone then";
+  evidence.baseline.history.insert(evidence.baseline.history.end(), 25, after);
+  EXPECT_EQ(line_of(decide(evidence, policy).report, "fence/tokens_per_sec_p50")->status,
+            GateStatus::pass);
+  evidence.baseline.history.assign(25, before);
+  for (RunFiles* run : {&evidence.current, &evidence.baseline.files})
+    put(*run, "/run_config/last_block", "class-token");
+  EXPECT_EQ(line_of(decide(evidence, policy).report, "fence/tokens_per_sec_p50")->status,
+            GateStatus::fail);
+}
+
 TEST(Decide, WantsPairsWhereTheyCanBeHad) {
   EXPECT_EQ(decide(evidence_at(0.1), asking(true, true)).wanted, WantedEvidence::pairs);
   EXPECT_EQ(decide(evidence_at(0.2), asking(true, true)).wanted, WantedEvidence::pairs);

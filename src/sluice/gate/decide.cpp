@@ -7,6 +7,7 @@
 #include "sluice/gate/baseline/machine_cause.h"
 #include "sluice/gate/baseline/pairs.h"
 #include "sluice/gate/baseline/usual_step.h"
+#include "sluice/gate/compare/training_work.h"
 
 #include <fmt/format.h>
 
@@ -71,12 +72,22 @@ void weigh(GateLine& line, const Beside& beside) {
     if (line.is_speed() && line.status == GateStatus::fail) rule(line, beside);
 }
 
+/// Visits whose step computed the same; one that does not tell did what was done then.
+void keep_same_work(std::vector<Visit>& history, const results::TrainingMetrics& now) {
+  const std::string wanted = last_block_of(now), untold = earlier_last_block_of(now);
+  if (wanted.empty()) return;
+  std::erase_if(history, [&](const Visit& visit) {
+    return (visit.last_block.empty() ? untold : visit.last_block) != wanted;
+  });
+}
+
 /// Only of the throughput: the step time is the same thing upside down, and two lines would cry
 /// wolf twice.
 GateLine fence_of(const Evidence& evidence, FenceMode mode) {
   const JudgedRate rate =
       evidence.current.metrics ? judged_rate(*evidence.current.metrics) : JudgedRate{};
   std::vector<Visit> history = evidence.baseline.history;
+  if (evidence.current.metrics) keep_same_work(history, *evidence.current.metrics);
   for (Visit& visit : history)  // stored when only tokens were: as many as samples in such a run
     if (const auto tokens = visit.figures.find(JudgedRate{}.metric); tokens != visit.figures.end())
       visit.figures.emplace(rate.metric, tokens->second);

@@ -4,6 +4,7 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
+#include "sluice/gate/compare/training_work.h"
 
 #include <fmt/format.h>
 
@@ -56,6 +57,7 @@ Visit visit_of(const RunFiles& files) {
     for (const auto& [name, figure] : figures)
       if (figure->value && std::isfinite(*figure->value)) visit.figures[name] = *figure->value;
     if (metrics.canary && is_sound(*metrics.canary)) visit.canary = metrics.canary;
+    visit.last_block = last_block_of(metrics);
   }
   if (files.eval) {
     if (const auto at = files.eval->find("ppl_fixed_shard"); at != files.eval->end())
@@ -75,11 +77,13 @@ Visit visit_of(const RunFiles& files) {
 }
 
 Json to_json(const Visit& visit) {
-  return Json{{"timestamp", visit.timestamp},
-              {"commit", visit.commit},
-              {"dirty", visit.dirty},
-              {"figures", visit.figures},
-              {"canary", visit.canary ? to_json(*visit.canary) : Json(nullptr)}};
+  Json json{{"timestamp", visit.timestamp},
+            {"commit", visit.commit},
+            {"dirty", visit.dirty},
+            {"figures", visit.figures},
+            {"canary", visit.canary ? to_json(*visit.canary) : Json(nullptr)}};
+  if (!visit.last_block.empty()) json["last_block"] = visit.last_block;
+  return json;
 }
 
 Result<Visit> visit_from_json(const Json& json, const std::string& name) {
@@ -93,6 +97,7 @@ Result<Visit> visit_from_json(const Json& json, const std::string& name) {
   for (const auto& [figure, value] : json["figures"].items())
     keep_finite(visit.figures, figure, value);
   if (json.contains("canary")) visit.canary = canary_from_json(json["canary"]);
+  visit.last_block = string_at(json, "last_block");
   return visit;
 }
 

@@ -19,7 +19,12 @@ std::string earlier_last_block(const std::string& device, bool vit, const std::s
 std::string last_block_of(const results::TrainingMetrics& metrics) {
   const results::TrainingMetrics::Config& config = metrics.config;
   if (config.mode != "synthetic" && config.mode != "e2e") return "";
-  if (const std::string told = string_at(config.other, "last_block"); !told.empty()) return told;
+  const std::string told = string_at(config.other, "last_block");
+  return told.empty() ? earlier_last_block_of(metrics) : told;
+}
+
+std::string earlier_last_block_of(const results::TrainingMetrics& metrics) {
+  const results::TrainingMetrics::Config& config = metrics.config;
   return earlier_last_block(config.device, config.model.starts_with("vit5"),
                             string_at(config.other, "compile"));
 }

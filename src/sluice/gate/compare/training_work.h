@@ -14,6 +14,8 @@ namespace sluice::gate {
 /// was told is named by what ran then: a ViT on a GPU, fused, took the class token alone.
 std::string last_block_of(const results::TrainingMetrics& metrics);
 std::string last_block_of(const results::ResultFile& file);
+/// That of a run with these settings from before it was told.
+std::string earlier_last_block_of(const results::TrainingMetrics& metrics);
 
 /// "shapes", "6ND", ...; empty: no FLOP were counted.
 std::string estimator_of(const results::TrainingMetrics& metrics);

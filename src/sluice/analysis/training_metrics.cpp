@@ -107,6 +107,9 @@ TrainingMetrics::Mfu mfu_of(const TrainingFacts& facts) {
                            .estimator = facts.estimator,
                            .flop_per_step = figure(facts.step_flop),
                            .achieved_tflops_p50 = figure(rate(facts.step_flop)),
+                           .executed_flop_per_step = {},
+                           .executed_tflops_p50 = {},
+                           .executed_p50 = {},
                            .six_nd_flop_per_step = figure(facts.six_nd_flop),
                            .six_nd_p50 = share(facts.six_nd_flop)};
   if (const auto& executed = facts.use.executed_flop) {

@@ -16,8 +16,8 @@ struct BenchTrainingFlags {
   LoaderFlags loader;
   TrainingFlags training;
   bool batch_given = false, steps_given = false;  // found out after the parse
-  std::string mode;                      // empty: e2e with an input, else synthetic
-  std::optional<std::string> estimator;  // shapes for a ViT, 6ND for a GPT
+  std::string mode;                               // empty: e2e with an input, else synthetic
+  std::optional<std::string> estimator;           // shapes for a ViT, 6ND for a GPT
   std::string profile = "off";
   std::string libraries = "sluice";
   std::string sweep;

@@ -142,6 +142,7 @@ class DataloaderTest(BenchCase):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(text, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertNotIn(" threw: ", done.stderr)
                 self.assertEqual(done.stdout, "")
 
 

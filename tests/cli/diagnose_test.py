@@ -148,6 +148,18 @@ class DiagnoseTest(unittest.TestCase):
                 if "COMPUTE" not in result.stdout.splitlines()[0]:
                     self.assertIn("few samples", result.stdout)
 
+    def test_one_core_has_an_answer_and_no_more_workers(self):
+        core = min(os.sched_getaffinity(0))
+        with tempfile.TemporaryDirectory() as folder:
+            words = ["diagnose", "--input", self.data, "--batch-size", 4, *SHORT[:-2], "--model-time-ms", 0.01, "--out", Path(folder) / "D",
+                     "--json"]
+            result = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=300, check=False,
+                                    preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            document = json.loads(result.stdout)
+            self.assertEqual(document["run_config"]["num_workers"], 1)
+            self.assertNotIn("more_workers", [one["kind"] for one in document["summary"].get("advice", [])])
+
     def test_images_that_cannot_be_read_are_one_line(self):
         broken = Path(self.scratch.name) / "broken"
         broken.mkdir()

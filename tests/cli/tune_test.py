@@ -70,6 +70,15 @@ class TuneTest(unittest.TestCase):
         self.assertRegex(done.stdout, "Settled after|Not enough data: ")
         self.assertNotIn("\x1b", done.stdout)
 
+    def test_two_runs_draw_the_same_crops_unless_a_seed_is_given(self):
+        digests = []
+        for number, seed in enumerate(([], [], ["--seed", "9"])):
+            done = run("tune", "--input", self.data, *TINY[:-2], *seed, "--budget-s", 1, "--out", self.folder / f"draws-{number}", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            digests.append({row["output_digest"] for row in json.loads(done.stdout)["rows"]})
+        self.assertEqual(digests[0], digests[1])
+        self.assertNotEqual(digests[0], digests[2])
+
     def fake_torch(self):
         """Variables under which tune_worker.py plays torch."""
         python = self.folder / "adapters" / "python"

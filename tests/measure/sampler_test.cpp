@@ -82,6 +82,18 @@ TEST(SamplerTest, PreflightTakesTheFastestPassOfAboutTwentyMs) {
   EXPECT_EQ(subject.passes, 3);  // 24 ms are enough
 }
 
+struct AheadSubject final : ScriptedSubject {
+  using ScriptedSubject::ScriptedSubject;
+  [[nodiscard]] bool works_ahead() const override { return true; }
+};
+
+TEST(SamplerTest, PreflightTakesTheMeanWhereThreadsWorkAhead) {
+  ManualClock clock;
+  AheadSubject subject(clock, {10 * kMs, 1, 10 * kMs, 1});  // every other batch lay ready
+  EXPECT_EQ(preflight_pass_ns(subject, clock, 0), 5 * kMs);
+  EXPECT_EQ(subject.passes, 4);
+}
+
 TEST(SamplerTest, PreflightStopsAtOnceWhenTheFirstPassIsSlow) {
   ManualClock clock;
   ScriptedSubject subject(clock, {10 * kMs, 1});

@@ -29,7 +29,7 @@ class ManualClock final : public Clock {
 };
 
 /// Every pass takes the next of `pass_ns` on the clock, the last one for ever.
-class ScriptedSubject final : public Subject {
+class ScriptedSubject : public Subject {
  public:
   ScriptedSubject(ManualClock& clock, std::vector<std::int64_t> pass_ns)
       : clock_(clock), pass_ns_(std::move(pass_ns)) {}

@@ -32,6 +32,7 @@ std::int64_t preflight_pass_ns(Subject& subject, Clock& clock, std::int64_t slow
   std::int64_t best = 0;
   std::int64_t total = 0;
   std::int64_t group = 1;
+  std::int64_t passes = 0;
   do {
     const std::int64_t start = clock.now_ns();
     for (std::int64_t i = 0; i < group; ++i)
@@ -40,10 +41,11 @@ std::int64_t preflight_pass_ns(Subject& subject, Clock& clock, std::int64_t slow
     const std::int64_t pass = std::max<std::int64_t>(elapsed / group, 1);
     best = best == 0 ? pass : std::min(best, pass);
     total += elapsed;
+    passes += group;
     if (slow_pass_ns > 0 && pass >= slow_pass_ns) break;
     if (elapsed < kGroupNs) group *= 2;
   } while (total < kBudgetNs && group <= kMaxGroup);
-  return best;
+  return subject.works_ahead() ? std::max<std::int64_t>(total / passes, 1) : best;
 }
 
 std::int64_t preflight_items_ns(Subject& subject, Clock& clock, std::int64_t slow_pass_ns,

@@ -57,6 +57,9 @@ class Subject {
                                  [[maybe_unused]] std::int64_t count) {
     return 0;
   }
+  /// Threads of the subject work ahead, so that a single pass may find its work done and take no
+  /// time: samples are sized by the mean of passes, not by the fastest.
+  [[nodiscard]] virtual bool works_ahead() const { return false; }
   /// Called right before a timed sample, after its warm-up: nothing done here is timed.
   virtual void begin_sample() {}
   /// What the subject counted during the last sample (stages, bytes, waits); null: nothing. Ends up

@@ -29,7 +29,6 @@ enum class Part : std::uint8_t { loader, model, transfer, together };
 
 constexpr std::size_t kPageBytes = 4096;
 constexpr double kMaxModelMs = 3'600'000;
-constexpr std::int64_t kFirstPasses = 8;
 constexpr std::int64_t kSlowStepNs = 200'000'000;
 
 Result<Part> part_of(const std::string& case_name) {
@@ -178,9 +177,9 @@ class DiagnoseSubject final : public measure::Subject {
   }
 
   void run_pass() override {
-    // The preflight sizes samples by the first passes: batches that were made ahead would make them
-    // look as if they cost nothing.
-    if (feed_ && !sized_ && ++passes_ <= kFirstPasses) drain();
+    // The preflight sizes samples by the first passes: batches that were made ahead of them would
+    // make them look as if they cost nothing.
+    if (feed_ && !std::exchange(drained_, true)) drain();
     switch (part_) {
       case Part::loader:
         return look_at(take());
@@ -194,6 +193,7 @@ class DiagnoseSubject final : public measure::Subject {
     const FeedBatch batch = take();
     step(&batch.view);
   }
+  [[nodiscard]] bool works_ahead() const override { return feed_ != nullptr; }
   [[nodiscard]] std::int64_t items_per_pass() const override { return loader_.batch_size; }
   [[nodiscard]] double bytes_per_item() const override { return 0; }
 
@@ -278,8 +278,9 @@ class DiagnoseSubject final : public measure::Subject {
   const train::Engine* connect_to_;     // the model's, where both are there
   SystemClock clock_;
   LoaderMoment before_;
-  std::int64_t wait_ns_ = 0, model_ns_ = 0, last_ns_ = 0, passes_ = 0;
-  bool sized_ = false;  // the first sample has begun
+  std::int64_t wait_ns_ = 0, model_ns_ = 0, last_ns_ = 0;
+  bool drained_ = false;  // the first pass has begun
+  bool sized_ = false;    // the first sample has
   std::vector<std::int64_t> batch_ns_ = room_for_times();
 };
 

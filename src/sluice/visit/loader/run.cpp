@@ -126,9 +126,11 @@ class DataloaderVisit {
                measure_once(maker.ours(base_case(input_), over, axes), 1, visit_.runner,
                             plan_.policy.step_timeout_s, maker.seed));
     if (row.status == measure::RowStatus::ok) return row;
+    constexpr std::string_view kThrown = "measure threw: ";  // says nothing to who loads files
+    const bool thrown = row.reason.starts_with(kThrown);
     return Error{
         row.status == measure::RowStatus::unsupported ? Errc::unsupported : Errc::invalid_input,
-        row.reason};
+        thrown ? row.reason.substr(kThrown.size()) : row.reason};
   }
 
   void size_samples(const measure::Row& first) {

@@ -159,12 +159,12 @@ void add_data_make(CLI::App& data, Context& context) {
   auto [app, flags] = add_command<MakeFlags>(
       data, context, "make", "Write generated images, clips, arrays, episodes or text", run_make);
   flags.app = &app;
-  std::vector<std::string> names, whats;
+  std::vector<std::string> names, texts;
   for (const MakeKind& kind : make_kinds()) {
     names.push_back(kind.name);
-    whats.push_back(kind.what);
+    texts.push_back(kind.what);
   }
-  add_choice(app, "--kind", flags.kind, names, "what to make: " + join(whats));
+  add_choice(app, "--kind", flags.kind, names, "what to make: " + join(texts));
   add_value(app, "--count", flags.files.count, "N",
             "number of files; required except for episodes and text");
   add_value(app, "--width", flags.files.width, "W",

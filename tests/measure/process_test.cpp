@@ -5,6 +5,7 @@
 #include "sluice/core/log.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/measure/runner.h"
+#include "sluice/measure/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -69,5 +69,14 @@ TEST(TrainingText, AFileThatTellsLessSaysLess) {
   EXPECT_THAT(text, Not(HasSubstr("xecute")));
 }
 
+TEST(TrainingText, ALineOfASweepSaysWhatItWasMeasuredWith) {
+  results::TrainingSweepLine line;
+  line.dtype = "bf16";
+  EXPECT_EQ(settings_of(line), "bf16");
+  line.compile = "graph";
+  line.last_block = "full";
+  EXPECT_EQ(settings_of(line), "bf16 graph full");
+}
+
 }  // namespace
 }  // namespace sluice::report::training_text_test

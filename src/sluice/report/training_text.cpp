@@ -223,10 +223,7 @@ std::string training_sweep(const results::TrainingSummary& summary) {
         if (name == wanted) return figure_cell(ms, "{:.2f}");
       return std::string("-");
     };
-    out += fmt::format("{:>6} {:<{}} ", one.batch,
-                       printable(one.dtype) + (one.compile ? " " + printable(*one.compile) : "") +
-                           (one.last_block ? " " + printable(*one.last_block) : ""),
-                       wide);
+    out += fmt::format("{:>6} {:<{}} ", one.batch, settings_of(one), wide);
     if (!one.samples_per_s.value) {
       out += printable(one.samples_per_s.reason) + "\n";
       continue;
@@ -256,6 +253,11 @@ std::string advice(const std::vector<std::string>& list) {
 }
 
 }  // namespace
+
+std::string settings_of(const results::TrainingSweepLine& line) {
+  return printable(line.dtype) + (line.compile ? " " + printable(*line.compile) : "") +
+         (line.last_block ? " " + printable(*line.last_block) : "");
+}
 
 bool is_training_file(const results::ResultFile& file) {
   return file.training && file.training->timing.p50.value;

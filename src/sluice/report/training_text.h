@@ -11,6 +11,9 @@ namespace sluice::report {
 /// A result file of `bench training`: it holds metrics of a training step.
 bool is_training_file(const results::ResultFile& file);
 
+/// What a line of a sweep was measured with, but for its batch: "bf16 graph full".
+std::string settings_of(const results::TrainingSweepLine& line);
+
 /// For the terminal; also of a run in which nothing could be measured.
 std::string training_text(const results::ResultFile& file);
 /// A section of report.md: configuration, results, optimisations applied, improvements.

@@ -135,8 +135,7 @@ std::string phases_table(const results::TrainingPhases& phases) {
 std::string training_tables(const results::TrainingSummary& summary) {
   std::vector<Cells> rows;
   for (const results::TrainingSweepLine& one : summary.sweep)
-    rows.push_back({fmt::format("{}", one.batch),
-                    printable(one.dtype) + (one.compile ? " " + printable(*one.compile) : ""),
+    rows.push_back({fmt::format("{}", one.batch), settings_of(one),
                     one.samples_per_s.value ? fmt::format("{:.1f}", *one.samples_per_s.value)
                                             : printable(one.samples_per_s.reason),
                     fmt::format("{:.2f}", one.step_ms),

@@ -4,6 +4,7 @@
 #include "sluice/report/format.h"
 #include "sluice/report/html/parts.h"
 #include "sluice/report/storage_text.h"
+#include "sluice/report/training_text.h"
 
 #include <fmt/format.h>
 
@@ -74,9 +75,10 @@ std::string batch_bars(const std::vector<results::TrainingSweepLine>& sweep) {
   for (const results::TrainingSweepLine& line : sweep)
     if (line.samples_per_s.value)
       bars.push_back(
-          {fmt::format("batch {} {}", line.batch, printable(line.dtype)), *line.samples_per_s.value,
+          {fmt::format("batch {} {}", line.batch, settings_of(line)), *line.samples_per_s.value,
            fmt::format("{} samples/s", figure(*line.samples_per_s.value)), std::nullopt, 0, false});
-  return bars.size() < 2 ? "" : bar_chart("Rate by batch and type", "Samples per second.", bars);
+  return bars.size() < 2 ? ""
+                         : bar_chart("Rate by batch and settings", "Samples per second.", bars);
 }
 
 }  // namespace

@@ -129,6 +129,16 @@ class ProtocolTest(unittest.TestCase):
         self.assertEqual(self.ask("release", case="fine")["type"], "release")
         self.assertEqual(self.ask("measure", case="fine", passes=1)["code"], "failed")
 
+    def test_bye_lets_the_case_go_whatever_that_says(self):
+        self.ready()
+        self.assertEqual(self.worker.mode.case, "fine")
+        self.assertEqual(self.ask("bye")["type"], "bye")
+        self.assertIsNone(self.worker.mode.case)
+        self.ready()
+        self.worker.mode.release = lambda: 1 / 0
+        self.assertEqual(self.ask("bye")["type"], "bye")
+        self.assertTrue(self.worker.ended)
+
     def test_a_new_case_must_be_checked_again(self):
         self.ready()
         self.ask("check")

@@ -203,6 +203,10 @@ class Worker:
 
     def on_bye(self, request):
         self.ended = True
+        try:  # processes of a loader end with their case: none is left for the supervisor to kill
+            self.forget_case()
+        except Exception:  # noqa: BLE001 - the process ends anyway
+            pass
         return {}
 
     def forget_case(self):

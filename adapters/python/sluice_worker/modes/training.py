@@ -283,8 +283,18 @@ class Training:
         self.queued_step_ns = self.driver_bytes = 0
         if self.adapter.compile_mode is not None:
             torch.compiler.reset()
+            end_compilers()
         if torch.cuda.is_initialized():
             torch.cuda.empty_cache()
+
+
+def end_compilers():
+    """torch.compile keeps processes that compile; the name of what ends them is not a promise of PyTorch."""
+    try:
+        from torch._inductor.async_compile import shutdown_compile_workers
+    except ImportError:
+        return
+    shutdown_compile_workers()
 
 
 class DriverMemory:

@@ -82,10 +82,10 @@ td.empty { color: var(--soft); }
 .fit { overflow-x: auto; overflow-y: hidden; } .scroll.snug { width: fit-content; max-width: 100%; } .plain { width: auto; min-width: min(100%, 36rem); } .plain th, .plain td { padding: .35rem .9rem; } .plain tr:last-child td { border-bottom: 0; } .plain th:not(.number), .plain td:not(.number) { min-width: 5rem; max-width: 34rem; } .plain td:first-child, .plain th:first-child { min-width: 1rem; }
 .table-title { margin: 1.6rem 0 .5rem; } .finding { margin: .9rem 0; } .finding p { margin: .15rem 0; } .finding ul { margin: .2rem 0; padding-left: 1.1rem; font-size: .9375rem; }
 .scroll { overflow-x: auto; margin: .6rem 0 .8rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--card); }
-.matrix { width: auto; min-width: 100%; font-size: .875rem; }
-.matrix th, .matrix td { padding: .4rem .9rem; text-align: right; white-space: nowrap; overflow-wrap: normal; }
+.matrix { width: auto; min-width: 100%; font-size: .8125rem; }
+.matrix th, .matrix td { padding: .4rem .4rem; text-align: right; white-space: nowrap; overflow-wrap: normal; }
 .matrix th:first-child { text-align: left; position: sticky; left: 0; background: var(--card); border-right: 1px solid var(--line); z-index: 1; }
-.matrix thead th { color: var(--ink); font-weight: 600; } .matrix thead small, .matrix td small { color: var(--soft); font-weight: 400; font-size: .8125rem; }
+.matrix thead th { color: var(--ink); font-weight: 600; } .matrix thead small, .matrix td small { color: var(--soft); font-weight: 400; font-size: .75rem; } .matrix thead .lead small { display: inline-block; width: 5rem; white-space: normal; } .matrix td.lead small { display: block; }
 .matrix tbody th { font-weight: 500; } .matrix tbody tr:hover > * { background: var(--faint); }
 .matrix td small { padding-left: .1rem; } .matrix .marks { display: inline-block; min-width: .5rem; text-align: left; color: var(--warn); }
 .matrix .best .median { font-weight: 700; color: var(--accent); } .matrix td.absent { color: var(--soft); }

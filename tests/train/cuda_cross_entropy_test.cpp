@@ -126,7 +126,7 @@ TEST_F(CudaCrossEntropy, ImpossibleClasses) {
 }
 
 TEST_F(CudaCrossEntropy, NotANumberIsSeen) {
-  for (const std::size_t classes : {3000, 20'000}) {
+  for (const std::size_t classes : {std::size_t{3000}, std::size_t{20'000}}) {
     std::vector<float> logits(classes, 0.5F);
     logits[2777] = std::nanf("");
     const Buffer<float> logits_at(logits), loss(std::vector<float>{1}), rows(std::vector<float>{1});

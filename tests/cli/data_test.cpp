@@ -32,6 +32,23 @@ class DataCommand : public ::testing::Test {
                        "--height", "30", "--json", "--quiet"});
   }
 
+  struct Refused {
+    std::vector<std::string> flags;
+    const char* says;
+  };
+  /// Exit code 2 with that text, and nothing written.
+  void expect_refused(const std::vector<Refused>& cases) const {
+    const std::string out = (folder_ / "none").string();
+    for (const auto& [flags, says] : cases) {
+      std::vector<std::string> arguments = {"data", "make", "--out", out, "--quiet"};
+      arguments.insert(arguments.end(), flags.begin(), flags.end());
+      const Outcome outcome = outcome_of(arguments);
+      EXPECT_EQ(outcome.code, 2) << says;
+      EXPECT_THAT(outcome.err, HasSubstr(says));
+      EXPECT_FALSE(fs::exists(out));
+    }
+  }
+
   fs::path folder_;
   std::string photos_;
 };
@@ -92,11 +109,7 @@ TEST_F(DataCommand, BadCountsAreUsageErrors) {
 }
 
 TEST_F(DataCommand, EpisodesHaveTheirOwnFlags) {
-  const std::string out = (folder_ / "oxe").string();
-  const struct {
-    std::vector<std::string> flags;
-    const char* says;
-  } cases[] = {
+  expect_refused({
       {{"--kind", "episodes", "--max-gb", "0.01"}, "--max-gb 0.01: about 3."},
       {{"--kind", "episodes", "--max-gb", "nan"}, "--max-gb"},
       {{"--kind", "episodes", "--episodes", "0"}, "--episodes 0: 1 to"},
@@ -104,15 +117,7 @@ TEST_F(DataCommand, EpisodesHaveTheirOwnFlags) {
       {{"--kind", "episodes", "--count", "3"}, "--count is not for --kind episodes"},
       {{"--kind", "rgb", "--count", "3", "--episodes", "3"}, "--episodes is not for --kind rgb"},
       {{"--kind", "rgb"}, "--count is required"},
-  };
-  for (const auto& [flags, says] : cases) {
-    std::vector<std::string> arguments = {"data", "make", "--out", out, "--quiet"};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    const Outcome outcome = outcome_of(arguments);
-    EXPECT_EQ(outcome.code, 2) << says;
-    EXPECT_THAT(outcome.err, HasSubstr(says));
-    EXPECT_FALSE(fs::exists(out));
-  }
+  });
 }
 
 TEST_F(DataCommand, TextIsMadeAndLookedAt) {
@@ -138,26 +143,14 @@ TEST_F(DataCommand, TextIsMadeAndLookedAt) {
 }
 
 TEST_F(DataCommand, TextHasItsOwnFlags) {
-  const std::string out = (folder_ / "none").string();
-  const struct {
-    std::vector<std::string> flags;
-    const char* says;
-  } cases[] = {
+  expect_refused({
       {{"--kind", "text"}, "--tokens is required for --kind text"},
       {{"--kind", "text", "--tokens", "100", "--count", "3"}, "--count is not for --kind text"},
       {{"--kind", "rgb", "--count", "3", "--tokens", "9"}, "--tokens is not for --kind rgb"},
       {{"--kind", "text", "--tokens", "many"}, "--tokens"},
       {{"--kind", "text", "--tokens", "100", "--shards", "200"}, "--shards 200: 1 to 100"},
       {{"--kind", "text", "--tokens", "100", "--vocabulary", "1"}, "--vocabulary 1: 3 to"},
-  };
-  for (const auto& [flags, says] : cases) {
-    std::vector<std::string> arguments = {"data", "make", "--out", out, "--quiet"};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    const Outcome outcome = outcome_of(arguments);
-    EXPECT_EQ(outcome.code, 2) << says;
-    EXPECT_THAT(outcome.err, HasSubstr(says));
-    EXPECT_FALSE(fs::exists(out));
-  }
+  });
 }
 
 TEST_F(DataCommand, CorruptFilesAreListedAndOnlyFatalWhenNothingIsLeft) {

@@ -12,6 +12,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from checkpoints import tensors
+
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 MODEL = ["--model", "vit5-tiny", "--dim", 32, "--layers", 2, "--heads", 2, "--image-size", 32, "--patch-size", 8,
          "--classes", 4]
@@ -190,16 +192,6 @@ class TrainTest(unittest.TestCase):
         last.write_bytes(last.read_bytes()[:-100])
         self.refused(self.train("--input", "D", "--resume", *out), 2, "last.safetensors")
         self.refused(self.train("--input", "D", "--validate", last), 2, "last.safetensors")
-
-
-def tensors(path):
-    """The bytes of all tensors, by name."""
-    content = path.read_bytes()
-    size = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:8 + size])
-    header.pop("__metadata__")
-    return {name: content[8 + size + entry["data_offsets"][0]:8 + size + entry["data_offsets"][1]]
-            for name, entry in header.items()}
 
 
 if __name__ == "__main__":

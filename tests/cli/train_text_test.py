@@ -14,6 +14,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from checkpoints import tensors
+
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 MODEL = ["--model", "gpt-tiny", "--dim", 32, "--layers", 1, "--heads", 2, "--gpu", "cpu", "--threads", 1, "--num-workers", 2,
          "--optimizer", "adamw", "--seed", 3]
@@ -32,16 +34,6 @@ def tokens_of(folder):
 
 def entropy(tokens):
     return -sum(n / len(tokens) * math.log(n / len(tokens)) for n in collections.Counter(tokens).values())
-
-
-def tensors(path):
-    """The bytes of all tensors, by name."""
-    content = path.read_bytes()
-    size = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:8 + size])
-    header.pop("__metadata__")
-    return {name: content[8 + size + entry["data_offsets"][0]:8 + size + entry["data_offsets"][1]]
-            for name, entry in header.items()}
 
 
 class TrainTextTest(unittest.TestCase):

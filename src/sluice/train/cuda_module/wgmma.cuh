@@ -77,11 +77,6 @@ __device__ inline void multiply_wide(float (&d)[8][4], std::uint64_t a, std::uin
       : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4)
       : "l"(a), "l"(b), "r"(adds));
 }
-__device__ inline void multiply_wide(float (&d)[8][4], const unsigned (&a)[4], std::uint64_t b, int adds) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 0;}"
-      : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
-}
 __device__ inline void multiply_wide_by_rows(float (&d)[8][4], const unsigned (&a)[4], std::uint64_t b, int adds) {
   asm volatile("{.reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 1;}"
       : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4)

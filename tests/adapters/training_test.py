@@ -335,6 +335,26 @@ class Rows(unittest.TestCase):
             self.assertEqual(reply.get("code"), code, reply)
             self.assertIn(words, reply["reason"])
 
+    def test_a_fed_row_is_checked_on_the_fixed_batch_and_on_its_first(self):
+        from torchvision.io import write_jpeg
+        for number in range(8):
+            write_jpeg(torch.randint(256, (3, 60, 80), dtype=torch.uint8), str(self.folder / f"{number}.jpg"))
+        fed = {"data": "loader", "loader": {"input": str(self.folder), "workers": 1, "prefetch": 1, "random_erasing": 0.5},
+               "mixup": 0.8, "cutmix": 1.0}
+        spec = {**self.given(SMALL), **fed}
+        for library in ("torch-eager", "torch-compile"):
+            with self.subTest(library=library):
+                worker = self.worker(library)
+                worker.must("prepare", case="training/small", spec=spec)
+                checked = worker.must("check")
+                self.assertAlmostEqual(checked["loss"], spec["expected_loss"], delta=0.001)
+                self.assertGreaterEqual(checked["engine"]["first_step_s"], checked["engine"]["compile_s"])
+                data = worker.must("measure", case="training/small", passes=3, warmup_ms=0, warmup_limit_ms=0)["details"]["data"]
+                self.assertEqual((data["source"], data["samples"], data["loader"]), ("loader", 8, "torch"))
+        worker = self.worker("torch-eager")
+        worker.must("prepare", case="training/small", spec={**spec, "expected_loss": 1.01 * spec["expected_loss"]})
+        self.assertIn("not comparable", worker.ask("check")["reason"])
+
     def test_dali_feeds_a_gpu_and_says_what_is_missing(self):
         worker = self.worker("dali-gpu")
         reply = worker.ask("prepare", case="training/small", spec={"model": SMALL, "batch": 4})

@@ -83,6 +83,7 @@ DeviceFeedOptions options_of(LanePolicy policy) {
   options.policy = policy;
   options.augment = Augment::none;
   options.loader.batch_size = 6;
+  options.loader.drop_last = false;
   options.loader.shuffle = Shuffle::none;
   options.loader.on_error = OnError::skip;
   options.recipe.side = kFeedSide;

@@ -13,23 +13,25 @@ from sluice_worker.sources import FLIP, MEAN, STD
 class Labelled(Dataset):
     """uint8 CHW and a label that stands in: index modulo classes, as our own rows without labels have it."""
 
-    def __init__(self, files, classes, side):
+    def __init__(self, files, classes, side, erasing):
         from torchvision.transforms import v2
         self.files, self.classes = files, classes
-        self.transform = v2.Compose([v2.RandomResizedCrop((side, side), antialias=True, **crop_of(False)),
-                                     v2.RandomHorizontalFlip(FLIP)])
+        steps = [v2.RandomResizedCrop((side, side), antialias=True, **crop_of(False)), v2.RandomHorizontalFlip(FLIP)]
+        if erasing:  # to the mean colour, as bytes have it
+            steps.append(v2.RandomErasing(erasing, value=[round(255 * level) for level in MEAN]))
+        self.transform = v2.Compose(steps)
 
     def __getitem__(self, index):
         return self.transform(read_tensor(self.files[index])), index % self.classes
 
 
 class TrainingFeed:
-    def __init__(self, settings, device, classes, side):
+    def __init__(self, settings, device, classes, side, erasing=0):
         self.device, self.ahead = device, None
         self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         source = DataLoaderSource(settings)
         generator = torch.Generator().manual_seed(settings.seed % 2**63)
-        self.batches = iter(DataLoader(Labelled(settings.files, classes, side), batch_sampler=EndlessSampler(settings),
+        self.batches = iter(DataLoader(Labelled(settings.files, classes, side, erasing), batch_sampler=EndlessSampler(settings),
                                        pin_memory=device.type == "cuda", generator=generator,
                                        **source.process_arguments(settings.workers)))
         self.mean, self.std = (torch.tensor(values, device=device).mul(255).view(1, 3, 1, 1) for values in (MEAN, STD))

@@ -1,6 +1,6 @@
-# adapters/python/training_worker.py - PyTorch as a peer of `sluice bench training`: eager, compiled, max-autotune.
+# adapters/python/training_worker.py - PyTorch as a peer of `sluice bench training`: eager, compiled, max-autotune, fed by DALI.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: training_worker.py torch-eager|torch-compile|torch-max-autotune   (and the mode)
+"""usage: training_worker.py torch-eager|torch-compile|torch-max-autotune|dali-gpu   (and the mode)
 
 A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
 {"mode": "training",               may be left out
@@ -12,6 +12,8 @@ A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
                                    float32. bf16-weights: all of them bfloat16, tables of positions and images too
  "optimizer": "lamb"|"adamw"|"none",   none with bf16-weights
  "update": {...},                  other fields of OptimizerConfig (lamb_torch.py), where they are not the defaults
+ "mixup": 0.0, "cutmix": 0.0,      alphas; with both each batch is of one kind or the other (mix_torch.py). Draws are PyTorch's
+                                   own; what is checked is not mixed
  "label_smoothing": 0.0, "warmup_steps": 1,   untimed, before the first sample
  "last_block": "full"|"class-token",   class-token: after its attention the last block is computed for the class token alone,
                                    which is all that a model with readout cls reads; loss and gradients are the same
@@ -22,8 +24,8 @@ A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
  "expected_loss": 6.91|null,       of the first step, before its update; `check` fails beyond `tolerance` (relative; 1e-4
                                    in fp32, 2e-2 in bf16 of either kind, unless given)
  "seed": 42,
- "data": "loader", "loader": {...}, images from files (training_feed.py): input, workers, prefetch, seed, epoch_items of
-                                   LoaderSpec. The first step, which is checked, takes the fixed batch all the same}
+ "data": "loader", "loader": {...}, images from files (training_feed.py): input, workers, prefetch, seed, epoch_items,
+                                   random_erasing of LoaderSpec. The fixed batch is checked all the same}
 `average` and `checkpointing` are unsupported. A pass is one step: forward, loss, backward, optimizer,
 gradients set to None; its items are samples. `check` answers `loss`, `parameters` and `versions` too. `details` of a sample:
 `loss` (last step), `steps`, `peak_rss_bytes` (since the warm-up began), `rss_before_model_bytes`, `engine` (device, versions,
@@ -33,6 +35,10 @@ free memory fell by; on any device `flop_executed`: of the matrix products
 of a step, by PyTorch's own counter, left out where that does not know the attention in use.
 torch.compile works during `check`: up to minutes, so give it time. torch-max-autotune is unsupported on the CPU, where
 torch-compile stands for it; with `grad_accum` above 1 it goes without CUDA graphs.
+`engine` also tells `first_step_s` (from `prepare` to the end of the first step), `compile_s` (that step alone, with the start of
+its feed) and `settle_s` (the steps of `check` after it). A fed row is compiled once, for what its feed gives: the fixed batch is
+looked at without compiling, and the first batch from files must have the same loss compiled and not.
+dali-gpu is torch-compile fed by DALI's pipeline on the same GPU (training_feed_dali.py): with "data": "loader" only.
 Threads are those of `configure`; the thread policy is micro-threads. Attention is scaled_dot_product_attention with
 PyTorch's own choice of kernel; float32 products are float32, not TF32.
 """
@@ -40,7 +46,8 @@ import sys
 
 from sluice_worker import Adapter, serve
 
-LIBRARIES = {"torch-eager": None, "torch-compile": "default", "torch-max-autotune": "max-autotune"}  # torch.compile's mode
+LIBRARIES = {"torch-eager": None, "torch-compile": "default", "torch-max-autotune": "max-autotune",
+             "dali-gpu": "default"}  # torch.compile's mode
 
 
 class TrainingAdapter(Adapter):
@@ -53,6 +60,9 @@ class TrainingAdapter(Adapter):
         super().__init__()
         self.name = library
         self.compile_mode = LIBRARIES[library]
+        self.loader = "dali" if library == "dali-gpu" else "torch"
+        if self.loader == "dali":
+            self.packages += ("nvidia-dali-cuda130", "nvidia-dali-cuda120")
         self.transforms = ("training",)
 
     def open(self):

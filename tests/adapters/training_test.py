@@ -255,6 +255,7 @@ class Rows(unittest.TestCase):
                     self.assertEqual((engine["device"], engine["dtype"]), ("cpu", dtype))
                     self.assertEqual(engine["compile"], {"torch-eager": "off", "torch-compile": "default"}[library])
                     self.assertIn(torch.__version__, engine["library"])
+                    self.assertGreaterEqual(engine["first_step_s"], engine["compile_s"])
                     if not more:
                         self.assertLess(sample["details"]["loss"], checked["loss"])
 
@@ -280,6 +281,36 @@ class Rows(unittest.TestCase):
         tokens, dim, batch = 21, 64, 4  # of the projection and both products of the MLP, forward and twice backward
         self.assertEqual(flop["full"] - flop["class-token"], 3 * 2 * (tokens - 1) * 9 * dim * dim * batch)
 
+    def test_images_are_mixed_after_the_first_step(self):
+        spec = {**self.given(SMALL), "mixup": 0.8, "cutmix": 1.0, "optimizer": "none"}
+        worker = self.worker("torch-eager")
+        worker.must("prepare", case="training/small", spec=spec)
+        self.assertAlmostEqual(worker.must("check")["loss"], spec["expected_loss"], delta=0.001)
+        losses = set()
+        for _ in range(4):  # of the same weights
+            sample = worker.must("measure", case="training/small", passes=1, warmup_ms=0, warmup_limit_ms=0)
+            losses.add(sample["details"]["loss"])
+        self.assertGreater(len(losses), 2)
+        for bad, words in (({"mixup": -1}, "mixup"), ({"cutmix": "much"}, "cutmix")):
+            self.assertIn(words, worker.ask("prepare", case="training/small", spec={**spec, **bad})["reason"])
+        refused = worker.ask("prepare", case="training/gpt", spec={"model": SMALL_GPT, "batch": 4, "mixup": 0.8})
+        self.assertEqual(refused["code"], "unsupported")
+
+    def test_mixing_is_that_of_the_definition(self):
+        from mix_torch import Mixer
+        images, labels = torch.randn(4, 3, 32, 32), torch.tensor([0, 1, 2, 3])
+        for alphas in ((0.8, 0), (0, 1.0)):
+            mixer = Mixer(*alphas, 3, ModelSpec.read(SMALL), torch.device("cpu"))
+            self.assertTrue(torch.equal(mixer.images(images), images))  # nothing was drawn yet
+            mixer.draw()
+            keep, mixed, targets = mixer.keep, mixer.images(images), mixer.targets(labels)
+            torch.testing.assert_close(mixed, keep * images + (1 - keep) * images.flip(0))
+            self.assertAlmostEqual(float(keep.mean()), float(mixer.share), 5)  # of a target, as of the pixels
+            self.assertAlmostEqual(float(targets[0, 0]), float(mixer.share), 5)
+            self.assertAlmostEqual(float(targets[0, 3]), 1 - float(mixer.share), 5)
+            if alphas[1]:
+                self.assertTrue(set(keep.unique().tolist()) <= {0.0, 1.0})
+
     def test_a_gpt_draws_its_own_batch(self):
         worker = self.worker("torch-eager")
         worker.must("prepare", case="training/gpt", spec={"model": SMALL_GPT, "batch": 3, "seq_len": 8, "seed": 5})
@@ -303,6 +334,40 @@ class Rows(unittest.TestCase):
             reply = worker.ask("prepare", case=case, spec=spec)
             self.assertEqual(reply.get("code"), code, reply)
             self.assertIn(words, reply["reason"])
+
+    def test_a_fed_row_is_checked_on_the_fixed_batch_and_on_its_first(self):
+        from torchvision.io import write_jpeg
+        for number in range(8):
+            write_jpeg(torch.randint(256, (3, 60, 80), dtype=torch.uint8), str(self.folder / f"{number}.jpg"))
+        fed = {"data": "loader", "loader": {"input": str(self.folder), "workers": 1, "prefetch": 1, "random_erasing": 0.5},
+               "mixup": 0.8, "cutmix": 1.0}
+        spec = {**self.given(SMALL), **fed}
+        for library in ("torch-eager", "torch-compile"):
+            with self.subTest(library=library):
+                worker = self.worker(library)
+                worker.must("prepare", case="training/small", spec=spec)
+                checked = worker.must("check")
+                self.assertAlmostEqual(checked["loss"], spec["expected_loss"], delta=0.001)
+                self.assertGreaterEqual(checked["engine"]["first_step_s"], checked["engine"]["compile_s"])
+                data = worker.must("measure", case="training/small", passes=3, warmup_ms=0, warmup_limit_ms=0)["details"]["data"]
+                self.assertEqual((data["source"], data["samples"], data["loader"]), ("loader", 8, "torch"))
+        worker = self.worker("torch-eager")
+        worker.must("prepare", case="training/small", spec={**spec, "expected_loss": 1.01 * spec["expected_loss"]})
+        self.assertIn("not comparable", worker.ask("check")["reason"])
+
+    def test_dali_feeds_a_gpu_and_says_what_is_missing(self):
+        worker = self.worker("dali-gpu")
+        reply = worker.ask("prepare", case="training/small", spec={"model": SMALL, "batch": 4})
+        self.assertEqual(reply["code"], "unsupported")
+        self.assertIn("for a GPU", reply["reason"])
+        if torch.cuda.is_available():
+            reply = worker.ask("prepare", case="training/small", spec={"model": SMALL, "batch": 4, "device": "cuda:0"})
+            self.assertIn("--input", reply["reason"])
+
+    def test_a_cold_disk_is_not_read_by_pytorch(self):
+        worker = self.worker("torch-eager")
+        spec = {"model": SMALL, "batch": 4, "data": "loader", "loader": {"input": str(self.folder), "read_mode": "direct"}}
+        self.assertIn("page cache", worker.ask("prepare", case="training/small", spec=spec)["reason"])
 
     def test_max_autotune_is_for_a_gpu(self):
         worker = self.worker("torch-max-autotune")

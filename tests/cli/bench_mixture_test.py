@@ -118,6 +118,8 @@ class BenchMixture(small_episodes.SmallEpisodes):
             (["--root", self.root, "--skip", "arm,gripper,rover,table"], "no data set"),
             (["--root", self.root, "--libraries", "nobody"], "nobody"),
             (["--root", self.root, "--mix", "sorted"], "--mix"),
+            (["--root", self.root, "--gpu", "cuda:0"], "--train MODEL"),
+            (["--root", self.root, "--gpu", "cuda:999", "--train", "vit5-tiny"], "cuda"),
         ]:
             out = self.out.parent / "refused"
             preset = [] if "--preset" in arguments else ["--preset", "small4"]

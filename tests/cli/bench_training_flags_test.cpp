@@ -70,6 +70,21 @@ TEST(TrainingPlanTest, DefaultsThatDepend) {
   EXPECT_TRUE(plan_of("--dtype bf16-weights,fp32")->engine_of(train::Regime::fp32, 2).optimizer);
 }
 
+TEST(TrainingPlanTest, PairsOfImagesAreMixed) {
+  const auto plan = plan_of("--mixup 0.8 --cutmix 1 --batch-size 8");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->mix.mixup, 0.8);
+  EXPECT_EQ(plan->mix.cutmix, 1);
+  EXPECT_TRUE(plan->engine_of(train::Regime::fp32, 8).soft_targets);
+  EXPECT_FALSE(plan_of("")->engine.soft_targets);
+  EXPECT_THAT(plan_of("--cutmix 1 --batch-size 7").error().message, HasSubstr("--batch-size 7"));
+  EXPECT_THAT(plan_of("--mixup 1 --sweep batch-size=2,5").error().message,
+              HasSubstr("--batch-size 5"));
+  EXPECT_THAT(plan_of("--model gpt-tiny --mixup 1").error().message,
+              HasSubstr("gpt-tiny takes tokens"));
+  EXPECT_FALSE(plan_of("--mixup -1"));
+}
+
 TEST(TrainingPlanTest, AnInputIsOfTheKindThatTheModelTakes) {
   const auto images = plan_of("--input photos");
   ASSERT_TRUE(images) << images.error().message;
@@ -103,6 +118,62 @@ TEST(TrainingPlanTest, TheLadder) {
   EXPECT_NE(plan_of("--gpu cuda:0 --compile off,fused")->policy.warmup_ms, 0) << "in turns";
 }
 
+TEST(TrainingPlanTest, SeveralInputsAreRowsInTurns) {
+  const auto plan = plan_of(
+      "--input photos --input s3://bucket/photos --input-cold photos --endpoint http://host:1 "
+      "--read-mode mmap");
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(plan->inputs().size(), 3U);
+  EXPECT_EQ(plan->input->input, "photos");
+  EXPECT_EQ(plan->input->read_mode, "mmap");
+  EXPECT_TRUE(plan->input->endpoint.empty()) << "a folder has none";
+  EXPECT_TRUE(plan->others[0].remote);
+  EXPECT_EQ(plan->others[0].endpoint, "http://host:1");
+  EXPECT_EQ(plan->others[1].read_mode, "direct");
+  EXPECT_EQ(plan->policy.samples_per_turn, 10) << "in turns";
+  EXPECT_EQ(plan_of("--input-cold photos")->input->read_mode, "direct") << "also alone";
+  EXPECT_EQ(visit::training_case(*plan, train::Regime::fp32, 256, train::Rung::graph,
+                                 train::LastBlock::full, "s3"),
+            "training/vit5-tiny/storage=s3");
+  const visit::TrainingRowMaker maker{
+      *plan, {{"page-cache", {{"input", "a"}}}, {"s3", {{"input", "b"}}}}, {"sluice", "worker"}};
+  const auto made = maker.rows(8, "none");
+  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_EQ(made->rows.size(), 2U);
+  EXPECT_EQ(made->rows[1].case_name, "training/vit5-tiny/storage=s3");
+  EXPECT_EQ(made->rows[1].params.at("storage"), "s3");
+  EXPECT_EQ(made->rows[1].spec["loader"]["input"], Json("b"));
+  EXPECT_EQ(made->rows[1].spec["loader"]["batch_size"], Json(8));
+}
+
+TEST(TrainingPlanTest, InputsThatCannotStandTogetherAreRefused) {
+  const auto refused = [](const std::string& words, const char* said) {
+    const auto plan = plan_of(words);
+    ASSERT_FALSE(plan) << words;
+    EXPECT_THAT(plan.error().message, HasSubstr(said)) << words;
+  };
+  refused("--input a --input-dir b", "--input-cold");
+  refused("--input a --input b --enable-bundling", "one --input");
+  refused("--input-cold s3://bucket/a", "--input-cold s3://bucket/a");
+  refused("--input a --endpoint http://host:1", "--endpoint");
+  refused("--input a --input b --mode synthetic", "--mode synthetic");
+}
+
+TEST(TrainingPlanTest, WhatSamplesAreReadFrom) {
+  const auto request = [](const char* input, const char* read_mode = "buffered") {
+    visit::LoaderRequest made;
+    made.input = input;
+    made.remote = made.input.find("://") != std::string::npos;
+    made.read_mode = read_mode;
+    return made;
+  };
+  EXPECT_EQ(visit::storage_kind(request("s3://bucket/a")), "s3");
+  EXPECT_EQ(visit::storage_kind(request("gs://bucket/a")), "gcs");
+  EXPECT_THAT(visit::storage_names({request("s3://x/a"), request("gs://x/a"), request("s3://x/b")}),
+              ElementsAre("s3", "gcs", "s3-2"));
+  EXPECT_NE(visit::storage_kind(request("/proc")), "");
+}
+
 TEST(TrainingPlanTest, TheLastBlock) {
   using train::LastBlock;
   EXPECT_THAT(plan_of("")->last_blocks, ElementsAre(LastBlock::full)) << "as other libraries do";
@@ -124,7 +195,8 @@ TEST(TrainingPlanTest, TheLastBlock) {
             "training/vit5-tiny/last_block=class-token")
       << "a row says so even when it is alone";
   const auto made =
-      visit::TrainingRowMaker{*plan, nullptr, Json(), {"sluice", "worker"}}.rows(2, "none");
+      visit::TrainingRowMaker{*plan, {visit::TrainingSource{}}, {"sluice", "worker"}}.rows(2,
+                                                                                           "none");
   ASSERT_TRUE(made) << made.error().message;
   ASSERT_EQ(made->rows.size(), 4U);
   for (std::size_t i = 0; i < 4; ++i) {
@@ -158,7 +230,8 @@ TEST(TrainingPlanTest, RowsOfALadder) {
       "--mode synthetic --gpu cuda:1 --compile off,graph --dtype bf16,bf16-weights --batch-size 2");
   ASSERT_TRUE(plan) << plan.error().message;
   const auto made =
-      visit::TrainingRowMaker{*plan, nullptr, Json(), {"sluice", "worker"}}.rows(2, "none");
+      visit::TrainingRowMaker{*plan, {visit::TrainingSource{}}, {"sluice", "worker"}}.rows(2,
+                                                                                           "none");
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_TRUE(made->refused.empty());
   ASSERT_EQ(made->rows.size(), 4U);

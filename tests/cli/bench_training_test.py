@@ -173,6 +173,34 @@ class TrainingTest(BenchCase):
         if "loss_difference" in amp:  # else no step was timed in both
             self.assertLess(abs(amp["loss_difference"]), 0.05)
 
+    def test_images_are_mixed(self):
+        document = self.result(*SYNTHETIC, "--mixup", 0.8, "--cutmix", 1)
+        self.assertEqual((document["run_config"]["mixup"], document["run_config"]["cutmix"]), (0.8, 1))
+        self.assertEqual(document["metrics"]["run_config"]["mixup"], 0.8)
+        done = self.bench(*SYNTHETIC, "--mixup", 0.8, "--profile", "trace")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Mixup 0.8", done.stdout)
+
+    def test_several_inputs_are_rows_of_their_storage(self):
+        document = self.result(*E2E, "--input", "D", "--input", "D", "--random-erasing", 0.5)
+        kind = document["run_config"]["storage"].partition(",")[0]
+        self.assertEqual(document["run_config"]["storage"], f"{kind},{kind}-2")
+        self.assertEqual(document["run_config"]["random_erasing"], 0.5)
+        self.assertEqual({row["case"]: row["params"]["storage"] for row in document["rows"]},
+                         {f"training/vit5-tiny/storage={name}": name for name in (kind, kind + "-2")})
+        self.assertEqual([line["storage"] for line in document["summary"]["sweep"]], [kind, kind + "-2"])
+        self.assertEqual([one["items"] for one in document["run_config"]["inputs"]], [12, 12])
+        self.assertEqual(document["metrics"]["data"]["recipe"]["erasing"], 0.5)
+
+    def test_a_cold_disk_is_read_past_the_page_cache(self):
+        done = self.bench(*E2E, "--input-cold", "D", "--json")
+        document = json.loads(done.stdout)
+        self.assertIn(document["run_config"]["storage"], ("disk-cold", "network-cold", "memory", "shared"))
+        row, = document["rows"]
+        self.assertEqual(done.returncode, 0 if row["status"] == "ok" else 5)
+        if row["status"] != "ok":  # a file system without such reads says so
+            self.assertIn("direct", row["reason"])
+
     def test_refusals_write_nothing(self):
         for words, said in (({"--gpu": "cuda:999"}, "cuda"), ({"--gpu": "cuda:999", "--libraries": "torch-eager"}, "cuda"),
                             ({"--gpu": "cuda:999", "--compile": "off,fused,graph"}, "cuda"),
@@ -181,7 +209,8 @@ class TrainingTest(BenchCase):
                             ({"--last-block": "half"}, "full and class-token are accepted"),
                             ({"--last-block": "class-token", "--readout": "gap"}, "full is accepted"),
                             ({"--readout": "max"}, "cls and gap are accepted"), ({"--registers": 5}, "a square number"),
-                            ({"--registers": 5000}, "1024")):
+                            ({"--registers": 5000}, "1024"), ({"--mixup": 0.8, "--batch-size": 5}, "even"),
+                            ({"--input": "D", "--random-erasing": 1.5}, "1.5")):
             done = self.bench(*tiny(words), "--out", "refused")
             self.assertEqual(done.returncode, 2, (words, done.stderr))
             self.assertIn(said, done.stderr)

@@ -188,6 +188,13 @@ class TrainTest(unittest.TestCase):
         self.refused(self.train("--input", "D", *out), 2, "--resume")
         self.refused(self.train("--input", "D", "--resume", "--layers", 3, *out), 2, "layers")
         self.refused(self.train("--input", "D", "--resume", "--epochs", 9, *out), 2, "--epochs is 1 there and 9 here")
+        self.refused(self.train("--input", "D", "--resume", "--random-erasing", 0.5, *out), 2,
+                     "--random-erasing is not given there and 0.5 here")
+        self.result("--input", "D", "--checkpoint-dir", "erased", "--random-erasing", 0.5, "--recipe", "three-augment", "--out",
+                    self.folder / "erasing")
+        erased = ["--checkpoint-dir", "erased", "--out", self.out, "--resume"]
+        self.refused(self.train("--input", "D", "--random-erasing", 0.5, *erased), 2, "--recipe is", "not given here")
+        self.refused(self.train("--input", "D", "--recipe", "three-augment", *erased), 2, "--random-erasing is 0.5 there")
         last = self.folder / "mine" / "last.safetensors"
         last.write_bytes(last.read_bytes()[:-100])
         self.refused(self.train("--input", "D", "--resume", *out), 2, "last.safetensors")

@@ -129,12 +129,15 @@ class TuneTest(unittest.TestCase):
                 (["--input", self.data, "--batch-size", "13"], "--batch-size 13"),
                 (["--input", self.data, "--num-workers", "3", "--max-workers", "2"], "--num-workers 3"),
                 (["--input", self.data, "--max-cpu", "0%"], "--max-cpu 0%"),
+                (["--input", self.data, "--gpu", "cuda:999"], "cuda"),
+                (["--input", self.data, "--loader", "gpu"], "--loader gpu: needs a GPU"),
                 (["--input", self.data, "--enable-bundling"], "--enable-bundling")]:
             with self.subTest(message=message):
                 out = self.folder / "refused"
                 done = run("tune", *arguments, "--out", out)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(message, done.stderr)
+                self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
                 self.assertFalse(out.exists())
 
 

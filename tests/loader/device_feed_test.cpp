@@ -119,6 +119,7 @@ Seen plain(const std::shared_ptr<const Dataset>& dataset, const DeviceFeedOption
   crop.side = kSide;
   crop.filter = Filter::antialias;
   crop.ranges = options.recipe.ranges;
+  crop.erasing = options.recipe.erasing;
   crop.type = BatchType::u8;
   crop.layout = Layout::hwc;
   const auto loader = Loader::make(dataset, make_train_crop(crop).value(), options.loader).value();
@@ -152,6 +153,7 @@ TEST_F(DeviceFeedTest, EveryLaneGivesTheLoadersEpochs) {
       SCOPED_TRACE(::testing::Message() << to_string(policy) << ", workers " << workers);
       DeviceFeedOptions options = options_of(policy, workers);
       options.loader.drop_last = workers == 1;
+      options.recipe.erasing.probability = workers == 3 ? 0.5 : 0;
       const auto feed = DeviceFeed::make(dataset, options, &fake_table()).value();
       for (const std::uint64_t epoch : {0U, 1U, 7U}) {
         ASSERT_TRUE(feed->start_epoch(epoch));

@@ -59,6 +59,13 @@ inline int fake_decode(Line* line, int number, const Sample* samples, int count,
   return kDone;
 }
 
+inline void fake_erase(std::uint8_t* image, int side, const Erased& box) {
+  for (int y = box.y; y < box.y + box.height; ++y)
+    for (int x = box.x; x < box.x + box.width; ++x)
+      for (int c = 0; c < 3; ++c)
+        image[3 * (y * side + x) + c] = static_cast<std::uint8_t>(box.levels[c]);
+}
+
 inline int fake_process(Line* line, int number, const Sample* samples, int count, Resample, Augment,
                         Output, void*) {
   const FakeCall call;
@@ -69,21 +76,22 @@ inline int fake_process(Line* line, int number, const Sample* samples, int count
   image::AntialiasResizer resizer;
   for (int i = 0; i < count; ++i) {
     std::uint8_t* to = buffer.output.data() + static_cast<std::size_t>(i) * bytes;
+    const SampleDraw& draw = samples[i].draw;
     if (samples[i].lane == Lane::pixels) {
       std::memcpy(to, samples[i].data, bytes);
+      fake_erase(to, side, draw.erased);
       continue;
     }
-    const SampleDraw& draw = samples[i].draw;
     const auto part = buffer.images[static_cast<std::size_t>(i)].view<std::uint8_t>().crop(
         draw.x, draw.y, draw.width, draw.height);
     const image::ImageSpan<std::uint8_t> span(to, side, side, 3,
                                               3 * static_cast<std::size_t>(side));
     if (!resizer.run(span, part)) return kFailed;
-    if (draw.mirrored == 0) continue;
-    for (int y = 0; y < side; ++y)
+    for (int y = 0; draw.mirrored != 0 && y < side; ++y)
       for (int x = 0; x < side / 2; ++x)
         for (int c = 0; c < 3; ++c)
           std::swap(span.at(x, y, c), span.at(side - 1 - x, y, c));
+    fake_erase(to, side, draw.erased);
   }
   return kDone;
 }

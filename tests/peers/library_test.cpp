@@ -42,6 +42,7 @@ TEST(Library, NamesAreUniqueAndComplete) {
                            "torch-eager",
                            "torch-compile",
                            "torch-max-autotune",
+                           "dali-gpu",
                            "tfdata"})
     EXPECT_EQ(seen.count(name), 1U) << name;
 }
@@ -87,7 +88,7 @@ TEST(Library, GroupsPerModeAreThoseOfTheMatrix) {
     EXPECT_EQ(find_library(name)->way("decode")->group, "torch") << name;
   for (const char* name : {"torch-tensor", "torch-pil", "torch-albumentationsx", "webdataset"})
     EXPECT_EQ(find_library(name)->way("loader")->group, "torch") << name;
-  for (const char* name : {"torch-eager", "torch-compile", "torch-max-autotune"})
+  for (const char* name : {"torch-eager", "torch-compile", "torch-max-autotune", "dali-gpu"})
     EXPECT_EQ(find_library(name)->way("training")->group, "torch") << name;
   EXPECT_EQ(find_library("tfdata")->way("mixture")->group, "tensorflow");
   EXPECT_FALSE(find_library("dali-cpu")->needs_gpu);

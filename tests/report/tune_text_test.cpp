@@ -54,6 +54,22 @@ TEST(TuneText, AClearWinner) {
       "Settled after 9 blocks in 40 s: no setting near it is faster by more than 2 %.\n");
 }
 
+TEST(TuneText, OfAGpuItSaysWhoDecodes) {
+  results::ResultFile file = winner();
+  results::TuneSummary& tune = *file.tune;
+  for (results::TunePlace& one : tune.ranking)
+    one.setting.loader = "hybrid";
+  tune.best = tune.recommended = {2, 4, "hybrid", 6};
+  const std::string text = tune_text(file);
+  EXPECT_THAT(text, HasSubstr("workers / prefetch / loader  samples/s"));
+  EXPECT_THAT(text, HasSubstr("2 / 4 / hybrid "));
+  EXPECT_THAT(text,
+              HasSubstr("Recommended: 2 workers, prefetch 4, loader hybrid (6 pinned slots)."));
+  EXPECT_THAT(text, HasSubstr("first of the ranking"));
+  tune.best.loader = "gpu";
+  EXPECT_THAT(tune_text(file), HasSubstr("the cheapest setting"));
+}
+
 TEST(TuneText, ATieTakesTheCheapestAndSaysSo) {
   results::ResultFile file = winner();
   file.tune->recommended = {2, 2};

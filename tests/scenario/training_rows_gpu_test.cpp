@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
 namespace sluice::scenario::training_rows_gpu_test {
 namespace {
@@ -43,6 +45,37 @@ class TrainingRowOnGpu : public ::testing::Test {
     return (*subject)->measured_info();
   }
 };
+
+TEST_F(TrainingRowOnGpu, ImagesAreMixedAnewInEveryStep) {
+  for (const auto data : {TrainingData::resident, TrainingData::generated}) {
+    const auto losses_of = [&](const MixOptions& mix) {
+      TrainingSpec spec;
+      spec.engine.device = "cuda:0";
+      spec.engine.model = train::find_model("vit5-tiny").value();
+      spec.engine.batch = 8;
+      spec.engine.update.learning_rate = 0;  // every loss is that of the same weights
+      spec.data = data;
+      spec.mix = mix;
+      measure::SubjectContext context;
+      context.threads = 1;
+      context.case_name = "training/vit5-tiny";
+      context.spec = to_json(spec);
+      const auto subject = make_training(context);
+      EXPECT_TRUE(subject) << (subject ? "" : subject.error().message);
+      EXPECT_TRUE((*subject)->check());
+      (*subject)->begin_sample();
+      for (int i = 0; i < 4; ++i)
+        (*subject)->run_pass();
+      return (*subject)->measured_info().at("losses").get<std::vector<double>>();
+    };
+    const auto spread = [](const std::vector<double>& losses) {
+      const auto [low, high] = std::minmax_element(losses.begin(), losses.end());
+      return *high - *low;
+    };
+    EXPECT_LT(spread(losses_of({})), 1e-4) << "the same batch";
+    EXPECT_GT(spread(losses_of({0.8, 1})), 1e-3) << "a draw for each step";
+  }
+}
 
 TEST_F(TrainingRowOnGpu, ExecutesTheLastBlockAsItWasAsked) {
   for (const auto rung : {train::Rung::off, train::Rung::graph}) {

@@ -11,7 +11,10 @@
 namespace sluice::scenario::training_rows_test {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 train::ModelSpec tiny_vit() {
   train::ModelSpec model;
@@ -71,11 +74,13 @@ TEST(TrainingSpecTest, GoesThroughJson) {
   spec.engine.checkpointing = true;
   spec.engine.seed = 7;
   spec.data = TrainingData::generated;
+  spec.mix = {0.8, 1};
   const auto read = read_training_spec(context_of(to_json(spec)));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(to_json(*read), to_json(spec));
   EXPECT_EQ(read->engine.model, spec.engine.model);
   EXPECT_EQ(read->engine.threads, 1) << "as `configure` said";
+  EXPECT_TRUE(read->engine.soft_targets) << "mixed images have targets of two classes";
 }
 
 TEST(TrainingSpecTest, RefusesWhatItCannotMean) {
@@ -94,6 +99,8 @@ TEST(TrainingSpecTest, RefusesWhatItCannotMean) {
       {"warmup_steps", [](Json& json) { json["warmup_steps"] = -1; }},
       {"data", [](Json& json) { json["data"] = "cloud"; }},
       {"loader", [](Json& json) { json["data"] = "loader"; }},
+      {"--batch-size 3", [](Json& json) { json["batch"] = 3, json["mixup"] = 0.8; }},
+      {"cutmix", [](Json& json) { json["cutmix"] = "much"; }},
       {"heads", [](Json& json) { json["model"]["heads"] = 5; }},
       {"last_block", [](Json& json) { json["last_block"] = "half"; }},
       {"full is accepted", [](Json& json) { json["model"]["readout"] = "gap"; }},
@@ -185,6 +192,25 @@ TEST(TrainingRowTest, GeneratedNumbersAreCopiedIn) {
   const Json info = turn(**subject, 1);
   for (const Json& value : info.at("phases_ns").at("transfer"))
     EXPECT_GT(value.get<std::int64_t>(), 0);
+}
+
+TEST(TrainingRowTest, ImagesAreMixedAnewInEveryStep) {
+  for (const auto data : {TrainingData::resident, TrainingData::generated}) {
+    TrainingSpec spec = spec_of(tiny_vit());
+    spec.data = data;
+    spec.engine.update.learning_rate = 0;  // every loss is that of the same weights
+    const auto losses_of = [&](const MixOptions& mix) {
+      spec.mix = mix;
+      auto subject = make_training(context_of(to_json(spec)));
+      EXPECT_TRUE(subject) << subject.error().message;
+      EXPECT_TRUE((*subject)->check()) << "of images as they are";
+      return turn(**subject, 4).at("losses").get<std::vector<double>>();
+    };
+    EXPECT_THAT(losses_of({}), Each(losses_of({}).front()));
+    const std::vector<double> mixed = losses_of({0.8, 1});
+    EXPECT_THAT(mixed, Contains(Not(mixed.front()))) << "each step has a draw of its own";
+    EXPECT_EQ(mixed, losses_of({0.8, 1})) << "which follows from the seed";
+  }
 }
 
 TEST(TrainingRowTest, SyntheticNeverTouchesALoader) {

@@ -129,7 +129,7 @@ TEST(TrainingAnchors, ASlowPeerFailsItsRowAndTheRun) {
   plan.libraries = {"torch-compile", "torch-eager"};
   results::ResultFile file;
   file.rows = {row_of("torch-compile", 40), row_of("torch-eager", 40)};
-  conclude_training(file, plan, {nullptr, {}, shipped()});
+  conclude_training(file, plan, {.anchors = shipped()});
   EXPECT_EQ(file.rows[0].status, measure::RowStatus::failed);
   EXPECT_THAT(file.rows[0].reason, HasSubstr("anchor: 28.5 ms, measured 40.0 ms, off by +40.4 %"));
   EXPECT_FALSE(file.rows[0].summary);
@@ -153,7 +153,7 @@ TEST(TrainingAnchors, RungsAreRowsOfTheLadder) {
   results::ResultFile file;
   file.rows = {row_of("sluice", 60), row_of("sluice", 20), row_of("torch-compile", 28)};
   file.rows[0].case_name += "/compile=off";
-  conclude_training(file, plan, {nullptr, {}, shipped()});
+  conclude_training(file, plan, {.anchors = shipped()});
   const Json written = results::to_json(file);
   const Json& summary = written["summary"];
   ASSERT_EQ(summary["sweep"].size(), 2U);

@@ -55,14 +55,7 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
                   "share of every class held back for validation without --val-input; 0: none "
                   "(default 0.1)")
       ->check(CLI::Range(0.0, 0.9));
-  add_value(command, "--mixup", flags.mixup, "A",
-            "mix pairs of images with weights from Beta(A, A); 0: off")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
-  add_value(command, "--cutmix", flags.cutmix, "A",
-            "paste a part of one image into another, its area from Beta(A, A); 0: off")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
+  add_mix_flags(command, flags.mix);
   begin_group(command, "Checkpoints");
   add_value(command, "--checkpoint-dir", flags.checkpoint_dir, "DIR",
             "folder for last.safetensors and best.safetensors; default: checkpoints in --out");
@@ -97,14 +90,9 @@ Result<visit::TrainRequest> train_request(const TrainFlags& flags, std::uint64_t
   request.plan.most_batches = static_cast<std::uint64_t>(request.loader.num_batches);
   request.plan.checkpoint_every = static_cast<std::uint64_t>(flags.checkpoint_every);
   request.plan.checkpoint_dir = flags.checkpoint_dir;
-  request.plan.mix = {flags.mixup, flags.cutmix};
-  request.engine.soft_targets = request.plan.mix.on();
-  if (text && request.plan.mix.on())
-    return usage_error(fmt::format("--mixup, --cutmix: mix images; {} takes tokens", model.name));
-  if (request.plan.mix.on() && request.loader.batch_size % 2 != 0)
-    return usage_error(fmt::format(
-        "--batch-size {}: --mixup and --cutmix take pairs of images; an even number is accepted",
-        request.loader.batch_size));
+  request.plan.mix = flags.mix;
+  request.engine.soft_targets = flags.mix.on();
+  SLUICE_CHECK(scenario::check_mixing(flags.mix, model, request.loader.batch_size));
   request.skip_errors = flags.skip_errors;
   request.val_input = flags.val_input;
   request.val_split = flags.val_split.value_or(request.val_split);

@@ -115,7 +115,8 @@ Result<ExitCode> run(Context& context, const TuneFlags& flags) {
 
 void add_tune(CLI::App& root, Context& context) {
   auto [command, flags] = add_command<TuneFlags>(
-      root, context, "tune", "Find the loader settings to use here: workers and prefetch", run);
+      root, context, "tune",
+      "Find the loader settings to use here: workers and prefetch, of a GPU also who decodes", run);
   begin_group(command, "Search");
   add_choice(command, "--library", flags.library, kLoaderNames,
              "whose loader to tune; torch is PyTorch's DataLoader on a folder of images, for which "
@@ -154,10 +155,11 @@ void add_tune(CLI::App& root, Context& context) {
   add_loader_flags(command, flags.loader);
   show_first(command,
              {"--library", "--max-workers", "--max-prefetch", "--budget-s", "--thorough", "--worth",
-              "--max-cpu", "--max-rss-gb", "--input", "--cache-dir", "--batch-size"});
+              "--max-cpu", "--max-rss-gb", "--input", "--cache-dir", "--gpu", "--batch-size"});
   add_examples(command, {"sluice tune --input photos --batch-size 64",
                          "sluice tune --library torch --input photos --batch-size 64",
                          "sluice tune --input photos --max-cpu 40% --max-rss-gb 4",
+                         "sluice tune --input photos --batch-size 256 --gpu cuda:0 --budget-s 60",
                          "sluice tune --input s3://bucket/train --max-workers 32 --budget-s 600"});
 }
 

@@ -95,6 +95,15 @@ std::string flop_lines(const TrainingMetrics::Mfu& mfu) {
   return out;
 }
 
+/// "Mixup 0.8, CutMix 1"; empty: images as they are.
+std::string mixing_of(const TrainingMetrics::Config& config) {
+  std::vector<std::string> kinds;
+  for (const auto& [name, key] : {std::pair{"Mixup", "mixup"}, {"CutMix", "cutmix"}})
+    if (const Json& alpha = at(config.other, key); alpha.is_number() && alpha.get<double>() > 0)
+      kinds.push_back(fmt::format("{} {:g}", name, alpha.get<double>()));
+  return join(kinds);
+}
+
 std::string training_figures(const TrainingMetrics& metrics, Unavailable& absent) {
   const TrainingMetrics::Timing& timing = metrics.timing;
   const TrainingMetrics::Throughput& rate = metrics.throughput;
@@ -104,6 +113,8 @@ std::string training_figures(const TrainingMetrics& metrics, Unavailable& absent
                   fmt::format("{}, {} x {}, {}", printable(config.model),
                               count_cell(config.per_device_batch_size),
                               count_cell(config.grad_accum_steps), printable(config.dtype)));
+  if (const std::string mixing = mixing_of(config); !mixing.empty())
+    out += titled_line("images are mixed", mixing);
   const Json& threads = at(metrics.engine, "threads");
   out += titled_line(
       "engine",
@@ -171,6 +182,13 @@ std::string executed_words(const results::TrainingLibrary& one) {
                      *one.executed_flop / *one.model_flop * 100);
 }
 
+/// "  first step after 41 s"; nothing where a library does not say.
+std::string start_words(const results::TrainingLibrary& one) {
+  const Json& seconds = at(one.engine, "first_step_s");
+  return seconds.is_number() ? fmt::format("  first step after {:.0f} s", seconds.get<double>())
+                             : "";
+}
+
 std::string training_libraries(const results::TrainingSummary& summary,
                                const std::vector<results::PeerRatio>& ratios) {
   const auto& list = summary.libraries;
@@ -184,9 +202,9 @@ std::string training_libraries(const results::TrainingSummary& summary,
     const bool good = one.status == "ok";
     if (found.empty() || !good) found = printable(one.status) + ": " + printable(one.reason);
     out += fmt::format(
-        "{:<{}} {:<18} {:>18}{}{}{}\n", printable(one.case_name), wide, printable(one.library),
+        "{:<{}} {:<18} {:>18}{}{}{}{}\n", printable(one.case_name), wide, printable(one.library),
         found, peer_ratio_text(ratios, one.case_name, one.library), good ? executed_words(one) : "",
-        good && one.anchor ? "  " + printable(one.anchor->text) : "");
+        good ? start_words(one) : "", good && one.anchor ? "  " + printable(one.anchor->text) : "");
   }
   return out;
 }
@@ -213,7 +231,9 @@ std::string estimates_text(const results::BatchEstimates& estimates) {
 
 std::string training_sweep(const results::TrainingSummary& summary) {
   if (summary.sweep.empty()) return "";
-  const int wide = summary.sweep.front().last_block ? 31 : 20;
+  std::size_t wide = 20;
+  for (const results::TrainingSweepLine& one : summary.sweep)
+    wide = std::max(wide, settings_of(one).size());
   std::string out =
       fmt::format("\n{:>6} {:<{}} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8}\n", "batch", "dtype",
                   wide, "samples/s", "step ms", "data ms", "fwd ms", "bwd ms", "MiB", "loss");
@@ -256,7 +276,8 @@ std::string advice(const std::vector<std::string>& list) {
 
 std::string settings_of(const results::TrainingSweepLine& line) {
   return printable(line.dtype) + (line.compile ? " " + printable(*line.compile) : "") +
-         (line.last_block ? " " + printable(*line.last_block) : "");
+         (line.last_block ? " " + printable(*line.last_block) : "") +
+         (line.storage ? " " + printable(*line.storage) : "");
 }
 
 bool is_training_file(const results::ResultFile& file) {
@@ -300,6 +321,7 @@ std::string training_markdown(const results::ResultFile& file) {
   out += entry("Model", printable(config.model));
   out += entry("Batch Size", count_cell(config.per_device_batch_size));
   out += entry("Data", told(metrics.data, "source"));
+  if (const std::string mixing = mixing_of(config); !mixing.empty()) out += entry("Mixing", mixing);
   out += "\n## Results\n\n";
   out += entry("Training", figure_cell(metrics.throughput.samples_p50.value, "{:.0f} samples/sec"));
   out += entry("GPU Utilization", shown(metrics.compute_use, "{:.0f}%", 100));

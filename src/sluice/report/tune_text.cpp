@@ -19,13 +19,22 @@ constexpr double kLongest_s = 48 * 3600;  // beyond it, a time to wait is no adv
 
 std::string name_of(const results::TuneSetting& setting) {
   if (setting.workers == 0) return "0 / -";  // nothing is made ahead
-  return fmt::format("{} / {}", setting.workers, setting.prefetch);
+  return fmt::format("{} / {}{}", setting.workers, setting.prefetch,
+                     setting.loader ? " / " + printable(*setting.loader) : "");
+}
+
+/// What the names are made of.
+std::string title_of(const results::TuneSetting& setting) {
+  return setting.loader ? "workers / prefetch / loader" : "workers / prefetch";
 }
 
 std::string words_of(const results::TuneSetting& setting) {
   if (setting.workers == 0) return "no workers";
-  return fmt::format("{} worker{}, prefetch {}", setting.workers, setting.workers == 1 ? "" : "s",
-                     setting.prefetch);
+  std::string words = fmt::format("{} worker{}, prefetch {}", setting.workers,
+                                  setting.workers == 1 ? "" : "s", setting.prefetch);
+  if (setting.loader) words += ", loader " + printable(*setting.loader);
+  if (setting.pinned_slots) words += fmt::format(" ({} pinned slots)", *setting.pinned_slots);
+  return words;
 }
 
 /// "+3.1 %", of a ratio.
@@ -39,16 +48,18 @@ std::string change_interval(const stats::Estimate& ratio) {
 }
 
 std::string ranking_table(const results::TuneSummary& tune) {
-  std::string text = fmt::format("{:<20} {:>10} {:>13}  {:<20} {:>8}\n", "workers / prefetch",
-                                 "samples/s", "to the first", "95 % interval", "measured");
+  const std::string title = title_of(tune.recommended);
+  const std::size_t wide = std::max<std::size_t>(title.size(), 20);
+  std::string text = fmt::format("{:<{}} {:>10} {:>13}  {:<20} {:>8}\n", title, wide, "samples/s",
+                                 "to the first", "95 % interval", "measured");
   bool first = true;
   for (const results::TunePlace& one : tune.ranking) {
     const std::string ratio = first ? "" : one.ratio ? change(one.ratio->point) : "?";
     const std::string interval = first       ? ""
                                  : one.ratio ? change_interval(*one.ratio)
                                              : "too few blocks";
-    fmt::format_to(std::back_inserter(text), "{:<20} {:>10.0f} {:>13}  {:<20} {:>7}x\n",
-                   name_of(one.setting), one.rate, ratio, interval, one.n);
+    fmt::format_to(std::back_inserter(text), "{:<{}} {:>10.0f} {:>13}  {:<20} {:>7}x\n",
+                   name_of(one.setting), wide, one.rate, ratio, interval, one.n);
     first = false;
   }
   return text;
@@ -81,23 +92,19 @@ std::string failures(const results::TuneSummary& tune) {
 
 std::string scaling_line(const results::TuneScaling& scaling) {
   std::string text = fmt::format(
-      "scaling at prefetch {}: X(N) = {:.0f} N / (1 + {:.4f} (N - 1) + {:.5f} N (N - 1)), off by "
+      "scaling at prefetch {}{}: X(N) = {:.0f} N / (1 + {:.4f} (N - 1) + {:.5f} N (N - 1)), off by "
       "{:.1f} %",
-      scaling.prefetch, scaling.lambda, scaling.sigma, scaling.kappa, 100 * scaling.error);
+      scaling.prefetch, scaling.loader ? ", loader " + printable(*scaling.loader) : "",
+      scaling.lambda, scaling.sigma, scaling.kappa, 100 * scaling.error);
   if (scaling.peak_workers)
     text += fmt::format("; highest at {:.1f} workers", *scaling.peak_workers);
   return text + "\n";
 }
 
-bool is_first(const results::TuneSummary& tune) {
-  return tune.recommended.workers == tune.best.workers &&
-         tune.recommended.prefetch == tune.best.prefetch;
-}
-
 /// Which of the two it is: the first, or the cheapest that is as good.
 std::string why(const results::TuneSummary& tune) {
   const double worth = 100 * tune.worth;
-  if (!is_first(tune))
+  if (tune.recommended != tune.best)
     return fmt::format("It is the cheapest setting that loses no more than {:g} % to the first.",
                        worth);
   if (tune.choice.empty()) return "It is the fastest that the search knew.";

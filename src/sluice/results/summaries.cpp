@@ -37,6 +37,8 @@ static void keys_of(Keys& keys, StorageLine& line) {
 static void keys_of(Keys& keys, TuneSetting& setting) {
   keys("workers", setting.workers);
   keys("prefetch", setting.prefetch);
+  keys("loader", setting.loader);
+  keys("pinned_slots", setting.pinned_slots);
 }
 
 static void keys_of(Keys& keys, TuneRate& rate) {
@@ -63,6 +65,7 @@ static void keys_of(Keys& keys, TuneEvidence& one) {
 
 static void keys_of(Keys& keys, TuneScaling& scaling) {
   keys("prefetch", scaling.prefetch);
+  keys("loader", scaling.loader);
   keys("workers", scaling.workers);
   keys("rates", scaling.rates);
   keys("lambda", scaling.lambda);

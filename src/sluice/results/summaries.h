@@ -47,6 +47,10 @@ struct StorageMetrics {
 struct TuneSetting {
   std::int64_t workers = 0;
   std::int64_t prefetch = 0;
+  // Of a GPU:
+  std::optional<std::string> loader{};         // who decodes: cpu, gpu or hybrid
+  std::optional<std::int64_t> pinned_slots{};  // batches of pinned memory
+  friend bool operator==(const TuneSetting&, const TuneSetting&) = default;
 };
 
 struct TuneRate {
@@ -75,6 +79,7 @@ struct TuneEvidence {
 /// The universal scalability law, fitted to rates over workers.
 struct TuneScaling {
   std::int64_t prefetch = 0;
+  std::optional<std::string> loader{};  // of a GPU: who decodes
   std::vector<double> workers, rates;
   double lambda = 0, sigma = 0, kappa = 0;
   double error = 0;                    // relative

@@ -149,6 +149,7 @@ static void keys_of(Keys& keys, TrainingSweepLine& line) {
   keys("dtype", line.dtype);
   keys("compile", line.compile);
   keys("last_block", line.last_block);
+  keys("storage", line.storage);
   keys("samples_per_sec", line.samples_per_s);
   if (keys.writing() && !line.samples_per_s.value) return;
   keys("step_ms", line.step_ms);

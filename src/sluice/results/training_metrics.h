@@ -166,6 +166,7 @@ struct TrainingSweepLine {
   std::int64_t batch = 0;
   std::string dtype;
   std::optional<std::string> compile, last_block;
+  std::optional<std::string> storage;  // that the input lies on, where several are measured
   measure::Measured<double> samples_per_s;
   double step_ms = 0;
   std::vector<std::pair<std::string, double>> phases_ms;  // by name

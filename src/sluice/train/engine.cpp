@@ -44,8 +44,9 @@ Status Engine::Impl::upload(const BatchView& batch) {
   if (program.images.exists()) {
     if (batch.sent && backend->inbox() == nullptr)
       return Error{Errc::usage, fmt::format("{} takes no batch ahead", config.device)};
-    SLUICE_CHECK(batch.sent ? backend->unpack_images()
-                            : backend->upload(program.images, std::as_bytes(batch.images)));
+    if (!batch.resident)
+      SLUICE_CHECK(batch.sent ? backend->unpack_images()
+                              : backend->upload(program.images, std::as_bytes(batch.images)));
     if (batch.mix.kind != MixupDraw::Kind::none) {
       const int side = config.model.image;
       SLUICE_CHECK(check_mix(batch.mix, config.batch, side, side));

@@ -61,7 +61,8 @@ struct BatchView {
   std::span<const float> soft_targets;   // batch * classes; only with EngineConfig::soft_targets
   MixupDraw
       mix{};  // applied to the images where the engine holds them; the targets are mixed already
-  bool sent = false;  // instead of images: the oldest of Engine::inbox()
+  bool sent = false;      // instead of images: the oldest of Engine::inbox()
+  bool resident = false;  // instead of images: those of the last micro-step, as they are by now
 };
 
 struct StepResult {

@@ -11,6 +11,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from lamb_torch import Optimizer, OptimizerConfig
+from mix_torch import Mixer
 from safetensors_file import load_weights, read_safetensors
 from vit5_torch import ModelSpec, check_last_block, is_decayed, loss_of, make_model
 
@@ -50,6 +51,8 @@ class Training:
             spec = replace(spec, sequence=whole(raw, "seq_len", 1))
         if raw.get("data") == "loader" and spec.family != "vit5":
             raise Unsupported(f"{self.adapter.name} loads images: {spec.family} takes none")
+        if mixing_of(raw) and spec.family != "vit5":
+            raise Unsupported(f"mixup and cutmix mix images: {spec.family} takes none")
         for key, value in (("average", True), ("checkpointing", True)):
             if raw.get(key) == value:
                 raise Unsupported(f"{self.adapter.name} has no row with {key} {str(value).lower()}")
@@ -63,9 +66,22 @@ class Training:
         device = device_of(raw.get("device", "cpu"))
         if device.type == "cpu" and self.adapter.compile_mode == "max-autotune":
             raise Unsupported(f"{self.adapter.name} is for a GPU: on the CPU torch-compile is the compiled row")
+        if self.adapter.loader == "dali":
+            self.check_dali(raw, device)
+        if (raw.get("loader") or {}).get("read_mode") == "direct":
+            raise Unsupported(f"{self.adapter.name} reads through the page cache: it has no row of a cold disk")
         return spec, dtype, device, None if kind == "none" else replace(update, kind=kind)
 
+    def check_dali(self, raw, device):
+        from training_feed_dali import require_dali
+        if device.type == "cpu":
+            raise Unsupported(f"{self.adapter.name} is for a GPU")
+        if raw.get("data") != "loader":
+            raise Unsupported(f"{self.adapter.name} is a loader that feeds torch-compile: it wants files (--input)")
+        require_dali()
+
     def prepare(self, raw):
+        self.started_ns = time.monotonic_ns()
         self.release()
         device = self.read(raw)[2]
         with DriverMemory(self, device):
@@ -87,6 +103,8 @@ class Training:
         if inputs.is_floating_point():
             self.inputs = self.inputs.to(numbers)
         self.fixed = self.inputs, self.labels
+        mixing = mixing_of(raw)
+        self.mixer = Mixer(*mixing, raw.get("seed", self.adapter.session.seed), self.spec, self.device) if mixing else None
         self.last_block = raw.get("last_block", "full")
         self.model = make_model(self.spec, self.last_block).train()
         if raw.get("weights"):
@@ -132,7 +150,10 @@ class Training:
     def compute_loss(self):
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.dtype == "bf16"):
             inputs = self.feed.normalised(self.inputs) if self.feed else self.inputs
-            return loss_of(self.model(inputs), self.labels, None, self.smoothing)
+            targets = None
+            if self.mixer:
+                inputs, targets = self.mixer.images(inputs), self.mixer.targets(self.labels)
+            return loss_of(self.model(inputs), self.labels, targets, self.smoothing)
 
     def step(self):
         """The timed work. Without an optimizer the gradients are dropped. On a GPU it is queued, not done."""
@@ -141,6 +162,8 @@ class Training:
         for _ in range(self.accumulate):
             if self.feed:
                 self.inputs, self.labels = self.feed.next()
+            if self.mixer and self.checked:
+                self.mixer.draw()
             loss = self.loss()
             (loss / self.accumulate if self.accumulate > 1 else loss).backward()
             if self.feed:
@@ -155,27 +178,61 @@ class Training:
             return self.check_steps()
 
     def check_steps(self):
-        first = float(self.step())
-        if not math.isfinite(first):
-            raise Failed(f"the loss of the first step is {first}")
-        expected = self.raw.get("expected_loss")
-        if expected is not None:
-            limit = float(self.raw.get("tolerance") or TOLERANCE[self.dtype])
-            if abs(first - expected) > limit * abs(expected):
-                raise Failed(f"not comparable: the loss of the first step is {first:.7g}, {expected:.7g} within "
-                             f"{limit:g} of it is meant")
-        if self.feed_settings:  # the numbers were right; from here on it is fed
-            from training_feed import TrainingFeed
-            self.feed = TrainingFeed(self.feed_settings, self.device, self.spec.classes, self.spec.image)
-        for _ in range(COMPILING_STEPS - 1 + bool(self.feed)):
+        begun_ns = time.monotonic_ns()
+        # A fed row is compiled for what its feed gives, once: the fixed batch is looked at without compiling.
+        first = self.plain_loss() if self.feed_settings else float(self.step())
+        self.check_loss(first, self.raw.get("expected_loss"), "the loss of the first step is")
+        self.checked = True
+        if self.feed_settings:
+            self.start_feed()
+        first_ns = time.monotonic_ns()
+        for _ in range(COMPILING_STEPS - (not self.feed)):
             self.step()
         self.wait()
-        self.told = self.engine()
+        # What a user waits for: everything up to the end of the first step; the first step itself, with the start of its
+        # loader, which compiles; the steps after it that compile what is left.
+        self.told = {**self.engine(), "first_step_s": seconds_between(self.started_ns, first_ns),
+                     "compile_s": seconds_between(begun_ns, first_ns),
+                     "settle_s": seconds_between(first_ns, time.monotonic_ns())}
         self.executed_flop = self.count_flop()
         count = sum(parameter.numel() for parameter in self.model.parameters())
         digest = f"{count} parameters" + (f", loss {first:.4g}" if self.device.type == "cpu" else "")
         return {"digest": digest, "loss": first, "parameters": count, "versions": self.adapter.versions(),
                 "build": torch.__config__.show().split("\n")[1].strip(" -"), "engine": self.told}
+
+    def check_loss(self, found, expected, words):
+        if not math.isfinite(found):
+            raise Failed(f"{words} {found}")
+        if expected is None:
+            return
+        limit = float(self.raw.get("tolerance") or TOLERANCE[self.dtype])
+        if abs(found - expected) > limit * abs(expected):
+            raise Failed(f"not comparable: {words} {found:.7g}, {expected:.7g} within {limit:g} of it is meant")
+
+    def plain_loss(self):
+        """Of the batch that is there, not compiled; nothing is learnt from it."""
+        with torch.no_grad():
+            return float(self.compute_loss())
+
+    def start_feed(self):
+        """The numbers were right; from here on it is fed. What is compiled for the feed gives the loss of what is not."""
+        self.feed = self.feed_class()(self.feed_settings, self.device, self.spec.classes, self.spec.image,
+                                      self.raw["loader"].get("random_erasing", 0))
+        self.inputs, self.labels = self.feed.next()
+        plain = self.plain_loss()
+        if self.adapter.compile_mode == "max-autotune":
+            torch.compiler.cudagraph_mark_step_begin()
+        loss = self.loss()
+        loss.backward()
+        self.check_loss(float(loss), plain, "the loss of the first batch from files is")
+        self.model.zero_grad(set_to_none=True)
+
+    def feed_class(self):
+        if self.adapter.loader == "dali":
+            from training_feed_dali import DaliFeed
+            return DaliFeed
+        from training_feed import TrainingFeed
+        return TrainingFeed
 
     def count_flop(self):
         """FLOP of the matrix products of a step, as PyTorch counts them over one sample, forward and backward, not compiled.
@@ -266,7 +323,8 @@ class Training:
                 details["queued_step_ns"] = self.queued_step_ns
         if self.feed:
             details["data"] = {"source": "loader", "samples": len(self.feed_settings.files),
-                               "workers": self.feed_settings.workers, "prefetch": self.feed_settings.prefetch}
+                               "workers": self.feed_settings.workers, "prefetch": self.feed_settings.prefetch,
+                               "loader": self.adapter.loader}
         return {**reply, "details": details}
 
     def reset_peak(self):
@@ -279,13 +337,18 @@ class Training:
             self.feed.close()
         self.feed = self.feed_settings = None
         self.model = self.optimizer = self.loss = self.inputs = self.labels = self.spec = self.told = None
-        self.fixed = self.executed_flop = None
+        self.fixed = self.executed_flop = self.mixer = None
+        self.checked = False  # the first step: images as they are
         self.queued_step_ns = self.driver_bytes = 0
         if self.adapter.compile_mode is not None:
             torch.compiler.reset()
             end_compilers()
         if torch.cuda.is_initialized():
             torch.cuda.empty_cache()
+
+
+def seconds_between(start_ns, end_ns):
+    return round((end_ns - start_ns) * 1e-9, 3)
 
 
 def end_compilers():
@@ -313,6 +376,14 @@ class DriverMemory:
     def __exit__(self, kind, value, trace):
         if kind is None:
             self.training.driver_bytes += self.before - self.free()
+
+
+def mixing_of(raw):
+    """(mixup, cutmix), parameters of Beta distributions; nothing: images stay as they are."""
+    alphas = tuple(raw.get(key, 0) for key in ("mixup", "cutmix"))
+    if not all(isinstance(alpha, (int, float)) and 0 <= alpha <= 1000 for alpha in alphas):
+        raise Failed(f"'mixup' and 'cutmix' are {alphas}, numbers from 0 to 1000 are meant")
+    return alphas if any(alphas) else None
 
 
 def whole(raw, key, default, least=1):

@@ -1,5 +1,7 @@
 // sluice/aug/geometry/erasing.cpp - a random rectangle is filled with a constant.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/aug/geometry/erasing.h"
+
 #include "sluice/aug/make_transform.h"
 #include "sluice/aug/pixels.h"
 
@@ -20,25 +22,10 @@ struct ErasingDraw {
   double fill = 0;
 };
 
-/// The area is drawn only as large as suits every ratio: up to the tallest and the widest
-/// rectangle the image has room for.
 ErasingDraw sample(const ErasingParams& params, Rng& rng, Shape input) {
-  const double width = input.width, height = input.height;
-  const double smallest = params.scale[0] * width * height;
-  const double largest =
-      std::min({params.scale[1] * width * height, height * height * params.ratio[0],
-                width * width / params.ratio[1]});
-  ErasingDraw draw;
-  draw.fill = params.fill;
-  if (smallest > largest) return draw;
-  const double area = rng.uniform(smallest, largest);
-  const double ratio = rng.uniform(params.ratio[0], params.ratio[1]);
-  draw.height = std::min(static_cast<int>(std::nearbyint(std::sqrt(area / ratio))), input.height);
-  draw.width = std::min(static_cast<int>(std::nearbyint(std::sqrt(area * ratio))), input.width);
-  if (draw.height <= 0 || draw.width <= 0) return {.fill = params.fill};
-  draw.y = rng.between(0, input.height - draw.height);
-  draw.x = rng.between(0, input.width - draw.width);
-  return draw;
+  const image::Rect box =
+      sample_erasing({params.scale, params.ratio}, rng, input.width, input.height);
+  return {box.x, box.y, box.width, box.height, params.fill};
 }
 
 Status fits(const ErasingDraw& draw, Shape input) {
@@ -75,6 +62,26 @@ void erasing_fast(const Frames<T>& frames, const ErasingDraw& draw, Scratch&) {
 }
 
 }  // namespace
+
+/// The area is drawn only as large as suits every ratio: up to the tallest and the widest
+/// rectangle the image has room for.
+image::Rect sample_erasing(const ErasingRanges& ranges, Rng& rng, int columns, int rows) {
+  const double width = columns, height = rows;
+  const double smallest = ranges.scale[0] * width * height;
+  const double largest =
+      std::min({ranges.scale[1] * width * height, height * height * ranges.ratio[0],
+                width * width / ranges.ratio[1]});
+  if (smallest > largest) return {};
+  const double area = rng.uniform(smallest, largest);
+  const double ratio = rng.uniform(ranges.ratio[0], ranges.ratio[1]);
+  image::Rect box;
+  box.height = std::min(static_cast<int>(std::nearbyint(std::sqrt(area / ratio))), rows);
+  box.width = std::min(static_cast<int>(std::nearbyint(std::sqrt(area * ratio))), columns);
+  if (box.height <= 0 || box.width <= 0) return {};
+  box.y = rng.between(0, rows - box.height);
+  box.x = rng.between(0, columns - box.width);
+  return box;
+}
 
 TransformSpec erasing_spec() {
   constexpr double kSide = image::kMaxSide;

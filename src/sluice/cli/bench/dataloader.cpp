@@ -49,6 +49,11 @@ Result<visit::DataloaderPlan> plan_of(const DataloaderFlags& flags, const Global
   if (plan.loader.decode_scaled && plan.libraries.size() > 1)
     return Error{Errc::usage,
                  "--decode scaled: other libraries decode every pixel; compare with exact"};
+  if (plan.loader.random_erasing > 0 && plan.libraries.size() > 1)
+    return Error{Errc::usage,
+                 fmt::format("--random-erasing {:g}: loaders of other libraries erase nothing; "
+                             "compare without it",
+                             plan.loader.random_erasing)};
   if (plan.loader.remote && plan.libraries.size() > 1)
     return Error{Errc::usage,
                  fmt::format("--libraries {}: other loaders read local folders only; {} is not one",

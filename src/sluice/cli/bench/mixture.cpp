@@ -68,11 +68,12 @@ void add_bench_mixture(CLI::App& bench, Context& context) {
   show_first(*command, {"--root", "--preset", "--weight", "--skip", "--cache-dir", "--batch-size",
                         "--samples-per-episode", "--image-size", "--decode-parallelism",
                         "--interleave-parallelism", "--warmup", "--steps", "--sleep", "--train",
-                        "--seeds", "--libraries", "--runs", "--study"});
+                        "--gpu", "--seeds", "--libraries", "--runs", "--study"});
   add_examples(*command, {"sluice bench mixture --root oxe --preset oxe29 --out run",
                           "sluice bench mixture --root oxe --weight rt1=2 --skip droid,kuka",
                           "sluice bench mixture --root oxe --seeds 1,2,3 --runs 2 --json",
                           "sluice bench mixture --root oxe --libraries sluice,tfdata --runs 5",
+                          "sluice bench mixture --root oxe --train vit5-small --gpu cuda:0",
                           "sluice bench mixture --root small --preset small4 --batch-size 8 "
                           "--steps 20000      (does memory grow?)",
                           "sluice bench mixture --study configs/studies/cluster_samples1.yaml "

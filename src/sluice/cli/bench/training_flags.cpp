@@ -96,24 +96,78 @@ Result<std::vector<int>> parse_batches(const std::string& text, bool& to_max) {
   return batches;
 }
 
-Status set_data(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
-  plan.synthetic = !names_input(flags.loader);
-  if (plan.synthetic && flags.mode == "e2e")
-    return usage_error("--mode e2e: needs --input DIR; --mode synthetic measures the step alone");
-  if (plan.synthetic) return ok;
-  SLUICE_TRY(visit::LoaderRequest request, loader_request(flags.loader, usable_cores()));
+/// One set of loader flags for every input, as they were given.
+Result<std::vector<LoaderFlags>> inputs_of(const BenchTrainingFlags& flags) {
+  std::vector<LoaderFlags> all;
+  const bool in_other_words = !flags.loader.input_dir.empty() || flags.loader.input_s3 ||
+                              flags.loader.input_gcs || !flags.loader.bucket.empty() ||
+                              !flags.loader.prefix.empty();
+  const std::size_t count = flags.inputs.size() + flags.cold_inputs.size();
+  if (in_other_words && count > 0)
+    return usage_error(
+        "--input: with several inputs every one is named by --input or --input-cold");
+  if (count > 1 && flags.loader.bundling)
+    return usage_error("--enable-bundling: is for one --input");
+  if (count <= 1 && flags.cold_inputs.empty()) {  // every flag has its say
+    all.push_back(flags.loader);
+    if (!flags.inputs.empty()) all.back().input = flags.inputs.front();
+    return all;
+  }
+  const auto is_bucket = [](const std::string& input) {
+    return input.find("://") != std::string::npos;
+  };
+  // Where inputs are of both kinds, each takes the flags that are for its kind; otherwise all.
+  const bool bucket = std::any_of(flags.inputs.begin(), flags.inputs.end(), is_bucket);
+  const bool folder = !std::all_of(flags.inputs.begin(), flags.inputs.end(), is_bucket) ||
+                      !flags.cold_inputs.empty();
+  for (const std::string& input : flags.inputs) {
+    all.push_back(bucket && folder ? flags_for_input(flags.loader, input) : flags.loader);
+    all.back().input = input;
+  }
+  for (const std::string& input : flags.cold_inputs) {
+    if (is_bucket(input))
+      return usage_error(
+          fmt::format("--input-cold {}: is a folder of this machine; give --input "
+                      "for buckets, which no page cache holds",
+                      printable(input)));
+    all.push_back(bucket ? flags_for_input(flags.loader, input) : flags.loader);
+    all.back().input = input;
+    all.back().read_mode = "direct";
+  }
+  return all;
+}
+
+Result<visit::LoaderRequest> request_of(const visit::TrainingPlan& plan,
+                                        const BenchTrainingFlags& flags,
+                                        const LoaderFlags& loader) {
+  SLUICE_TRY(visit::LoaderRequest request, loader_request(loader, usable_cores()));
   if (flags.mode == "synthetic")
     return usage_error(fmt::format(
         "--mode synthetic: reads nothing, but --input {} is given; use --mode e2e to train on it",
         printable(request.input)));
-  SLUICE_CHECK(set_model(request, flags.loader, plan.engine.model));
+  SLUICE_CHECK(set_model(request, loader, plan.engine.model));
   if (request.sequence > 0 && plan.libraries != std::vector<std::string>{"sluice"})
     return usage_error(
         fmt::format("--libraries {}: only sluice reads tokens; without --input "
                     "others are measured beside it",
                     printable(flags.libraries)));
   request.batch_size = *std::max_element(plan.batches.begin(), plan.batches.end());
-  plan.input = std::move(request);
+  return request;
+}
+
+Status set_data(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
+  plan.synthetic = flags.inputs.empty() && flags.cold_inputs.empty() && !names_input(flags.loader);
+  if (plan.synthetic && flags.mode == "e2e")
+    return usage_error("--mode e2e: needs --input DIR; --mode synthetic measures the step alone");
+  if (plan.synthetic) return ok;
+  SLUICE_TRY(const std::vector<LoaderFlags> inputs, inputs_of(flags));
+  for (const LoaderFlags& loader : inputs) {
+    SLUICE_TRY(visit::LoaderRequest request, request_of(plan, flags, loader));
+    if (!plan.input)
+      plan.input = std::move(request);
+    else
+      plan.others.push_back(std::move(request));
+  }
   return ok;
 }
 
@@ -121,8 +175,8 @@ Status set_data(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
 void set_policy(visit::TrainingPlan& plan, const BenchTrainingFlags& flags,
                 const Globals& globals) {
   const bool ladder = plan.has_ours() && plan.rungs.size() > 1;
-  const bool alone =
-      plan.libraries.size() * plan.regimes.size() * plan.last_blocks.size() == 1 && !ladder;
+  const bool alone = plan.libraries.size() * plan.regimes.size() * plan.last_blocks.size() == 1 &&
+                     !ladder && plan.others.empty();
   measure::Policy& policy = plan.policy;
   policy.runs = flags.repeat;
   policy.samples_per_run = plan.measure_steps;
@@ -171,8 +225,14 @@ void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
                    "print every tensor with its place in memory and exit");
   command.add_flag("--resume", flags.resume, "continue the run in the folder that --out names");
   add_timeout_flag(command, flags.timeout_s);
+  add_mix_flags(command, flags.mix);
   add_training_flags(command, flags.training);
-  add_loader_flags(command, flags.loader, true);
+  add_loader_flags(command, flags.loader, true, &flags.inputs);
+  begin_group(command, "Input");
+  add_value(command, "--input-cold", flags.cold_inputs, "DIR",
+            "further local folder, read past the page cache as from a cold disk; repeated: a row "
+            "each")
+      ->allow_extra_args(false);
 }
 
 Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const Globals& globals) {
@@ -220,6 +280,10 @@ Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const
     plan.measure_steps = *flags.loader.num_batches;
   }
   plan.peak_tflops = flags.peak_tflops;
+  plan.mix = flags.mix;
+  plan.engine.soft_targets = plan.mix.on();
+  for (const int batch : plan.batches)
+    SLUICE_CHECK(scenario::check_mixing(plan.mix, model, batch));
   SLUICE_CHECK(set_data(plan, flags));
   set_policy(plan, flags, globals);
   return plan;

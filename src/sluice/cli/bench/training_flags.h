@@ -8,13 +8,16 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice::cli {
 
 /// As typed.
 struct BenchTrainingFlags {
-  LoaderFlags loader;
+  LoaderFlags loader;                            // its input is the first of:
+  std::vector<std::string> inputs, cold_inputs;  // local folders, read past the page cache
   TrainingFlags training;
+  scenario::MixOptions mix;
   bool batch_given = false, steps_given = false;  // found out after the parse
   std::string mode;                               // empty: e2e with an input, else synthetic
   std::optional<std::string> estimator;           // shapes for a ViT, 6ND for a GPT

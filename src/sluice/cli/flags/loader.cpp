@@ -116,12 +116,35 @@ void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& reg
   command.add_flag("--anonymous", anonymous, "send requests unsigned, without credentials");
 }
 
-void add_loader_flags(CLI::App& command, LoaderFlags& flags, bool tokens) {
+LoaderFlags flags_for_input(const LoaderFlags& flags, const std::string& input) {
+  LoaderFlags one = flags;
+  one.input = input;
+  one.input_dir.clear();
+  one.input_s3 = one.input_gcs = false;
+  one.bucket.clear();
+  one.prefix.clear();
+  if (is_uri(input)) {
+    one.read_mode.reset();
+    return one;
+  }
+  one.endpoint.clear();
+  one.region.clear();
+  one.anonymous = false;
+  one.cache_dir.clear();
+  return one;
+}
+
+void add_loader_flags(CLI::App& command, LoaderFlags& flags, bool tokens,
+                      std::vector<std::string>* inputs) {
   begin_group(command, "Input");
-  add_value(command, "--input", flags.input, "DIR|URI",
-            fmt::format("folder of images, tar shards, arrays or bundles{}; or s3://bucket/prefix, "
-                        "gs://bucket/prefix",
-                        tokens ? ", or of tokens for a GPT" : ""));
+  const std::string text = fmt::format(
+      "folder of images, tar shards, arrays or bundles{}; or s3://bucket/prefix, "
+      "gs://bucket/prefix{}",
+      tokens ? ", or of tokens for a GPT" : "", inputs != nullptr ? "; repeated: a row each" : "");
+  if (inputs != nullptr)
+    add_value(command, "--input", *inputs, "DIR|URI", text)->allow_extra_args(false);
+  else
+    add_value(command, "--input", flags.input, "DIR|URI", text);
   add_value(command, "--input-dir", flags.input_dir, "DIR", "local folder, instead of --input");
   command.add_flag("--input-s3", flags.input_s3, "the input is an S3 bucket");
   command.add_flag("--input-gcs", flags.input_gcs, "the input is a Google Cloud Storage bucket");
@@ -156,6 +179,10 @@ void add_loader_flags(CLI::App& command, LoaderFlags& flags, bool tokens) {
                   "what is done to a training image: crop and flip (rrc224), or also 3-Augment and "
                   "colour jitter (default rrc224)")
       ->check(CLI::IsMember({"rrc224", "three-augment"}));
+  add_value(command, "--random-erasing", flags.random_erasing, "P",
+            "probability that a rectangle of a training image becomes the mean colour; 0: off")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   command
       .add_option("--decode", flags.decode,
                   "how JPEGs are decoded: every pixel of the crop, or at the smallest scale that "
@@ -205,6 +232,7 @@ Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned c
       flags.num_workers.value_or(static_cast<int>(std::min(cores, unsigned{kMaxWorkers})));
   request.prefetch = flags.prefetch;
   request.three_augment = flags.recipe == "three-augment";
+  request.random_erasing = flags.random_erasing;
   request.decode_scaled = flags.decode == "scaled";
   if (request.decode_scaled && (request.three_augment || flags.lanes != "cpu"))
     return usage_error("--decode scaled: is for --recipe rrc224 with --loader cpu");
@@ -233,6 +261,7 @@ Status set_model(visit::LoaderRequest& request, const LoaderFlags& flags,
       {"--input " + printable(request.input), request.remote},
       {"--recipe " + flags.recipe, request.three_augment},
       {"--decode " + flags.decode, request.decode_scaled},
+      {fmt::format("--random-erasing {:g}", request.random_erasing), request.random_erasing > 0},
       {"--loader " + flags.lanes, request.lanes != loader::gpu::LanePolicy::cpu},
       {"--enable-bundling", request.bundling}};
   for (const auto& [flag, given] : for_images)
@@ -293,6 +322,7 @@ Status check_other_loader(const LoaderFlags& flags, const visit::LoaderRequest& 
       {"--gpu", !flags.gpu.empty() && flags.gpu != "cpu"},
       {"--recipe", flags.recipe != "rrc224"},
       {"--decode", flags.decode != "exact"},
+      {"--random-erasing", flags.random_erasing > 0},
       {"--upload", flags.upload.has_value()},
       {"--read-mode", flags.read_mode.has_value()},
       {"--pin-memory", flags.pin_memory.has_value()},

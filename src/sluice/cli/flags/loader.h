@@ -35,6 +35,7 @@ struct LoaderFlags {
   int prefetch = 2;
   std::string recipe = "rrc224";
   std::string decode = "exact";
+  double random_erasing = 0;
   std::string lanes = "cpu";
   std::optional<std::string> upload;
   std::optional<bool> pin_memory;
@@ -48,7 +49,12 @@ void add_bucket_flags(CLI::App& command, std::string& endpoint, std::string& reg
                       bool& anonymous);
 
 /// `flags` holds the defaults and must outlive the parse. `tokens`: the command has set_model().
-void add_loader_flags(CLI::App& command, LoaderFlags& flags, bool tokens = false);
+/// `inputs`: --input may be repeated, and goes there instead.
+void add_loader_flags(CLI::App& command, LoaderFlags& flags, bool tokens = false,
+                      std::vector<std::string>* inputs = nullptr);
+/// The same flags for another input: what is for buckets alone is left out for a folder, and
+/// --read-mode for a bucket.
+LoaderFlags flags_for_input(const LoaderFlags& flags, const std::string& input);
 
 /// Contradictory or incomplete flags are one usage error that says which and what would do.
 /// `cores` is the default number of workers.

@@ -161,6 +161,8 @@ void add_run_options(CLI::App& command, MixtureFlags& flags) {
       ->capture_default_str();
   add_value(command, "--train", flags.spec.train, "vit5-tiny|vit5-small|vit5-base",
             "also train this model, which learns to tell the data sets apart");
+  add_value(command, "--gpu", flags.gpu, "DEVICE",
+            "device that the model of --train learns on: cpu or cuda:N");
   command
       .add_option("--seeds", flags.seeds,
                   "random seeds, each measured as a row of its own (default 42, or --seed)")
@@ -226,6 +228,8 @@ Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals
   }
   SLUICE_TRY(plan.seeds, seeds_of(flags, globals));
   options.seed = plan.seeds.front();
+  SLUICE_TRY(const int gpu, parse_gpu(flags.gpu));
+  if (gpu >= 0) plan.spec.device = fmt::format("cuda:{}", gpu);
   SLUICE_CHECK(check(plan.spec));
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "mixture"));
   if (plan.libraries.size() > 1 && plan.spec.remote())

@@ -17,6 +17,7 @@ namespace sluice::cli {
 
 /// As typed; the values are the defaults.
 struct MixtureFlags {
+  std::string gpu;
   scenario::MixtureSpec spec;
   std::string metadata = "full";
   std::string mix = "deficit";

@@ -22,7 +22,7 @@ struct TrainFlags {
   int val_every = 4;
   std::string val_input;
   std::optional<double> val_split;
-  double mixup = 0, cutmix = 0;
+  scenario::MixOptions mix;
   std::filesystem::path checkpoint_dir;
   int checkpoint_every = 0;
   bool resume = false;

@@ -86,6 +86,17 @@ void add_training_flags(CLI::App& command, TrainingFlags& flags) {
   add_optimizer_flags(command, flags);
 }
 
+void add_mix_flags(CLI::App& command, scenario::MixOptions& mix) {
+  add_value(command, "--mixup", mix.mixup, "A",
+            "mix pairs of images with weights from Beta(A, A); 0: off")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  add_value(command, "--cutmix", mix.cutmix, "A",
+            "paste a part of one image into another, its area from Beta(A, A); 0: off")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+}
+
 Result<train::ModelSpec> model_of(const TrainingFlags& flags) {
   auto found = train::find_model(flags.model);
   if (!found) return Error{Errc::usage, "--model: " + found.error().message};

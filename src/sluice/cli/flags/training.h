@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/cli/command.h"
+#include "sluice/scenario/training/mixer.h"
 #include "sluice/train/engine.h"
 
 #include <cstdint>
@@ -38,6 +39,9 @@ inline constexpr int kGptBatch = 8;
 
 /// `flags` holds the defaults and must outlive the parse.
 void add_training_flags(CLI::App& command, TrainingFlags& flags);
+
+/// --mixup and --cutmix, of commands that train on images.
+void add_mix_flags(CLI::App& command, scenario::MixOptions& mix);
 
 /// The preset with the sizes that were given, checked.
 Result<train::ModelSpec> model_of(const TrainingFlags& flags);

@@ -68,7 +68,8 @@ class Records final : public Recipe {
     record.bytes = static_cast<std::uint32_t>(encoded.size());
     record.width = look.width;
     record.height = look.height;
-    record.draw = sample_draw(draw_three_augment(options_, key, look.width, look.height));
+    record.draw =
+        sample_draw(options_, key, draw_three_augment(options_, key, look.width, look.height));
     write_record(out, options_.side, record);
   }
 
@@ -96,7 +97,7 @@ Status make_pixels(std::span<std::byte> place, std::span<const std::byte> encode
                                         options.filter, options.normalization, draw.mirrored,
                                         clock));
   SampleRecord record;
-  record.draw = sample_draw(draw);
+  record.draw = sample_draw(options, key, draw);
   write_record(place, options.side, record);
   return ok;
 }

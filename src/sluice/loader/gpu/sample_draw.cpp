@@ -4,6 +4,7 @@
 
 #include "sluice/aug/filters/gaussian.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace sluice::loader::gpu {
@@ -25,6 +26,17 @@ SampleDraw sample_draw(const ThreeAugmentDraw& draw) {
   made.brightness = static_cast<std::int32_t>(std::ceil(draw.brightness * 8192));
   made.contrast = static_cast<std::int32_t>(std::ceil(draw.contrast * 8192));
   made.saturation = static_cast<std::int32_t>(std::lround(draw.saturation * 8192));
+  return made;
+}
+
+SampleDraw sample_draw(const ThreeAugmentOptions& options, const SampleKey& key,
+                       const ThreeAugmentDraw& draw) {
+  SampleDraw made = sample_draw(draw);
+  const image::Rect box = draw_erasing(options.erasing, key, options.side);
+  made.erased = {box.x, box.y, box.width, box.height, {}};
+  if (box.width == 0) return made;
+  const auto levels = mean_levels(options.normalization);
+  std::copy(levels.begin(), levels.end(), made.erased.levels);
   return made;
 }
 

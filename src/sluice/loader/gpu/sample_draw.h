@@ -8,5 +8,8 @@
 namespace sluice::loader::gpu {
 
 SampleDraw sample_draw(const ThreeAugmentDraw& draw);
+/// With what is erased.
+SampleDraw sample_draw(const ThreeAugmentOptions& options, const SampleKey& key,
+                       const ThreeAugmentDraw& draw);
 
 }  // namespace sluice::loader::gpu

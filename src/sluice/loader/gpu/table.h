@@ -11,7 +11,7 @@
 
 namespace sluice::loader::gpu {
 
-inline constexpr std::uint32_t kImageAbi = 2;
+inline constexpr std::uint32_t kImageAbi = 3;
 inline constexpr const char* kImageSymbol = "sluice_nvjpeg_table";
 
 struct Line;  // one GPU, nvJPEG's decoder on it, and the memory of a few batches
@@ -44,6 +44,12 @@ enum class Lane : std::uint32_t {
 enum class Change : std::int32_t { grayscale, solarize, blur };  // 3-Augment's
 enum class Step : std::int32_t { brightness, contrast, saturation };
 
+/// A rectangle of what comes out, and the level of each channel that fills it; width 0: none.
+struct Erased {
+  std::int32_t x = 0, y = 0, width = 0, height = 0;
+  std::int32_t levels[3] = {};
+};
+
 /// What was drawn for a sample, as integers: the arithmetic is that of room aug, bit for bit.
 struct SampleDraw {
   std::int32_t x = 0, y = 0, width = 0, height = 0;  // the part, in pixels of the JPEG
@@ -53,6 +59,7 @@ struct SampleDraw {
   std::int32_t rows[3] = {};     // 32768ths, both sides together (aug/filters/gaussian.h)
   std::int32_t brightness = 8192, contrast = 8192, saturation = 8192;  // 8192ths
   Step order[3] = {Step::brightness, Step::contrast, Step::saturation};
+  Erased erased;  // after all else
 };
 
 struct Sample {

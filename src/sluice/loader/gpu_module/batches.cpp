@@ -3,6 +3,7 @@
 #include "sluice/loader/gpu_module/line.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sluice::loader::gpu {
 namespace {
@@ -99,9 +100,21 @@ int decode_all(Line& line, BatchBuffer& buffer, std::uint8_t* refused) {
   return kDone;
 }
 
+/// Every number is looked at before it is added to another.
+bool inside(const Erased& box, int side) {
+  const auto fits = [side](std::int32_t at, std::int32_t size) {
+    return at >= 0 && size >= 0 && at <= side && size <= side - at;
+  };
+  const auto is_level = [](std::int32_t level) { return level >= 0 && level < 256; };
+  return fits(box.x, box.width) && fits(box.y, box.height) &&
+         std::all_of(std::begin(box.levels), std::end(box.levels), is_level);
+}
+
 int stage_samples(Line& line, BatchBuffer& buffer, const Sample* samples, int count) {
   for (int i = 0; i < count; ++i) {
     const Sample& sample = samples[i];
+    if (!inside(sample.draw.erased, line.options.side))
+      return refuse(line, "sample %d: what is to be erased lies outside of it", i);
     DeviceSample to;
     to.draw = sample.draw;
     const auto n = static_cast<std::size_t>(i);
@@ -207,6 +220,9 @@ int process(Line& line, int number, const Sample* samples, int count, Resample r
       error = cudaMemcpyAsync(batch.output, batch.crops, samples_bytes, cudaMemcpyDeviceToDevice,
                               line.working);
   }
+  const bool erases = std::any_of(samples, samples + count,
+                                  [](const Sample& s) { return s.draw.erased.width > 0; });
+  if (error == cudaSuccess && erases) error = launch_erase(batch, line.working);
   if (error == cudaSuccess) error = cudaEventRecord(buffer->process_ran, line.working);
   return error == cudaSuccess ? int{kDone} : fail(line, "process", error);
 }

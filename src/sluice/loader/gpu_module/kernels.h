@@ -37,6 +37,8 @@ cudaError_t launch_crop(const BatchOnDevice& batch, Resample resample, cudaStrea
 cudaError_t launch_fused(const BatchOnDevice& batch, cudaStream_t stream);
 /// In place of crops, then output.
 cudaError_t launch_separate(const BatchOnDevice& batch, cudaStream_t stream);
+/// Of the output: what was drawn to be erased.
+cudaError_t launch_erase(const BatchOnDevice& batch, cudaStream_t stream);
 /// crops as they are to f32.
 cudaError_t launch_normalise(const BatchOnDevice& batch, cudaStream_t stream);
 

@@ -48,7 +48,8 @@ struct ThreeAugmentPhotoScratch final : PhotoScratch {
 
 class ThreeAugment final : public Recipe {
  public:
-  explicit ThreeAugment(const ThreeAugmentOptions& options) : options_(options) {}
+  explicit ThreeAugment(const ThreeAugmentOptions& options)
+      : options_(options), eraser_(options.erasing, output(), options.normalization) {}
 
   [[nodiscard]] OutputSpec output() const override {
     return {options_.side, options_.side, 3, options_.type, options_.layout};
@@ -71,14 +72,17 @@ class ThreeAugment final : public Recipe {
     // Nothing that follows knows left from right: mirroring is part of the last write.
     SLUICE_CHECK(apply_three_augment(scratch.resized, draw, scratch.augment));
     context.clock.enter(Stage::collate);
-    return place(out, output(), scratch.resized.view<std::uint8_t>(), options_.normalization,
-                 draw.mirrored, scratch.place);
+    SLUICE_CHECK(place(out, output(), scratch.resized.view<std::uint8_t>(), options_.normalization,
+                       draw.mirrored, scratch.place));
+    eraser_.run(out, key);
+    return ok;
   }
 
   [[nodiscard]] Json describe() const override { return loader::describe(options_); }
 
  private:
   ThreeAugmentOptions options_;
+  Eraser eraser_;
 };
 
 }  // namespace
@@ -149,19 +153,22 @@ Result<std::shared_ptr<const Recipe>> make_three_augment(const ThreeAugmentOptio
 
 Status check(const ThreeAugmentOptions& options) {
   SLUICE_CHECK(check_side("side", options.side));
+  SLUICE_CHECK(check(options.erasing));
   if (options.filter != Filter::plain) return ok;
   return Error{Errc::usage, "three-augment with filter 'plain'; accepted: antialias, bicubic"};
 }
 
 Json describe(const ThreeAugmentOptions& options) {
-  return Json{{"name", "three-augment"},
-              {"side", options.side},
-              {"crop", "random"},
-              {"filter", to_string(options.filter)},
-              {"changes", "grayscale, solarize or blur"},
-              {"jitter", options.jitter},
-              {"type", to_string(options.type)},
-              {"layout", to_string(options.layout)}};
+  Json json{{"name", "three-augment"},
+            {"side", options.side},
+            {"crop", "random"},
+            {"filter", to_string(options.filter)},
+            {"changes", "grayscale, solarize or blur"},
+            {"jitter", options.jitter},
+            {"type", to_string(options.type)},
+            {"layout", to_string(options.layout)}};
+  if (options.erasing.probability > 0) json["erasing"] = options.erasing.probability;
+  return json;
 }
 
 }  // namespace sluice::loader

@@ -20,13 +20,14 @@ enum class ThreeAugmentChange : std::uint8_t { grayscale, solarize, blur };
 const char* to_string(ThreeAugmentChange change);
 
 /// Order: part, resize, mirror, exactly one of grayscale, solarize and blur (a third each), then
-/// brightness, contrast and saturation in a drawn order, then normalise.
+/// brightness, contrast and saturation in a drawn order, then normalise, then erasing.
 struct ThreeAugmentOptions {
   int side = 224;
   Filter filter = Filter::antialias;  // or bicubic
   aug::ResizedCropRanges ranges{{0.08, 1.0}, {3.0 / 4, 4.0 / 3}};
   std::array<double, 2> sigma{0.1, 2.0};  // of the blur, 5 x 5 pixels
   double jitter = 0.3;                    // factors are uniform in 1 - jitter to 1 + jitter
+  ErasingOptions erasing{};
   /// f32 and bf16 only.
   image::Normalization normalization = image::Normalization::imagenet();
   BatchType type = BatchType::f32;

@@ -11,7 +11,8 @@ namespace {
 
 class TrainCrop final : public Recipe {
  public:
-  explicit TrainCrop(const TrainCropOptions& options) : options_(options) {}
+  explicit TrainCrop(const TrainCropOptions& options)
+      : options_(options), eraser_(options.erasing, output(), options.normalization) {}
 
   [[nodiscard]] OutputSpec output() const override {
     return {options_.side, options_.side, 3, options_.type, options_.layout};
@@ -33,22 +34,27 @@ class TrainCrop final : public Recipe {
     } else {
       SLUICE_CHECK(scratch.decoder.read_region(scratch.decoded, draw.part));
     }
-    return scratch.resize_and_place(out, output(), options_.filter, options_.normalization,
-                                    draw.mirrored, context.clock);
+    SLUICE_CHECK(scratch.resize_and_place(out, output(), options_.filter, options_.normalization,
+                                          draw.mirrored, context.clock));
+    eraser_.run(out, key);
+    return ok;
   }
 
   [[nodiscard]] Json describe() const override {
-    return Json{{"name", "train-crop"},
-                {"side", options_.side},
-                {"crop", options_.crop == CropMode::random ? "random" : "centre"},
-                {"filter", to_string(options_.filter)},
-                {"decode", options_.dct_scaled ? "DCT-scaled" : "exact"},
-                {"type", to_string(options_.type)},
-                {"layout", to_string(options_.layout)}};
+    Json json{{"name", "train-crop"},
+              {"side", options_.side},
+              {"crop", options_.crop == CropMode::random ? "random" : "centre"},
+              {"filter", to_string(options_.filter)},
+              {"decode", options_.dct_scaled ? "DCT-scaled" : "exact"},
+              {"type", to_string(options_.type)},
+              {"layout", to_string(options_.layout)}};
+    if (options_.erasing.probability > 0) json["erasing"] = options_.erasing.probability;
+    return json;
   }
 
  private:
   TrainCropOptions options_;
+  Eraser eraser_;
 };
 
 }  // namespace
@@ -75,6 +81,7 @@ TrainCropDraw draw_train_crop(const TrainCropOptions& options, const SampleKey& 
 
 Result<std::shared_ptr<const Recipe>> make_train_crop(const TrainCropOptions& options) {
   SLUICE_CHECK(check_side("side", options.side));
+  SLUICE_CHECK(check(options.erasing));
   return std::shared_ptr<const Recipe>(std::make_shared<TrainCrop>(options));
 }
 

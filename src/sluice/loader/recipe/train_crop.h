@@ -6,6 +6,7 @@
 #include "sluice/aug/geometry/resized_crop.h"
 #include "sluice/image/codec.h"
 #include "sluice/image/normalize.h"
+#include "sluice/loader/recipe/erasing.h"
 #include "sluice/loader/recipe/recipe.h"
 
 #include <memory>
@@ -28,6 +29,7 @@ struct TrainCropOptions {
   CropMode crop = CropMode::random;
   bool dct_scaled = false;  // decode at the smallest sufficient scale: a labelled mode, not exact
   aug::ResizedCropRanges ranges{};
+  ErasingOptions erasing{};  // of random crops
   /// Not for u8.
   image::Normalization normalization = image::Normalization::imagenet();
   BatchType type = BatchType::f32;

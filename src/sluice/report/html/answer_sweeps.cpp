@@ -17,9 +17,13 @@ namespace {
 std::optional<double> rate_of(const results::TuneSummary& tune,
                               const results::TuneSetting& setting) {
   for (const results::TuneRate& one : tune.rates)
-    if (one.setting.workers == setting.workers && one.setting.prefetch == setting.prefetch)
-      return one.rate;
+    if (one.setting == setting) return one.rate;
   return std::nullopt;
+}
+
+/// ", loader hybrid" of a GPU.
+std::string lane_words(const results::TuneSetting& setting) {
+  return setting.loader ? ", loader " + printable(*setting.loader) : "";
 }
 
 constexpr std::string_view kNext = "Next: ";
@@ -59,14 +63,14 @@ std::optional<Answer> tune_answer(const results::ResultFile& file) {
   if (!file.tune) return std::nullopt;
   const results::TuneSummary& tune = *file.tune;
   Answer answer;
-  answer.headline =
-      fmt::format("Use {} worker{} and prefetch {}", tune.recommended.workers,
-                  tune.recommended.workers == 1 ? "" : "s", tune.recommended.prefetch);
+  answer.headline = fmt::format("Use {} worker{} and prefetch {}{}", tune.recommended.workers,
+                                tune.recommended.workers == 1 ? "" : "s", tune.recommended.prefetch,
+                                lane_words(tune.recommended));
   if (const auto rate = rate_of(tune, tune.recommended))
     answer.headline += fmt::format(": {} samples/s", whole(*rate));
   answer.reasons.push_back(fmt::format(
-      "it is the cheapest setting within {:g} % of the fastest, {} workers and prefetch {}",
-      100 * tune.worth, tune.best.workers, tune.best.prefetch));
+      "it is the cheapest setting within {:g} % of the fastest, {} workers and prefetch {}{}",
+      100 * tune.worth, tune.best.workers, tune.best.prefetch, lane_words(tune.best)));
   answer.reasons.push_back(
       tune.settled
           ? fmt::format("settled after {} blocks: nothing compared can bring more than {:g} %",

@@ -223,8 +223,7 @@ class LoaderSubject final : public measure::Subject {
     SLUICE_TRY(const auto sent, outbox_->next());
     if (!sent) return Error{Errc::measurement, "the loader gave no batch"};
     SLUICE_CHECK(device_->unpack());
-    SLUICE_TRY(const auto here,
-               recipe_of(case_name_, *input_.dataset, std::nullopt, spec_.decode_scaled));
+    SLUICE_TRY(const auto here, recipe_of(case_name_, *input_.dataset, spec_));
     std::vector<float> wanted(here->output().bytes() / sizeof(float));
     SLUICE_TRY(const std::vector<float> got, device_->read(wanted.size() * spec_.batch_size));
     const std::size_t count = std::min<std::size_t>(kCheckedSamples, sent->indices.size());
@@ -430,7 +429,7 @@ Result<std::unique_ptr<measure::Subject>> make_loader(const measure::SubjectCont
     return Error{Errc::usage, fmt::format("loader {}: needs a GPU; cpu is accepted without one",
                                           to_string(spec.lanes))};
   if (spec.device != "cpu") {
-    SLUICE_TRY(const auto here, recipe_of(context.case_name, *input.dataset));
+    SLUICE_TRY(const auto here, recipe_of(context.case_name, *input.dataset, spec));
     const loader::OutputSpec output = here->output();
     if (!loader::is_image_key(input.dataset->name(0)))
       return Error{Errc::unsupported,
@@ -440,7 +439,7 @@ Result<std::unique_ptr<measure::Subject>> make_loader(const measure::SubjectCont
                                                      output.height, output.width}));
     upload = spec.upload;
   }
-  SLUICE_TRY(auto recipe, recipe_of(context.case_name, *input.dataset, upload, spec.decode_scaled));
+  SLUICE_TRY(auto recipe, recipe_of(context.case_name, *input.dataset, spec, upload));
   return std::unique_ptr<measure::Subject>(std::make_unique<LoaderSubject>(
       std::move(spec), std::move(input), context.case_name, std::move(recipe), std::move(device)));
 }

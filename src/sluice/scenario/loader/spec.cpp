@@ -94,6 +94,8 @@ Result<LoaderSpec> read_loader_spec(const measure::SubjectContext& context) {
   SLUICE_TRY(const std::string decode, fields.text("decode", "exact"));
   spec.decode_scaled = decode == "scaled";
   if (!spec.decode_scaled && decode != "exact") return fields.wrong("decode", "exact or scaled");
+  SLUICE_TRY(spec.random_erasing, fields.number("random_erasing", 0));
+  if (spec.random_erasing > 1) return fields.wrong("random_erasing", "from 0 to 1");
   SLUICE_TRY(const std::string lanes, fields.text("loader", "cpu"));
   const auto policy = loader::gpu::lane_policy(lanes);
   if (!policy) return fields.wrong("loader", "cpu, gpu or hybrid");
@@ -111,9 +113,12 @@ Result<LoaderSpec> read_loader_spec(const measure::SubjectContext& context) {
   return spec;
 }
 
+int slots_of(int prefetch, bool to_gpu) {
+  return prefetch + (to_gpu ? 2 : 1);
+}
+
 void set_slots(loader::LoaderOptions& options, const LoaderSpec& spec) {
-  // Beside those made ahead: the batch in use; on its way to a GPU also the one before it.
-  options.prefetch = spec.prefetch + (spec.device == "cpu" ? 1 : 2);
+  options.prefetch = slots_of(spec.prefetch, spec.device != "cpu");
   options.pin_memory = spec.pin_memory;
   if (!spec.pin_memory) return;
   if (const auto index = train::cuda::device_index(spec.device))
@@ -129,6 +134,7 @@ Result<std::unique_ptr<loader::gpu::DeviceFeed>> make_lanes(
   made.loader.pin_memory = true;
   made.loader.pinned_allocator = nullptr;  // the line's own
   made.recipe.side = side;
+  made.recipe.erasing.probability = spec.random_erasing;
   made.recipe.type = loader::BatchType::u8;
   made.recipe.layout = loader::Layout::hwc;
   made.policy = spec.lanes;
@@ -155,8 +161,8 @@ Result<LoaderInput> open_loader_input(const LoaderSpec& spec) {
 
 Result<std::shared_ptr<const loader::Recipe>> recipe_of(const std::string& case_name,
                                                         const loader::Dataset& dataset,
-                                                        std::optional<train::PixelType> upload,
-                                                        bool decode_scaled) {
+                                                        const LoaderSpec& spec,
+                                                        std::optional<train::PixelType> upload) {
   if (kind_of(case_name) == "raw") {
     storage::ReadBuffer buffer;
     SLUICE_TRY(const auto bytes, dataset.read(0, buffer));
@@ -165,6 +171,7 @@ Result<std::shared_ptr<const loader::Recipe>> recipe_of(const std::string& case_
   }
   if (kind_of(case_name) == "three-augment") {
     loader::ThreeAugmentOptions options;
+    options.erasing.probability = spec.random_erasing;
     if (upload) {
       options.type = batch_type(*upload);
       options.layout = layout_of(*upload);
@@ -172,7 +179,8 @@ Result<std::shared_ptr<const loader::Recipe>> recipe_of(const std::string& case_
     return loader::make_three_augment(options);
   }
   loader::TrainCropOptions options;
-  options.dct_scaled = decode_scaled;
+  options.dct_scaled = spec.decode_scaled;
+  options.erasing.probability = spec.random_erasing;
   SLUICE_TRY(options.filter, filter_of(case_name));
   if (upload) {
     options.type = batch_type(*upload);

@@ -39,6 +39,7 @@ struct LoaderSpec {
   train::PixelType upload = train::PixelType::u8;  // how they travel to a GPU
   bool three_augment = false;  // the recipe of a training; else rrc224, antialiased
   bool decode_scaled = false;  // JPEGs at the smallest scale that fills the crop; not exact
+  double random_erasing = 0;   // probability that an image is erased in part
   loader::gpu::LanePolicy lanes = loader::gpu::LanePolicy::cpu;  // who decodes for a GPU
   bool pin_memory = false;  // of a GPU: true unless asked otherwise
   bool persistent_workers = true;
@@ -51,6 +52,10 @@ struct LoaderSpec {
   std::uint32_t sequence = 0;    // tokens of a sample; 0: the input is images or arrays
   std::uint32_t vocabulary = 0;  // every id is looked at when opened; 0: none is
 };
+
+/// Slots of the ring for so many batches ahead: beside them the batch in use, and on its way to a
+/// GPU also the one before it.
+int slots_of(int prefetch, bool to_gpu);
 
 /// Slots of the ring, and pinned memory for them where that is asked for.
 void set_slots(loader::LoaderOptions& options, const LoaderSpec& spec);
@@ -75,10 +80,11 @@ struct LoaderInput {
 Result<LoaderInput> open_loader_input(const LoaderSpec& spec);
 
 /// By the case: "loader/rrc224", "loader/rrc224-antialias", "loader/three-augment" or "loader/raw".
-/// `upload`: as it travels to a GPU; nothing: as it is read on this side, f32.
+/// How it decodes and erases is the spec's. `upload`: as it travels to a GPU; nothing: as it is
+/// read on this side, f32.
 Result<std::shared_ptr<const loader::Recipe>> recipe_of(
-    const std::string& case_name, const loader::Dataset& dataset,
-    std::optional<train::PixelType> upload = std::nullopt, bool decode_scaled = false);
+    const std::string& case_name, const loader::Dataset& dataset, const LoaderSpec& spec,
+    std::optional<train::PixelType> upload = std::nullopt);
 /// The whole central square, u8 HWC: what is compared with other libraries. `unsupported` for raw
 /// arrays.
 Result<std::shared_ptr<const loader::Recipe>> fixed_recipe_of(const std::string& case_name);

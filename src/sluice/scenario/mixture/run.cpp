@@ -66,7 +66,7 @@ Status MixtureLoop::open() {
   if (!spec_.train.empty()) {
     SLUICE_TRY(trainer_,
                MixtureTrainer::make(spec_.train, spec_.options.batch_size, spec_.options.image_size,
-                                    static_cast<int>(mixture_->sources().size())));
+                                    static_cast<int>(mixture_->sources().size()), spec_.device));
   }
   opened_ns_ = clock_.now_ns();
   for (const loader::mixture::SourceSpec& source : mixture_->sources())

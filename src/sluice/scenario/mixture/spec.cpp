@@ -208,6 +208,9 @@ Status check_numbers(const MixtureSpec& spec) {
 }
 
 Status check_train(const MixtureSpec& spec) {
+  if (spec.train.empty() && spec.device != "cpu")
+    return Error{Errc::usage,
+                 fmt::format("--gpu {}: nothing runs there without --train MODEL", spec.device)};
   if (spec.train.empty()) return ok;
   if (spec.options.metadata == Metadata::off)
     return Error{Errc::usage,
@@ -215,7 +218,8 @@ Status check_train(const MixtureSpec& spec) {
                  "dataset_only is accepted"};
   if (spec.options.one_pass)
     return Error{Errc::usage, "train: one pass ends with a smaller batch, which no model takes"};
-  SLUICE_CHECK(mixture_engine(spec.train, spec.options.batch_size, spec.options.image_size, 1));
+  SLUICE_CHECK(
+      mixture_engine(spec.train, spec.options.batch_size, spec.options.image_size, 1, spec.device));
   return ok;
 }
 
@@ -239,6 +243,7 @@ Json to_json(const MixtureSpec& spec) {
             {"steps", spec.steps},         {"sleep_s", spec.sleep_s},
             {"cpus", spec.cpus},           {"batch_times", spec.batch_times},
             {"train", spec.train}};
+  if (spec.device != "cpu") json["device"] = spec.device;
   const MixtureOptions& options = spec.options;
   for (const IntField& one : kInts)
     json[one.key] = options.*one.field;
@@ -273,6 +278,7 @@ Result<MixtureSpec> mixture_spec_from_json(const Json& json) {
   SLUICE_CHECK(read_text(fields, "split", spec.split));
   SLUICE_CHECK(read_text(fields, "batch_times", spec.batch_times));
   SLUICE_CHECK(read_text(fields, "train", spec.train));
+  SLUICE_CHECK(read_text(fields, "device", spec.device));
   SLUICE_TRY(const auto warmup,
              fields.integer("warmup", 0, kMostBatches, static_cast<std::int64_t>(spec.warmup)));
   spec.warmup = static_cast<std::uint64_t>(warmup);

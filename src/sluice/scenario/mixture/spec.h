@@ -34,11 +34,12 @@ struct MixtureSpec {
   std::string preset = "oxe29";
   std::string split{};  // empty: the preset's for training
   loader::mixture::MixtureOptions options{};
-  std::uint64_t warmup = 8;   // batches before those that count
-  std::uint64_t steps = 160;  // that count, at least 1
-  double sleep_s = 0;         // between batches, as if a model computed; in no time of a batch
-  std::string train{};        // a model that learns from each batch, in no time of a batch either
-  measure::CpuList cpus{};    // the process is started on them; empty: on all. Kept for the record
+  std::uint64_t warmup = 8;    // batches before those that count
+  std::uint64_t steps = 160;   // that count, at least 1
+  double sleep_s = 0;          // between batches, as if a model computed; in no time of a batch
+  std::string train{};         // a model that learns from each batch, in no time of a batch either
+  std::string device = "cpu";  // that it learns on, or "cuda:N"
+  measure::CpuList cpus{};     // the process is started on them; empty: on all. Kept for the record
   std::vector<DatasetOverride> overrides{};
   /// Path without its end: the worker writes batch_times_path(*this, its pid). Empty: none.
   std::string batch_times{};

@@ -4,8 +4,14 @@
 
 #include "sluice/core/text.h"
 #include "sluice/image/normalize.h"
+#include "sluice/loader/recipe/place.h"
+#include "sluice/scenario/loader/outbox.h"
+#include "sluice/train/cuda/inbox.h"
+#include "sluice/train/cuda/library.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace sluice::scenario {
 namespace {
@@ -24,10 +30,26 @@ void put_frame(float* to, const std::uint8_t* pair, std::size_t full, std::size_
   }
 }
 
+/// The same as bytes, [side, side, 3]: a GPU normalises them.
+void pack_frame(std::uint8_t* to, const std::uint8_t* pair, std::size_t full, std::size_t side) {
+  const std::size_t margin = (full - side) / 2;
+  const std::size_t plane = 2 * full * full;
+  for (std::size_t y = 0; y < side; ++y) {
+    const std::uint8_t* row = pair + (y + margin) * full + margin;
+    for (std::size_t x = 0; x < side; ++x, to += 3) {
+      to[0] = row[x];
+      to[1] = row[plane + x];
+      to[2] = row[2 * plane + x];
+    }
+  }
+}
+
+constexpr unsigned kMostPackers = 4;  // the other cores are the loader's
+
 }  // namespace
 
 Result<train::EngineConfig> mixture_engine(const std::string& model, int batch, int image_size,
-                                           int sources) {
+                                           int sources, const std::string& device) {
   train::EngineConfig config;
   SLUICE_TRY(config.model, train::find_model(model));
   if (config.model.family != train::Family::vit5)
@@ -40,6 +62,8 @@ Result<train::EngineConfig> mixture_engine(const std::string& model, int batch, 
                                           printable(model), config.model.patch)};
   config.model.classes = sources;
   config.batch = batch;
+  config.device = device;
+  if (device != "cpu") config.regime = train::Regime::mixed;
   return config;
 }
 
@@ -47,15 +71,43 @@ MixtureTrainer::MixtureTrainer(std::unique_ptr<train::Engine> engine, int image_
     : engine_(std::move(engine)), image_size_(image_size) {
   const auto batch = static_cast<std::size_t>(engine_->config().batch);
   const auto side = static_cast<std::size_t>(engine_->config().model.image);
-  images_.resize(batch * 3 * side * side);
+  if (engine_->inbox() == nullptr) images_.resize(batch * 3 * side * side);
   labels_.resize(batch);
 }
 
+MixtureTrainer::~MixtureTrainer() {
+  engine_.reset();  // nothing copies any more
+  if (!pinned_.empty()) train::cuda::unpin(pinned_);
+}
+
 Result<std::unique_ptr<MixtureTrainer>> MixtureTrainer::make(const std::string& model, int batch,
-                                                             int image_size, int sources) {
-  SLUICE_TRY(const train::EngineConfig config, mixture_engine(model, batch, image_size, sources));
+                                                             int image_size, int sources,
+                                                             const std::string& device) {
+  SLUICE_TRY(const train::EngineConfig config,
+             mixture_engine(model, batch, image_size, sources, device));
   SLUICE_TRY(auto engine, train::Engine::make(config));
-  return std::unique_ptr<MixtureTrainer>(new MixtureTrainer(std::move(engine), image_size));
+  std::unique_ptr<MixtureTrainer> made(new MixtureTrainer(std::move(engine), image_size));
+  if (made->engine_->inbox() == nullptr) return made;
+  SLUICE_TRY(const int index, train::cuda::device_index(device));
+  const auto side = static_cast<std::size_t>(config.model.image);
+  SLUICE_TRY(made->pinned_,
+             train::cuda::pin(index, static_cast<std::size_t>(batch) * 3 * side * side));
+  made->levels_ = loader::normalized_levels(image::Normalization::imagenet());
+  made->packers_ = std::make_unique<ThreadPool>(std::min(usable_cores(), kMostPackers));
+  return made;
+}
+
+Status MixtureTrainer::send(const loader::mixture::MixtureBatch& batch) {
+  train::cuda::Inbox& inbox = *engine_->inbox();
+  if (sent_) SLUICE_CHECK(inbox.arrived(*sent_, kCopyLimit));
+  const auto side = static_cast<std::size_t>(engine_->config().model.image);
+  const auto full = static_cast<std::size_t>(image_size_);
+  auto* const to = reinterpret_cast<std::uint8_t*>(pinned_.data());
+  packers_->parallel_for(labels_.size(), [&](std::size_t i, unsigned) {
+    pack_frame(to + i * 3 * side * side, batch.images.data() + i * 6 * full * full, full, side);
+  });
+  SLUICE_TRY(sent_, inbox.send({pinned_, train::PixelType::u8, levels_}));
+  return ok;
 }
 
 Status MixtureTrainer::step(const loader::mixture::MixtureBatch& batch) {
@@ -69,14 +121,19 @@ Status MixtureTrainer::step(const loader::mixture::MixtureBatch& batch) {
                     batch.size, batch.image_size, batch.source.size(), count, image_size_)};
   const auto side = static_cast<std::size_t>(config.model.image);
   const auto full = static_cast<std::size_t>(image_size_);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i)
     labels_[i] = static_cast<std::int32_t>(batch.source[i]);
-    put_frame(images_.data() + i * 3 * side * side, batch.images.data() + i * 6 * full * full, full,
-              side);
-  }
   train::BatchView view;
-  view.images = images_;
   view.labels = labels_;
+  if (packers_ != nullptr) {
+    SLUICE_CHECK(send(batch));
+    view.sent = true;
+  } else {
+    for (std::size_t i = 0; i < count; ++i)
+      put_frame(images_.data() + i * 3 * side * side, batch.images.data() + i * 6 * full * full,
+                full, side);
+    view.images = images_;
+  }
   SLUICE_CHECK(engine_->micro_step(view));
   SLUICE_TRY(const train::StepResult done, engine_->update());
   losses_.push_back(done.loss);

@@ -61,6 +61,7 @@ Result<std::shared_ptr<const loader::Recipe>> recipe_for(const FeedOptions& opti
   if (options.loader.three_augment && options.use == FeedUse::train) {
     loader::ThreeAugmentOptions recipe;
     recipe.side = options.image;
+    recipe.erasing.probability = options.loader.random_erasing;
     if (for_device(options)) {
       recipe.type = batch_type(options.loader.upload);
       recipe.layout = layout_of(options.loader.upload);
@@ -75,6 +76,7 @@ Result<std::shared_ptr<const loader::Recipe>> recipe_for(const FeedOptions& opti
     crop.type = batch_type(options.loader.upload);
     crop.layout = layout_of(options.loader.upload);
   }
+  if (options.use == FeedUse::train) crop.erasing.probability = options.loader.random_erasing;
   crop.crop = options.use == FeedUse::train ? loader::CropMode::random : loader::CropMode::centre;
   return loader::make_train_crop(crop);
 }

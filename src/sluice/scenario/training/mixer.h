@@ -16,6 +16,8 @@ struct MixOptions {
   double cutmix = 0;
   [[nodiscard]] bool on() const { return mixup > 0 || cutmix > 0; }
 };
+/// For `model` and a batch of this size; usage errors name the flags: tokens, an odd batch.
+Status check_mixing(const MixOptions& options, const train::ModelSpec& model, int batch);
 
 class TrainingMixer {
  public:
@@ -25,8 +27,13 @@ class TrainingMixer {
   /// `batch` itself when off; else with soft targets, valid until the next call, and the draw by
   /// which the engine mixes the images. It follows from (seed, step, micro).
   Result<train::BatchView> mix(const train::BatchView& batch, std::uint64_t step, int micro);
+  /// The same with every image as it is: what an engine with soft targets is checked on.
+  Result<train::BatchView> unmixed(const train::BatchView& batch);
 
  private:
+  Result<train::BatchView> with_targets(const train::BatchView& batch,
+                                        const train::MixupDraw& draw);
+
   MixOptions options_;
   int classes_;
   int image_;

@@ -84,6 +84,7 @@ class TrainingSubject final : public measure::Subject {
         memory_(memory),
         engine_(std::move(engine)),
         feed_(std::move(feed)),
+        mixer_(spec_.mix, spec_.engine.model, spec_.engine.seed),
         batch_(generate_batch(spec_.engine.model, spec_.engine.batch, spec_.engine.seed)) {
     for (auto* list : {&losses_, &norms_})
       list->reserve(kStepsKept);
@@ -95,7 +96,8 @@ class TrainingSubject final : public measure::Subject {
   /// libraries run beside it, by their losses on the same weights.
   Result<std::string> check() override {
     memory_.begin(engine_->device_free_bytes());
-    const auto evaluated = engine_->evaluate(batch_.view());
+    SLUICE_TRY(const train::BatchView batch, mixer_.unmixed(batch_.view()));
+    const auto evaluated = engine_->evaluate(batch);
     memory_.end(engine_->device_free_bytes());
     if (!evaluated) return refusal(evaluated.error());
     const double guess = std::log(static_cast<double>(spec_.engine.model.outputs()));
@@ -173,14 +175,13 @@ class TrainingSubject final : public measure::Subject {
     std::int64_t data_ns = 0;
     for (int i = 0; i < spec_.engine.grad_accum; ++i) {
       if (spec_.data == TrainingData::resident) {
-        require(resident_ ? engine_->micro_step_again() : engine_->micro_step(batch_.view()));
-        resident_ = true;
+        resident_step(i);
         continue;
       }
       const std::int64_t start_ns = clock_.now_ns();
       const train::BatchView view = next();
       data_ns += clock_.now_ns() - start_ns;
-      require(engine_->micro_step(view));
+      require(engine_->micro_step(mixed(view, i)));
       if (feed_) require(feed_->ahead());
     }
     auto result = engine_->update();
@@ -189,6 +190,21 @@ class TrainingSubject final : public measure::Subject {
     ++steps_;
     result->phases[static_cast<std::size_t>(train::Phase::data)] = data_ns;
     return *result;
+  }
+
+  /// Without a copy but for the first. Images that are mixed are so again, as they are by then:
+  /// they mean nothing, and the work is the same.
+  void resident_step(int micro) {
+    train::BatchView view = batch_.view();
+    view.resident = std::exchange(resident_, true);
+    require(view.resident && !mixer_.on() ? engine_->micro_step_again()
+                                          : engine_->micro_step(mixed(view, micro)));
+  }
+
+  train::BatchView mixed(const train::BatchView& view, int micro) {
+    auto made = mixer_.mix(view, static_cast<std::uint64_t>(steps_), micro);
+    if (!made) throw std::runtime_error(made.error().message);
+    return *made;
   }
 
   train::BatchView next() {
@@ -224,6 +240,7 @@ class TrainingSubject final : public measure::Subject {
   DriverMemory memory_;
   std::unique_ptr<train::Engine> engine_;
   std::unique_ptr<TrainingFeed> feed_;  // null: generated numbers
+  TrainingMixer mixer_;
   GeneratedBatch batch_;
   SystemClock clock_;
   bool resident_ = false;  // the engine holds batch_

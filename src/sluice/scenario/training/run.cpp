@@ -86,6 +86,10 @@ Json TrainingRun::settings() const {
             {"--cutmix", plan_.mix.cutmix},
             {"--dtype", train::to_string(config.regime)}};
   if (config.model.family == train::Family::gpt) json["--seq-len"] = config.model.sequence;
+  const Json recipe = feed_.describe();  // said where it is not the usual one
+  if (const Json& name = at(recipe, "name"); name == "three-augment") json["--recipe"] = name;
+  if (const Json& erasing = at(recipe, "erasing"); erasing.is_number())
+    json["--random-erasing"] = erasing;
   json["number of training samples"] = feed_.size();
   return json;
 }

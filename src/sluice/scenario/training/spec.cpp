@@ -113,6 +113,10 @@ Json to_json(const TrainingSpec& spec) {
       {"data", to_string(spec.data)},
       {"warmup_steps", spec.warmup_steps},
       {"phase_steps", spec.phase_steps}};
+  if (spec.mix.on()) {
+    json["mixup"] = spec.mix.mixup;
+    json["cutmix"] = spec.mix.cutmix;
+  }
   if (!spec.loader.is_null()) json["loader"] = spec.loader;
   return json;
 }
@@ -153,6 +157,10 @@ Result<TrainingSpec> read_training_spec(const measure::SubjectContext& context) 
   engine.threads = context.threads;
   SLUICE_TRY(const std::string data, fields.text("data", to_string(spec.data)));
   SLUICE_TRY(spec.data, parse_data(data));
+  SLUICE_TRY(spec.mix.mixup, fields.number("mixup", 0));
+  SLUICE_TRY(spec.mix.cutmix, fields.number("cutmix", 0));
+  SLUICE_CHECK(check_mixing(spec.mix, engine.model, engine.batch));
+  engine.soft_targets = spec.mix.on();
   SLUICE_CHECK(whole(spec.warmup_steps, fields, "warmup_steps", 0, kMaxSteps));
   SLUICE_CHECK(whole(spec.phase_steps, fields, "phase_steps", 0, kMaxSteps));
   spec.loader = fields.field("loader");

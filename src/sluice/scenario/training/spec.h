@@ -4,6 +4,7 @@
 
 #include "sluice/measure/worker/subject.h"
 #include "sluice/scenario/loader/spec.h"
+#include "sluice/scenario/training/mixer.h"
 #include "sluice/train/engine.h"
 
 #include <cstdint>
@@ -23,6 +24,7 @@ const char* to_string(TrainingData data);
 struct TrainingSpec {
   train::EngineConfig engine;
   TrainingData data = TrainingData::resident;
+  MixOptions mix;        // on: engine.soft_targets
   int warmup_steps = 0;  // before the first timed one; nothing of them is kept
   int phase_steps = 0;   // instrumented, half before and half after the timed steps of a turn
   Json loader;           // fields of LoaderSpec; null without one

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/training/state.h"
 
+#include "sluice/core/text.h"
+
 #include <fmt/format.h>
 
 namespace sluice::scenario {
@@ -101,13 +103,20 @@ Result<TrainingState> training_state_from_json(const Json& json) {
 }
 
 Status same_settings(const Json& saved, const Json& wanted) {
-  for (const auto& [key, value] : wanted.items()) {
-    const Json there = saved.value(key, Json());
-    if (there != value)
-      return Error{Errc::invalid_input, fmt::format("{} is {} there and {} here; a training goes "
-                                                    "on with the settings it began with",
-                                                    key, there.dump(), value.dump())};
-  }
+  const auto differs = [](const std::string& key, const Json& there, const Json& here) {
+    const auto words = [](const Json& value) {
+      return value.is_null() ? std::string("not given") : value.dump();
+    };
+    return Error{Errc::invalid_input,
+                 fmt::format("{} is {} there and {} here; a training goes on with the settings it "
+                             "began with",
+                             printable(key), words(there), words(here))};
+  };
+  for (const auto& [key, value] : wanted.items())
+    if (const Json there = saved.value(key, Json()); there != value)
+      return differs(key, there, value);
+  for (const auto& [key, value] : saved.items())
+    if (!wanted.contains(key)) return differs(key, value, Json());
   return ok;
 }
 

@@ -61,7 +61,7 @@ Result<PairsTaken> pair_with_baseline(const Caller& caller, const TrainingPlan& 
   SLUICE_TRY(const peers::Places places, peers::find_places());
   measure::LocalRunner local;
   SLUICE_TRY(measure::RunnerContext runner, local.context(Progress::silent(), "pairs", logs));
-  const TrainingRowMaker maker{plan, nullptr, Json(), places.worker()};
+  const TrainingRowMaker maker{plan, {TrainingSource{}}, places.worker()};
   SLUICE_TRY(const TrainingRows made, maker.rows(plan.batches.front(), {}));
   measure::SubjectSpec ours = made.rows.front();
   ours.spec["phase_steps"] = 0;  // the phases are known already

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
+#include "sluice/env/machine.h"
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/loader/spec.h"
 #include "sluice/visit/loader/run.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace sluice::visit {
 namespace {
@@ -71,6 +73,27 @@ std::filesystem::path storage_of(const LoaderRequest& request) {
   return request.remote ? "." : request.input;
 }
 
+std::string storage_kind(const LoaderRequest& request) {
+  if (request.remote) return request.input.starts_with("gs://") ? "gcs" : "s3";
+  const env::Storage storage = env::read_storage(env::SystemRoot(), request.input);
+  const std::string kind = storage.kind ? *storage.kind : "";
+  const bool past_cache = request.read_mode == "direct";
+  if (kind == "network") return past_cache ? "network-cold" : "network";
+  if (kind == "memory" || kind == "shared") return kind;
+  return past_cache ? "disk-cold" : "page-cache";
+}
+
+std::vector<std::string> storage_names(const std::vector<LoaderRequest>& inputs) {
+  std::vector<std::string> names;
+  std::map<std::string, int> seen;
+  for (const LoaderRequest& input : inputs) {
+    const std::string kind = storage_kind(input);
+    const int number = ++seen[kind];
+    names.push_back(number == 1 ? kind : fmt::format("{}-{}", kind, number));
+  }
+  return names;
+}
+
 results::Dataset dataset_of(const InputFacts& input) {
   return {input.hash, static_cast<std::int64_t>(input.items),
           static_cast<std::int64_t>(input.bytes)};
@@ -104,6 +127,7 @@ Json loader_spec_json(const DataloaderPlan& plan, const InputFacts& input, std::
             {"skip_errors", plan.skip_errors}};
   if (loader.three_augment) spec["recipe"] = "three-augment";
   if (loader.decode_scaled) spec["decode"] = "scaled";
+  if (loader.random_erasing > 0) spec["random_erasing"] = loader.random_erasing;
   if (loader.gpu_index >= 0) {
     spec["upload"] = scenario::to_string(loader.upload);
     spec["loader"] = to_string(loader.lanes);

@@ -59,6 +59,7 @@ class Probe {
     const auto fill = [&](auto& options) {
       options.side = side_;
       options.filter = loader::Filter::antialias;
+      options.erasing.probability = request_.random_erasing;
       options.type = scenario::batch_type(asked.type);
       options.layout = scenario::layout_of(asked.type);
     };

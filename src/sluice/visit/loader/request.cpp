@@ -17,6 +17,8 @@ std::string loader_flags_text(const LoaderRequest& request) {
     text += fmt::format(" --upload {}", scenario::to_string(request.upload));
   if (request.three_augment) text += " --recipe three-augment";
   if (request.decode_scaled) text += " --decode scaled";
+  if (request.random_erasing > 0)
+    text += fmt::format(" --random-erasing {:g}", request.random_erasing);
   if (request.lanes != loader::gpu::LanePolicy::cpu)
     text += fmt::format(" --loader {}", to_string(request.lanes));
   if (!request.persistent_workers) text += " --no-persistent-workers";

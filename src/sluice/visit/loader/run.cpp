@@ -50,6 +50,7 @@ Json run_config_of(const DataloaderPlan& plan, const InputFacts& input) {
     config["upload"] = scenario::to_string(loader.upload);
     config["loader"] = to_string(loader.lanes);
   }
+  if (loader.random_erasing > 0) config["random_erasing"] = loader.random_erasing;
   if (loader.bundling) config["bundle_size_gb"] = loader.bundle_size_gb;
   if (plan.step_ms > 0) config["step_ms"] = plan.step_ms;
   return config;

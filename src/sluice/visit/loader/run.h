@@ -52,6 +52,12 @@ std::uint64_t items_of_epoch(std::uint64_t items, double ratio);
 Result<InputFacts> inspect_input(const LoaderRequest& request);
 /// Whose file system a run depends on: the input's, or this folder's for a store.
 std::filesystem::path storage_of(const LoaderRequest& request);
+/// What samples are read from: "s3", "gcs", "network", "shared" (of the host, into a guest),
+/// "memory", or for a disk of this machine "page-cache"; reads that go past the page cache
+/// (--read-mode direct) are "disk-cold" or "network-cold".
+std::string storage_kind(const LoaderRequest& request);
+/// Of several inputs, each by a name of its own: "page-cache", "page-cache-2".
+std::vector<std::string> storage_names(const std::vector<LoaderRequest>& inputs);
 /// What a result file says of its input, and of what is timed of the loader.
 results::Dataset dataset_of(const InputFacts& input);
 results::Timing loader_timing(const LoaderRequest& request, const InputFacts& input);

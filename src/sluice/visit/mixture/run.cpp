@@ -7,6 +7,7 @@
 #include "sluice/core/log.h"
 #include "sluice/core/sha256.h"
 #include "sluice/measure/axes.h"
+#include "sluice/train/cuda/library.h"
 #include "sluice/visit/mixture/artifacts.h"
 #include "sluice/visit/mixture/peers.h"
 #include "sluice/visit/mixture/result.h"
@@ -135,6 +136,10 @@ class MixtureVisit {
 }  // namespace
 
 Result<results::Dataset> look_at_mixture(const scenario::MixtureSpec& spec) {
+  if (spec.device != "cpu") {
+    SLUICE_TRY(const int index, train::cuda::device_index(spec.device));
+    SLUICE_CHECK(train::cuda::device_facts(index));
+  }
   SLUICE_TRY(auto sources, scenario::open_sources(spec));
   results::Dataset dataset;
   Sha256 sha;

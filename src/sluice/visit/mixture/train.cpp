@@ -10,8 +10,10 @@ std::string wait_text(const scenario::MixtureSpec& spec, const scenario::Mixture
   if (run.step_s <= 0) return "";
   std::string text = fmt::format(
       "\nEnd to end\n----------\n  {}: {:.4f} s a step, waited {:.1f} % of the time for batches\n",
-      spec.train.empty() ? "emulated accelerator" : spec.train, run.step_s,
-      run.wait_fraction() * 100);
+      spec.train.empty()     ? "emulated accelerator"
+      : spec.device == "cpu" ? spec.train
+                             : spec.train + " on " + spec.device,
+      run.step_s, run.wait_fraction() * 100);
   if (run.loss > 0)
     text += fmt::format("  loss {:.4f} after the first batch, {:.4f} after the last\n",
                         run.first_loss, run.loss);

@@ -34,6 +34,7 @@ scenario::LoaderSpec spec_of(const TrainRequest& request, const std::string& inp
   spec.lanes = loader.lanes;
   spec.three_augment = loader.three_augment;
   spec.decode_scaled = loader.decode_scaled;
+  spec.random_erasing = loader.random_erasing;
   spec.pin_memory = loader.pin_memory;
   spec.persistent_workers = loader.persistent_workers;
   spec.seed = request.engine.seed;

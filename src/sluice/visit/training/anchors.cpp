@@ -75,6 +75,7 @@ results::AnchorCheck record_of(const AnchorCheck& check) {
 std::optional<AnchorCheck> check_anchor(const measure::Row& row, const TrainingPlan& plan,
                                         const TrainingAnchors& anchors) {
   const train::EngineConfig& engine = plan.engine;
+  if (plan.mix.on()) return std::nullopt;  // anchors are of images as they are
   if (!plan.synthetic || engine.grad_accum != 1 || !is_preset(engine.model)) return std::nullopt;
   if (row.params.contains("last_block")) return std::nullopt;  // anchors are of the whole model
   const auto use = analysis::training_use(row);

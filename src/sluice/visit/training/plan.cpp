@@ -33,6 +33,13 @@ bool TrainingPlan::has_ours() const {
   return std::find(libraries.begin(), libraries.end(), "sluice") != libraries.end();
 }
 
+std::vector<LoaderRequest> TrainingPlan::inputs() const {
+  std::vector<LoaderRequest> all;
+  if (input) all.push_back(*input);
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
 train::EngineConfig TrainingPlan::engine_of(train::Regime regime, int batch) const {
   return engine_of(regime, batch, rungs.back());
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/scenario/training/mixer.h"
 #include "sluice/train/engine.h"
 #include "sluice/train/model/flops.h"
 #include "sluice/visit/loader/run.h"
@@ -24,6 +25,8 @@ struct TrainingPlan {
   bool synthetic = false;              // exactly when there is no input
   bool resume = false;                 // goes on with the run of the folder
   std::optional<LoaderRequest> input;  // absent: generated numbers
+  std::vector<LoaderRequest> others;   // further inputs: rows of their own, in the same turns
+  scenario::MixOptions mix;            // of every library; on: engine.soft_targets
   int gpu_index = -1;
   train::MfuEstimator estimator = train::MfuEstimator::shapes;
   std::string profile = "off";
@@ -33,6 +36,8 @@ struct TrainingPlan {
   measure::Policy policy;
 
   [[nodiscard]] bool has_ours() const;
+  /// All of them, the first first.
+  [[nodiscard]] std::vector<LoaderRequest> inputs() const;
   [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch) const;
   [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch,
                                               train::Rung rung) const;

@@ -43,6 +43,12 @@ Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
       return loaded.view;
     };
   }
+  scenario::TrainingMixer mixer(plan.mix, plan.engine.model, plan.engine.seed);
+  if (plan.mix.on())
+    next = [&mixer, given = next, step = std::uint64_t{0}]() mutable -> Result<train::BatchView> {
+      SLUICE_TRY(const train::BatchView view, given());
+      return mixer.mix(view, step++, 0);
+    };
   const bool resident = !plan.input;
   std::vector<std::string> list;
   train::ProfileOutput output;
@@ -59,8 +65,10 @@ Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
   }
   SLUICE_TRY(const auto engine, train::Engine::make(plan.engine));
   if (resident) {  // one step puts the batch where it stays
-    for (int i = 0; i < plan.engine.grad_accum; ++i)
-      SLUICE_CHECK(engine->micro_step(batch.view()));
+    for (int i = 0; i < plan.engine.grad_accum; ++i) {
+      SLUICE_TRY(const train::BatchView view, next());
+      SLUICE_CHECK(engine->micro_step(view));
+    }
     SLUICE_CHECK(engine->update());
     next = nullptr;
   }

@@ -31,13 +31,16 @@ struct Measured {
   int batch = 0;
   train::Rung rung = train::Rung::graph;
   train::LastBlock last_block = train::LastBlock::full;
+  std::size_t input = 0;           // which of the plan's
+  std::string storage;             // that it lies on, where there are several
   const Row* row = nullptr;        // null: interrupted before it
   std::optional<TrainingUse> use;  // absent: not measured
   double samples_per_s = 0;
 };
 
 Measured our_row(const results::ResultFile& file, const TrainingPlan& plan, Measured one) {
-  const std::string name = training_case(plan, one.regime, one.batch, one.rung, one.last_block);
+  const std::string name =
+      training_case(plan, one.regime, one.batch, one.rung, one.last_block, one.storage);
   for (const Row& row : file.rows)
     if (row.library == "sluice" && row.case_name == name) one.row = &row;
   if (one.row != nullptr && one.row->status == measure::RowStatus::ok)
@@ -48,16 +51,23 @@ Measured our_row(const results::ResultFile& file, const TrainingPlan& plan, Meas
   return one;
 }
 
-std::vector<Measured> our_rows(const results::ResultFile& file, const TrainingPlan& plan) {
+std::vector<Measured> our_rows(const results::ResultFile& file, const TrainingPlan& plan,
+                               const std::vector<std::string>& storages) {
   std::vector<Measured> list;
   if (!plan.has_ours()) return list;
-  for (const int batch : plan.batches) {
+  const bool several = plan.inputs().size() > 1;
+  const auto add = [&](Measured one) {
+    for (std::size_t i = 0; i < (several ? storages.size() : 1); ++i) {
+      one.input = i;
+      if (several) one.storage = storages[i];
+      list.push_back(our_row(file, plan, one));
+    }
+  };
+  for (const int batch : plan.batches)
     for (const train::Regime regime : plan.regimes)
       for (const train::LastBlock last_block : plan.last_blocks)
         for (const train::Rung rung : plan.rungs)
-          list.push_back(
-              our_row(file, plan, {regime, batch, rung, last_block, nullptr, std::nullopt, 0}));
-  }
+          add({regime, batch, rung, last_block, 0, "", nullptr, std::nullopt, 0});
   return list;
 }
 
@@ -105,25 +115,31 @@ Json env_json(const results::ResultFile& file) {
 Json config_json(const TrainingPlan& plan, const Measured& one) {
   const train::EngineConfig engine =
       plan.engine_of(one.regime, one.batch, one.rung, one.last_block);
-  return Json{{"mode", plan.synthetic ? "synthetic" : "e2e"},
-              {"world_size", 1},
-              {"per_device_batch_size", one.batch},
-              {"seq_len", engine.model.tokens()},
-              {"global_batch_size", one.batch * engine.grad_accum},
-              {"grad_accum_steps", engine.grad_accum},
-              {"warmup_steps", plan.warmup_steps},
-              {"measure_steps", plan.measure_steps},
-              {"repeat", plan.policy.runs},
-              {"profile", plan.profile},
-              {"mfu_estimator", to_string(plan.estimator)},
-              {"dtype", to_string(one.regime)},
-              {"model", engine.model.name},
-              {"device", engine.device},
-              {"optimizer", engine.optimizer ? to_string(engine.update.kind) : "none"},
-              {"compile", to_string(engine.rung)},
-              {"last_block", to_string(one.last_block)},
-              {"checkpoint_activations", engine.checkpointing},
-              {"threads", engine.threads}};
+  Json json{{"mode", plan.synthetic ? "synthetic" : "e2e"},
+            {"world_size", 1},
+            {"per_device_batch_size", one.batch},
+            {"seq_len", engine.model.tokens()},
+            {"global_batch_size", one.batch * engine.grad_accum},
+            {"grad_accum_steps", engine.grad_accum},
+            {"warmup_steps", plan.warmup_steps},
+            {"measure_steps", plan.measure_steps},
+            {"repeat", plan.policy.runs},
+            {"profile", plan.profile},
+            {"mfu_estimator", to_string(plan.estimator)},
+            {"dtype", to_string(one.regime)},
+            {"model", engine.model.name},
+            {"device", engine.device},
+            {"optimizer", engine.optimizer ? to_string(engine.update.kind) : "none"},
+            {"compile", to_string(engine.rung)},
+            {"last_block", to_string(one.last_block)},
+            {"checkpoint_activations", engine.checkpointing},
+            {"threads", engine.threads}};
+  if (!one.storage.empty()) json["storage"] = one.storage;
+  if (plan.mix.on()) {
+    json["mixup"] = plan.mix.mixup;
+    json["cutmix"] = plan.mix.cutmix;
+  }
+  return json;
 }
 
 std::string text_of(const Json& json, const std::string& fallback) {
@@ -187,6 +203,7 @@ std::vector<results::TrainingSweepLine> sweep_lines(const std::vector<Measured>&
     line.dtype = to_string(one.regime);
     if (plan.rungs.size() > 1) line.compile = to_string(one.rung);
     if (plan.last_blocks.size() > 1) line.last_block = to_string(one.last_block);
+    if (!one.storage.empty()) line.storage = one.storage;
     if (!one.use) {
       line.samples_per_s.reason =
           one.row != nullptr ? one.row->reason : "interrupted before it was measured";
@@ -202,7 +219,7 @@ std::vector<results::TrainingSweepLine> sweep_lines(const std::vector<Measured>&
   return lines;
 }
 
-/// Of the rows with the first type and last block at the highest rung.
+/// Of the rows with the first type, last block and input at the highest rung.
 results::BatchEstimates estimates_of(const std::vector<Measured>& list, const TrainingPlan& plan,
                                      double total_bytes) {
   constexpr const char* kFew = "two batch sizes that fit are needed";
@@ -210,7 +227,7 @@ results::BatchEstimates estimates_of(const std::vector<Measured>& list, const Tr
   results::BatchEstimates estimates;
   for (const Measured& one : list) {
     if (one.regime != plan.regimes.front() || one.rung != plan.rungs.back() ||
-        one.last_block != plan.last_blocks.front())
+        one.last_block != plan.last_blocks.front() || one.input != 0)
       continue;
     if (one.use && one.use->peak_bytes)
       points.push_back({one.batch, *one.use->peak_bytes, one.samples_per_s});
@@ -231,14 +248,14 @@ results::BatchEstimates estimates_of(const std::vector<Measured>& list, const Tr
   return estimates;
 }
 
-/// fp32 beside the first other type, at the batch, rung and last block of `main`.
+/// fp32 beside the first other type, at the batch, rung, last block and input of `main`.
 std::optional<analysis::AmpComparison> amp_of(const std::vector<Measured>& list,
                                               const Measured& main) {
   const Measured* plain = nullptr;
   const Measured* mixed = nullptr;
   for (const Measured& one : list) {
     if (one.batch != main.batch || one.rung != main.rung || one.last_block != main.last_block ||
-        !one.use)
+        one.input != main.input || !one.use)
       continue;
     const Measured*& place = one.regime == train::Regime::fp32 ? plain : mixed;
     if (place == nullptr) place = &one;
@@ -320,7 +337,7 @@ Json metrics_env_json(const Json& environment) {
 void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
                        const TrainingSurroundings& around) {
   fail_slow_peers(file, plan, around.anchors);
-  const std::vector<Measured> list = our_rows(file, plan);
+  const std::vector<Measured> list = our_rows(file, plan, around.storages);
   const Measured* best = nullptr;
   for (const Measured& one : list)
     if (one.use && (best == nullptr || one.samples_per_s > best->samples_per_s)) best = &one;
@@ -342,7 +359,8 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
   summary.indicators = analysis::training_indicators(facts);
   summary.recommendations = analysis::training_recommendations(
       facts, {.cuda = plan.gpu_index >= 0, .loads = plan.input.has_value()});
-  if (around.input != nullptr && plan.input) summary.epoch = epoch_of(*best, plan, *around.input);
+  if (best->input < around.inputs.size())
+    summary.epoch = epoch_of(*best, plan, around.inputs[best->input]);
   summary.limit = limit_of(facts.use);
 }
 

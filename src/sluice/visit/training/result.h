@@ -11,8 +11,9 @@ namespace sluice::visit {
 
 /// What was seen beside the rows.
 struct TrainingSurroundings {
-  const InputFacts* input = nullptr;  // null: generated numbers
-  WatchedGpu gpu;
+  std::vector<InputFacts> inputs{};     // of plan.inputs(); none: generated numbers
+  std::vector<std::string> storages{};  // likewise: what each lies on
+  WatchedGpu gpu{};
   TrainingAnchors anchors{};  // of other libraries
   bool resumed = false;       // rows may be of an earlier process
 };

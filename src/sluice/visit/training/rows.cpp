@@ -22,29 +22,39 @@ namespace fs = std::filesystem;
 constexpr const char* kEngineThreads = "micro-threads";  // as many as the engine has
 constexpr int kPhaseSteps = 20;
 
-scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, train::Regime regime, int batch,
-                               train::Rung rung, train::LastBlock last_block) {
+/// One row in its settings.
+struct RowSettings {
+  train::Regime regime = train::Regime::fp32;
+  int batch = 1;
+  train::LastBlock last_block = train::LastBlock::full;
+  const TrainingSource* source = nullptr;
+};
+
+scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, const RowSettings& of,
+                               train::Rung rung) {
   const TrainingPlan& plan = maker.plan;
   scenario::TrainingSpec spec;
-  spec.engine = plan.engine_of(regime, batch, rung, last_block);
+  spec.engine = plan.engine_of(of.regime, of.batch, rung, of.last_block);
   spec.data = plan.input ? scenario::TrainingData::loader : scenario::TrainingData::resident;
+  spec.mix = plan.mix;
   spec.warmup_steps = plan.warmup_steps;
   const int per_turn = plan.policy.samples_per_turn;
   const int turns = (plan.measure_steps + per_turn - 1) / per_turn;
   spec.phase_steps = std::max(1, std::min(plan.measure_steps, kPhaseSteps) / turns);
-  spec.loader = maker.loader;
-  if (spec.loader.is_object()) spec.loader["batch_size"] = batch;
+  spec.loader = of.source->loader;
+  if (spec.loader.is_object()) spec.loader["batch_size"] = of.batch;
   return spec;
 }
 
-measure::SubjectSpec row_of(const TrainingPlan& plan, train::Regime regime, int batch,
-                            train::LastBlock last_block) {
+measure::SubjectSpec row_of(const TrainingPlan& plan, const RowSettings& of, train::Rung rung) {
   measure::SubjectSpec row;
-  row.case_name = training_case(plan, regime, batch, plan.rungs.back(), last_block);
-  row.params = {{"batch_size", std::to_string(batch)},
-                {"dtype", to_string(regime)},
+  const std::string& storage = of.source->storage;
+  row.case_name = training_case(plan, of.regime, of.batch, rung, of.last_block, storage);
+  row.params = {{"batch_size", std::to_string(of.batch)},
+                {"dtype", to_string(of.regime)},
                 {"grad_accum", std::to_string(plan.engine.grad_accum)}};
-  if (last_block != train::LastBlock::full) row.params["last_block"] = to_string(last_block);
+  if (of.last_block != train::LastBlock::full) row.params["last_block"] = to_string(of.last_block);
+  if (!storage.empty()) row.params["storage"] = storage;
   row.threads = plan.engine.threads;
   row.thread_policy = kEngineThreads;
   if (plan.input) row.cpu_limit = measure::kNoCpuLimit;
@@ -52,13 +62,12 @@ measure::SubjectSpec row_of(const TrainingPlan& plan, train::Regime regime, int 
   return row;
 }
 
-measure::SubjectSpec our_row(const TrainingRowMaker& maker, train::Regime regime, int batch,
-                             train::Rung rung, train::LastBlock last_block) {
-  measure::SubjectSpec row = row_of(maker.plan, regime, batch, last_block);
-  row.case_name = training_case(maker.plan, regime, batch, rung, last_block);
+measure::SubjectSpec our_row(const TrainingRowMaker& maker, const RowSettings& of,
+                             train::Rung rung) {
+  measure::SubjectSpec row = row_of(maker.plan, of, rung);
   if (maker.plan.gpu_index >= 0) row.params["compile"] = to_string(rung);
   row.library = "sluice";
-  row.spec = to_json(spec_of(maker, regime, batch, rung, last_block));
+  row.spec = to_json(spec_of(maker, of, rung));
   row.command = maker.worker;
   return row;
 }
@@ -67,8 +76,9 @@ Status write_numbers(const fs::path& path, std::span<const std::byte> bytes) {
   return write_file_atomic(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-/// Weights, numbers and the loss that must come of them.
-Result<Json> reference_of(const train::EngineConfig& config, const fs::path& folder) {
+/// Weights, numbers and the loss that must come of them: of images as they are.
+Result<Json> reference_of(train::EngineConfig config, const fs::path& folder) {
+  config.soft_targets = false;
   SLUICE_CHECK(create_folders(folder));
   SLUICE_TRY(const auto engine, train::Engine::make(config));
   const scenario::GeneratedBatch batch =
@@ -111,6 +121,23 @@ void add_peer(TrainingRows& made, measure::SubjectSpec row, const TrainingPlan& 
   made.rows.push_back(std::move(row));
 }
 
+/// A row of every library, of ours one at every rung.
+void add_libraries(const TrainingRowMaker& maker, TrainingRows& made, const RowSettings& of,
+                   Json& reference, const fs::path& scratch) {
+  const TrainingPlan& plan = maker.plan;
+  for (const std::string& library : plan.libraries) {
+    if (library == "sluice") {
+      for (const train::Rung rung : plan.rungs)
+        made.rows.push_back(our_row(maker, of, rung));
+      continue;
+    }
+    measure::SubjectSpec row = row_of(plan, of, plan.rungs.back());
+    row.library = library;
+    row.spec = to_json(spec_of(maker, of, plan.rungs.back()));
+    add_peer(made, std::move(row), plan, of.regime, of.batch, reference, scratch);
+  }
+}
+
 }  // namespace
 
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch) {
@@ -123,8 +150,10 @@ std::string training_case(const TrainingPlan& plan, train::Regime regime, int ba
 }
 
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
-                          train::Rung rung, train::LastBlock last_block) {
+                          train::Rung rung, train::LastBlock last_block,
+                          const std::string& storage) {
   measure::State state;
+  if (!storage.empty()) state.values["storage"] = storage;
   if (last_block != train::LastBlock::full) state.values["last_block"] = to_string(last_block);
   if (plan.swept) state.values["batch_size"] = std::to_string(batch);
   if (plan.regimes.size() > 1) state.values["dtype"] = to_string(regime);
@@ -136,19 +165,9 @@ Result<TrainingRows> TrainingRowMaker::rows(int batch, const fs::path& scratch) 
   TrainingRows made;
   for (const train::Regime regime : plan.regimes) {
     Json reference;  // of all last blocks: they give the same loss
-    for (const train::LastBlock last_block : plan.last_blocks) {
-      for (const std::string& library : plan.libraries) {
-        if (library == "sluice") {
-          for (const train::Rung rung : plan.rungs)
-            made.rows.push_back(our_row(*this, regime, batch, rung, last_block));
-          continue;
-        }
-        measure::SubjectSpec row = row_of(plan, regime, batch, last_block);
-        row.library = library;
-        row.spec = to_json(spec_of(*this, regime, batch, plan.rungs.back(), last_block));
-        add_peer(made, std::move(row), plan, regime, batch, reference, scratch);
-      }
-    }
+    for (const train::LastBlock last_block : plan.last_blocks)
+      for (const TrainingSource& source : sources)
+        add_libraries(*this, made, {regime, batch, last_block, &source}, reference, scratch);
   }
   return made;
 }

@@ -14,11 +14,16 @@ struct TrainingRows {
   std::vector<measure::Row> refused;       // libraries that are not there: why
 };
 
+/// What feeds a row.
+struct TrainingSource {
+  std::string storage;  // of several inputs: what it lies on; otherwise empty
+  Json loader;          // fields of LoaderSpec; null: generated numbers
+};
+
 struct TrainingRowMaker {
   const TrainingPlan& plan;
-  const InputFacts* input = nullptr;  // null: generated numbers
-  Json loader;                        // fields of LoaderSpec; null without input
-  std::vector<std::string> worker;    // argv of ours
+  std::vector<TrainingSource> sources;  // at least one
+  std::vector<std::string> worker;      // argv of ours
 
   /// All rows of one batch size. Weights and numbers for other libraries are written to `scratch`,
   /// which must live until the rows are measured.

@@ -3,6 +3,7 @@
 #include "sluice/visit/training/run.h"
 
 #include "sluice/core/folder_guard.h"
+#include "sluice/core/text.h"
 #include "sluice/peers/places.h"
 #include "sluice/results/resume.h"
 #include "sluice/scenario/training/spec.h"
@@ -55,8 +56,8 @@ class TrainingVisit {
     SLUICE_TRY(const bool interrupted, is_interrupted(measure_all(places.worker())));
     backend::check_noise(file);
     SLUICE_CHECK(visit_.write_environment());
-    conclude_training(
-        file, plan_, {input_ ? &*input_ : nullptr, gpu_, std::move(anchors), earlier_.has_value()});
+    conclude_training(file, plan_,
+                      {inputs_, storages_, gpu_, std::move(anchors), earlier_.has_value()});
     if (!interrupted && plan_.profile != "off") {
       SLUICE_TRY(file.training_summary->profile, profile_pass(plan_, visit_.path()));
     }
@@ -78,15 +79,17 @@ class TrainingVisit {
       SLUICE_CHECK(
           train::plan_engine(plan_.engine_of(plan_.regimes.front(), plan_.batches.front())));
     }
-    if (plan_.input) {
-      SLUICE_TRY(input_, inspect_input(*plan_.input));
-      if (input_->arrays)
-        return Error{Errc::usage, fmt::format("--input {}: holds arrays; training takes images",
-                                              plan_.input->input)};
-    } else if (!plan_.synthetic) {
+    if (!plan_.input && !plan_.synthetic)
       return Error{Errc::usage,
                    "--mode e2e: needs --input DIR; --mode synthetic measures the step alone"};
+    for (const LoaderRequest& request : plan_.inputs()) {
+      SLUICE_TRY(const InputFacts facts, inspect_input(request));
+      if (facts.arrays)
+        return Error{Errc::usage,
+                     fmt::format("--input {}: holds arrays; training takes images", request.input)};
+      inputs_.push_back(facts);
     }
+    storages_ = storage_names(plan_.inputs());
     return ok;
   }
 
@@ -119,19 +122,38 @@ class TrainingVisit {
                            {"threads", plan_.engine.threads},
                            {"libraries", plan_.libraries},
                            {"policy", policy_json(plan_.policy)}};
-    if (input_) {
+    if (plan_.mix.on()) {
+      file.run_config["mixup"] = plan_.mix.mixup;
+      file.run_config["cutmix"] = plan_.mix.cutmix;
+    }
+    if (!inputs_.empty()) {
       file.run_config["num_workers"] = plan_.input->workers;
       file.run_config["prefetch"] = plan_.input->prefetch;
-      file.dataset = dataset_of(*input_);
+      if (plan_.input->random_erasing > 0)
+        file.run_config["random_erasing"] = plan_.input->random_erasing;
+      file.run_config["storage"] = join(storages_, ",");
+      if (inputs_.size() > 1) file.run_config["inputs"] = inputs_json();
+      file.dataset = dataset_of(inputs_.front());
     }
     file.timing = {.scope = "training step",
-                   .data_source = !input_               ? "memory"
+                   .data_source = inputs_.empty()       ? "memory"
                                   : plan_.input->remote ? "bucket"
                                                         : "file",
-                   .includes_decode = input_ && plan_.input->sequence == 0,
-                   .includes_collate = input_.has_value(),
+                   .includes_decode = plan_.input && plan_.input->sequence == 0,
+                   .includes_collate = !inputs_.empty(),
                    .includes_transfer = !plan_.synthetic};
     file.block_order_seed = plan_.policy.seed;
+  }
+
+  /// What each holds; `dataset` is that of the first.
+  [[nodiscard]] Json inputs_json() const {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      list.push_back(Json{{"storage", storages_[i]},
+                          {"items", inputs_[i].items},
+                          {"bytes", inputs_[i].bytes},
+                          {"hash", inputs_[i].hash}});
+    return list;
   }
 
   /// What was measured before stays, if it may stand beside what will be.
@@ -171,17 +193,21 @@ class TrainingVisit {
   Status measure_all(const std::vector<std::string>& worker) {
     const FolderGuard scratch(visit_.path() / "reference");
     const FolderGuard bundles(visit_.path() / "bundles");  // may be gigabytes
-    TrainingRowMaker maker{plan_, input_ ? &*input_ : nullptr, Json(), worker};
-    if (plan_.input) {
+    TrainingRowMaker maker{plan_, {}, worker};
+    const std::vector<LoaderRequest> requests = plan_.inputs();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
       DataloaderPlan data;
-      data.loader = *plan_.input;
-      maker.loader = loader_spec_json(data, *input_, measure::subject_seed(plan_.policy));
-      if (plan_.input->bundling) {
-        SLUICE_TRY(visit_.file.run_config["bundles"],
-                   pack_input(*plan_.input, bundles.path(), *visit_.runner.progress,
-                              visit_.runner.interrupted));
-        maker.loader.update(bundled_spec(*plan_.input, bundles.path()));
-      }
+      data.loader = requests[i];
+      maker.sources.push_back(
+          {requests.size() > 1 ? storages_[i] : "",
+           loader_spec_json(data, inputs_[i], measure::subject_seed(plan_.policy))});
+    }
+    if (requests.empty()) maker.sources.emplace_back();
+    if (plan_.input && plan_.input->bundling) {
+      SLUICE_TRY(visit_.file.run_config["bundles"],
+                 pack_input(*plan_.input, bundles.path(), *visit_.runner.progress,
+                            visit_.runner.interrupted));
+      maker.sources.front().loader.update(bundled_spec(*plan_.input, bundles.path()));
     }
     GpuWatch watch(plan_.gpu_index);
     Status measured = ok;
@@ -198,7 +224,8 @@ class TrainingVisit {
   Visit visit_;
   std::optional<results::ResultFile> earlier_;  // of the visit that is resumed
   std::vector<measure::SubjectSpec> seen_;      // of the batch sizes so far, when resumed
-  std::optional<InputFacts> input_;
+  std::vector<InputFacts> inputs_;              // of plan_.inputs()
+  std::vector<std::string> storages_;           // likewise: what each lies on
   WatchedGpu gpu_;
 };
 

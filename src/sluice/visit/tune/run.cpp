@@ -8,12 +8,14 @@
 #include "sluice/report/torch_line.h"
 #include "sluice/stats/summary.h"
 #include "sluice/stats/usl.h"
+#include "sluice/train/cuda/library.h"
 #include "sluice/visit/loader/peers.h"
 #include "sluice/visit/loader/rows.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace sluice::visit {
@@ -30,8 +32,28 @@ bool is_ours(const TunePlan& plan) {
   return plan.library == "sluice";
 }
 
+bool on_gpu(const TunePlan& plan) {
+  return plan.rows.loader.gpu_index >= 0;
+}
+
+// Of a GPU a setting has a third value: who decodes.
+constexpr std::array kLanes{loader::gpu::LanePolicy::cpu, loader::gpu::LanePolicy::gpu,
+                            loader::gpu::LanePolicy::hybrid};
+const char* lane_name(const Setting& setting) {
+  return to_string(kLanes[static_cast<std::size_t>(setting[2])]);
+}
+
 results::TuneSetting named(const Setting& setting) {
-  return {setting[0], setting[1]};
+  results::TuneSetting made{setting[0], setting[1], std::nullopt, std::nullopt};
+  if (setting.size() < 3) return made;
+  made.loader = lane_name(setting);
+  made.pinned_slots = scenario::slots_of(static_cast<int>(setting[1]), true);
+  return made;
+}
+
+std::string progress_words(const Setting& setting) {
+  return fmt::format("workers {}, prefetch {}{}", setting[0], setting[1],
+                     setting.size() > 2 ? std::string(", loader ") + lane_name(setting) : "");
 }
 
 /// The flags of `sluice bench dataloader` for a setting.
@@ -39,7 +61,9 @@ std::string flags_of(const TunePlan& plan, const Setting& setting) {
   LoaderRequest request = plan.rows.loader;
   request.workers = static_cast<int>(setting[0]);
   request.prefetch = static_cast<int>(setting[1]);
-  return loader_flags_text(request);
+  if (setting.size() > 2) request.lanes = kLanes[static_cast<std::size_t>(setting[2])];
+  const std::string flags = loader_flags_text(request);
+  return on_gpu(plan) ? fmt::format("--gpu {} {}", request.device, flags) : flags;
 }
 
 /// The value of an axis nearest to what was asked for, from below.
@@ -50,19 +74,19 @@ std::int64_t start_on(const measure::TuneAxis& axis, std::int64_t wanted) {
   return start;
 }
 
-/// Rate over workers at the prefetch that was measured with most numbers of them; nothing below
+/// Rate over workers, all else being what was measured with most numbers of them; nothing below
 /// three.
 std::optional<results::TuneScaling> scaling_of(const measure::TuneResult& result) {
-  std::map<std::int64_t, std::map<std::int64_t, double>> by_prefetch;
+  std::map<Setting, std::map<std::int64_t, double>> by_others;
   for (const measure::TuneRate& one : result.rates)
     if (const auto rate = stats::geometric_mean(one.rates))
-      by_prefetch[one.setting[1]][one.setting[0]] = *rate;
+      by_others[Setting(one.setting.begin() + 1, one.setting.end())][one.setting[0]] = *rate;
   const std::map<std::int64_t, double>* most = nullptr;
-  std::int64_t prefetch = 0;
-  for (const auto& [value, rates] : by_prefetch) {
+  Setting others;
+  for (const auto& [value, rates] : by_others) {
     if (most != nullptr && rates.size() <= most->size()) continue;
     most = &rates;
-    prefetch = value;
+    others = value;
   }
   if (most == nullptr || most->size() < 3) return std::nullopt;
   std::vector<double> workers, rates;
@@ -72,8 +96,9 @@ std::optional<results::TuneScaling> scaling_of(const measure::TuneResult& result
   }
   const auto usl = stats::fit_usl(workers, rates);
   if (!usl) return std::nullopt;
-  return results::TuneScaling{prefetch,   workers,    rates,      usl->lambda,
-                              usl->sigma, usl->kappa, usl->error, usl->peak};
+  others.insert(others.begin(), 0);
+  return results::TuneScaling{others[1],  named(others).loader, workers,    rates,    usl->lambda,
+                              usl->sigma, usl->kappa,           usl->error, usl->peak};
 }
 
 std::vector<results::TuneEvidence> evidence_of(const measure::TuneResult& result) {
@@ -165,12 +190,14 @@ class SettingMeter {
   }
 
   [[nodiscard]] Result<measure::SubjectSpec> spec_of(const Setting& setting) const {
-    const std::map<std::string, std::string> axes{{"workers", std::to_string(setting[0])},
-                                                  {"prefetch", std::to_string(setting[1])}};
+    std::map<std::string, std::string> axes{{"workers", std::to_string(setting[0])},
+                                            {"prefetch", std::to_string(setting[1])}};
     if (!is_ours(plan_))
       return peer_row(maker_, plan_.library, static_cast<int>(setting[0]),
                       static_cast<int>(setting[1]), axes);
-    return maker_.ours(case_name_, Json{{"workers", setting[0]}, {"prefetch", setting[1]}}, axes);
+    Json spec{{"workers", setting[0]}, {"prefetch", setting[1]}};
+    if (setting.size() > 2) spec["loader"] = axes["loader"] = lane_name(setting);
+    return maker_.ours(case_name_, spec, axes);
   }
 
   /// The batches alone: what is delivered, those ahead, and the one in the making.
@@ -209,12 +236,19 @@ class TuneVisit {
       : caller_(caller), plan_(plan), visit_(caller, "tune") {}
 
   Result<Visited> run() {
+    if (on_gpu(plan_)) SLUICE_CHECK(train::cuda::device_facts(plan_.rows.loader.gpu_index));
     SLUICE_TRY(input_, inspect_input(plan_.rows.loader));
+    if (on_gpu(plan_) && input_.arrays)
+      return Error{Errc::usage, fmt::format("--gpu {}: takes batches of images; the input holds "
+                                            "arrays, for which cpu is accepted",
+                                            plan_.rows.loader.device)};
     SLUICE_TRY(const peers::Places places, peers::find_places());
     const RowMaker maker{plan_.rows, input_, places.worker(),
                          measure::subject_seed(plan_.rows.policy)};
     if (!is_ours(plan_)) SLUICE_CHECK(check_peer(maker));  // before anything is written
-    SLUICE_CHECK(visit_.open({.storage = storage_of(plan_.rows.loader)}));
+    SLUICE_CHECK(
+        visit_.open({.storage = storage_of(plan_.rows.loader),
+                     .device = on_gpu(plan_) ? env::ProfileDevice::gpu : env::ProfileDevice::cpu}));
     SLUICE_CHECK(visit_.begin());
     describe();
     SLUICE_CHECK(visit_.described());
@@ -228,7 +262,7 @@ class TuneVisit {
     SLUICE_CHECK(meter.size_samples(options.start));
     const auto measure_one = [&](const Setting& setting, int block) -> Result<double> {
       bar.set(static_cast<std::uint64_t>(static_cast<double>(clock.now_ns() - start_ns) * 1e-9),
-              fmt::format("workers {}, prefetch {}", setting[0], setting[1]));
+              progress_words(setting));
       auto rate = meter.measure(setting, block);
       visit_.file.rows = meter.rows();
       SLUICE_CHECK(visit_.keep());
@@ -257,6 +291,7 @@ class TuneVisit {
              {"case", is_ours(plan_) ? base_case(input_) : case_of_library(plan_.library)},
              {"input", loader.remote ? loader.input : "local"},
              {"batch_size", loader.batch_size},
+             {"device", loader.device},
              {"max_workers", plan_.max_workers},
              {"max_prefetch", plan_.max_prefetch},
              {"budget_s", plan_.budget_s},
@@ -275,6 +310,11 @@ class TuneVisit {
                     measure::doubling_axis("prefetch", 1, plan_.max_prefetch)};
     options.start = {start_on(options.axes[0], plan_.rows.loader.workers),
                      start_on(options.axes[1], plan_.rows.loader.prefetch)};
+    if (on_gpu(plan_)) {
+      options.axes.push_back({"loader", {0, 1, 2}});
+      const auto lane = std::find(kLanes.begin(), kLanes.end(), plan_.rows.loader.lanes);
+      options.start.push_back(lane - kLanes.begin());
+    }
     options.reference = options.start;
     if (!is_ours(plan_))
       options.reference =

@@ -177,6 +177,7 @@ class TrainingTest(BenchCase):
         document = self.result(*SYNTHETIC, "--mixup", 0.8, "--cutmix", 1)
         self.assertEqual((document["run_config"]["mixup"], document["run_config"]["cutmix"]), (0.8, 1))
         self.assertEqual(document["metrics"]["run_config"]["mixup"], 0.8)
+        self.assertEqual(document["rows"][0]["case"], "training/vit5-tiny/cutmix=1/mixup=0.8")  # never beside one that is not
         done = self.bench(*SYNTHETIC, "--mixup", 0.8, "--profile", "trace")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Mixup 0.8", done.stdout)
@@ -187,7 +188,7 @@ class TrainingTest(BenchCase):
         self.assertEqual(document["run_config"]["storage"], f"{kind},{kind}-2")
         self.assertEqual(document["run_config"]["random_erasing"], 0.5)
         self.assertEqual({row["case"]: row["params"]["storage"] for row in document["rows"]},
-                         {f"training/vit5-tiny/storage={name}": name for name in (kind, kind + "-2")})
+                         {f"training/vit5-tiny/random_erasing=0.5/storage={name}": name for name in (kind, kind + "-2")})
         self.assertEqual([line["storage"] for line in document["summary"]["sweep"]], [kind, kind + "-2"])
         self.assertEqual([one["items"] for one in document["run_config"]["inputs"]], [12, 12])
         self.assertEqual(document["metrics"]["data"]["recipe"]["erasing"], 0.5)

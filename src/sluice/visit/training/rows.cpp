@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace sluice::visit {
 namespace {
@@ -21,6 +22,18 @@ namespace fs = std::filesystem;
 
 constexpr const char* kEngineThreads = "micro-threads";  // as many as the engine has
 constexpr int kPhaseSteps = 20;
+
+/// What every row of the plan does beyond the usual: not to be compared with rows that do not.
+std::map<std::string, std::string> work_of(const TrainingPlan& plan) {
+  std::map<std::string, std::string> work;
+  const auto add = [&](const char* name, double value) {
+    if (value > 0) work[name] = fmt::format("{:g}", value);
+  };
+  add("mixup", plan.mix.mixup);
+  add("cutmix", plan.mix.cutmix);
+  if (plan.input) add("random_erasing", plan.input->random_erasing);
+  return work;
+}
 
 /// One row in its settings.
 struct RowSettings {
@@ -55,6 +68,8 @@ measure::SubjectSpec row_of(const TrainingPlan& plan, const RowSettings& of, tra
                 {"grad_accum", std::to_string(plan.engine.grad_accum)}};
   if (of.last_block != train::LastBlock::full) row.params["last_block"] = to_string(of.last_block);
   if (!storage.empty()) row.params["storage"] = storage;
+  for (const auto& [name, value] : work_of(plan))
+    row.params[name] = value;
   row.threads = plan.engine.threads;
   row.thread_policy = kEngineThreads;
   if (plan.input) row.cpu_limit = measure::kNoCpuLimit;
@@ -154,6 +169,8 @@ std::string training_case(const TrainingPlan& plan, train::Regime regime, int ba
                           const std::string& storage) {
   measure::State state;
   if (!storage.empty()) state.values["storage"] = storage;
+  for (const auto& [name, value] : work_of(plan))
+    state.values[name] = value;
   if (last_block != train::LastBlock::full) state.values["last_block"] = to_string(last_block);
   if (plan.swept) state.values["batch_size"] = std::to_string(batch);
   if (plan.regimes.size() > 1) state.values["dtype"] = to_string(regime);

@@ -19,8 +19,8 @@ backend::VisitOptions training_visit(const TrainingPlan& plan);
 
 /// "training/vit5-tiny", with the batch and the type where several are measured. The highest rung
 /// has no name of its own: it is what stands beside other libraries. Neither has a full last block,
-/// the model as it is written; the shortcut always has. Storage has one where there are several
-/// inputs. Without them: the plan's first last block at the highest rung.
+/// the model as it is written; the shortcut, mixing and erasing always have. Storage has one where
+/// there are several inputs. Without them: the plan's first last block at the highest rung.
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch);
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
                           train::Rung rung);

@@ -83,7 +83,8 @@ TEST_F(GpuImage, DecodedPixelsAreOurs) {
     }
   std::vector<Sample> samples;
   for (const Encoded& one : all) {
-    EXPECT_EQ(look_at_jpeg(one.jpeg).refusal, Refusal::none);
+    const bool small = one.pixels.width() < 16 || one.pixels.height() < 16;
+    EXPECT_EQ(look_at_jpeg(one.jpeg).refusal, small ? Refusal::small : Refusal::none);
     samples.push_back(sample_of(one, whole(one)));
   }
   const auto refused = line.decode(0, samples);

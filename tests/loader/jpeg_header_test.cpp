@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace sluice::loader::gpu::jpeg_header_test {
@@ -44,10 +45,17 @@ TEST(JpegHeader, BaselineFilesAreTaken) {
       EXPECT_EQ(look.width, 131);
       EXPECT_EQ(look.height, 67);
     }
-  const image::Image grey = image::Image::make(9, 20, 1).value();
+  const image::Image grey = image::Image::make(19, 20, 1).value();
   Bytes jpeg;
   ASSERT_TRUE(image::encode_jpeg(jpeg, grey.view<std::uint8_t>()));
   EXPECT_EQ(look_at_jpeg(jpeg).refusal, Refusal::none);
+}
+
+TEST(JpegHeader, ASideOfLessThanSixteenIsForTheCpu) {
+  EXPECT_EQ(look_at_jpeg(encoded(16, 16)).refusal, Refusal::none);
+  for (const auto& [width, height] : {std::pair{1, 1}, {1, 300}, {15, 16}, {300, 15}})
+    EXPECT_EQ(look_at_jpeg(encoded(width, height)).refusal, Refusal::small) << width;
+  EXPECT_STREQ(to_string(Refusal::small), "small");
 }
 
 TEST(JpegHeader, WhatFollowsTheEndDoesNotMatter) {

@@ -8,6 +8,8 @@
 namespace sluice::loader::gpu {
 namespace {
 
+constexpr int kLeastSide = 16;  // pixels; one block of subsampled chroma
+
 struct Frame {
   Refusal refusal = Refusal::none;
   int width = 0, height = 0;
@@ -49,6 +51,7 @@ Frame read_frame(image::Bytes segment) {
   if (frame.across < 1 || frame.across > 2 || frame.down < 1 || frame.down > 2)
     return refused(Refusal::colours);
   if (frame.components == 1) frame.across = frame.down = 1;  // a lone component has blocks of one
+  if (frame.width < kLeastSide || frame.height < kLeastSide) return refused(Refusal::small);
   return frame;
 }
 
@@ -117,6 +120,8 @@ const char* to_string(Refusal refusal) {
       return "colours";
     case Refusal::damaged:
       return "damaged";
+    case Refusal::small:
+      return "small";
   }
   return "?";
 }

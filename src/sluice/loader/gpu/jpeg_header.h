@@ -5,6 +5,7 @@
 
 #include "sluice/image/codec.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace sluice::loader::gpu {
@@ -16,7 +17,9 @@ enum class Refusal : std::uint8_t {
   coding,   // progressive, arithmetic, lossless, 12 bits, several scans
   colours,  // CMYK, RGB, or chroma other than 4:4:4, 4:2:2, 4:4:0, 4:2:0
   damaged,  // markers that do not follow one another, no end, missing restarts, a hole of zeros
+  small,    // less than 16 pixels a side: engines colour an edge of one pixel in their own way
 };
+inline constexpr std::size_t kRefusals = 6;
 const char* to_string(Refusal refusal);
 
 struct JpegLook {

@@ -26,7 +26,7 @@ struct LaneCounts {
   std::uint64_t gpu = 0;  // samples given to the engines
   std::uint64_t cpu = 0;
   /// Of those of the CPU, why engines could not have them: by Refusal; [none]: they could.
-  std::array<std::uint64_t, 5> refusals{};
+  std::array<std::uint64_t, kRefusals> refusals{};
   std::uint64_t large = 0;  // more bytes than a place holds, or too many pixels
   std::uint64_t late = 0;   // given to the engines, refused there, decoded by the CPU
 };
@@ -62,7 +62,7 @@ class LaneRouter {
   std::atomic<std::uint32_t> share_, due_{0};
   // Sums, and what they were when the share was last found.
   std::atomic<std::uint64_t> gpu_{0}, cpu_{0}, late_{0}, large_{0};
-  std::array<std::atomic<std::uint64_t>, 5> refusals_{};
+  std::array<std::atomic<std::uint64_t>, kRefusals> refusals_{};
   std::atomic<std::int64_t> gpu_ns_{0}, cpu_ns_{0};
   struct Seen {
     std::uint64_t gpu = 0, cpu = 0;

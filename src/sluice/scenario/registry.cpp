@@ -44,6 +44,7 @@ measure::Catalogue catalogue() {
   for (const char* prefix : {"image-rgb/", "image-9ch/", "video-16f/", "video-decode-16f/"})
     catalogue.prefixes[prefix] = missing_yet;
   catalogue.scenarios["loader/raw"] = make_loader;
+  catalogue.scenarios["loader/clip16-antialias"] = make_loader;
   for (const char* prefix : {"training/", "end-to-end/"})
     catalogue.prefixes[prefix] = make_training;
   catalogue.prefixes["mixture/"] = make_mixture;

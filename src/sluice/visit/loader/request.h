@@ -28,6 +28,7 @@ struct LoaderRequest {
   int prefetch = 2;
   train::PixelType upload = train::PixelType::u8;  // to a GPU
   bool three_augment = false;                      // the recipe; else rrc224
+  bool clips = false;                              // the input may be a folder of videos
   bool decode_scaled = false;  // JPEGs at the smallest scale that fills the crop
   loader::gpu::LanePolicy lanes = loader::gpu::LanePolicy::cpu;  // who decodes
   bool pin_memory = false;  // unless said otherwise: with a GPU

@@ -1,7 +1,7 @@
 # adapters/python/kornia_rs_worker.py - kornia-rs: RGB images as NumPy arrays, by its own functions.
 # SPDX-License-Identifier: Apache-2.0
 """Functions of `imgproc` take and give arrays; what only its `Image` has goes through one. Draws come from Python's `random`,
-but for ColorJitter, which draws itself. It has no border but black in warps, and no padding."""
+but for ColorJitter, which draws itself. It has no border but black in warps, and no padding. Its pool of one thread (RAYON_NUM_THREADS) works while the caller waits."""
 import math
 import random
 import sys
@@ -102,7 +102,7 @@ def adjusted(method, key, offset=0.0):
 
 
 def hue(K, p):
-    """In turns of the colour circle."""
+    """In turns; about the grey axis of RGB, where others turn the hue of HSV: 2.3 levels apart at +-20 degrees on photographs."""
     limit = p["hue"] / 360
     return lambda image: K.Image(image).adjust_hue(random.uniform(-limit, limit)).numpy()
 

@@ -81,6 +81,9 @@ void add_decode(measure::Catalogue& catalogue) {
   catalogue.scenarios["decode/jpeg"] = [](const measure::SubjectContext& context) {
     return make(scenario::read_files(context.data_dir), context.threads);
   };
+  catalogue.scenarios["decode/jpeg-progressive"] = [](const measure::SubjectContext& context) {
+    return make(scenario::read_progressive_files(context.data_dir), context.threads);
+  };
   catalogue.scenarios["decode/png"] = [](const measure::SubjectContext& context) {
     return make(scenario::read_files_as(context.data_dir, image::Format::png), context.threads);
   };

@@ -1,5 +1,5 @@
-// adapters/cpp/opencv_decode.h - cv::imdecode as the subjects `decode/jpeg`, `decode/png` and
-// `decode/webp`.
+// adapters/cpp/opencv_decode.h - cv::imdecode as the subjects `decode/jpeg`,
+// `decode/jpeg-progressive`, `decode/png` and `decode/webp`.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

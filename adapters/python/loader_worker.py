@@ -1,15 +1,15 @@
-# adapters/python/loader_worker.py - loaders: JPEG files to training batches, each library as its own guide sets it up.
+# adapters/python/loader_worker.py - loaders: JPEG files, or videos, to training batches, each library as its own guide sets it up.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: loader_worker.py torch-tensor|torch-pil|torch-albumentationsx|webdataset|dali-cpu|spdl   (and the mode)
+"""usage: loader_worker.py torch-tensor|torch-pil|torch-albumentationsx|webdataset|torchcodec|pyav|dali-cpu|spdl   (and the mode)
 
-loader_torch.py, loader_dali.py and loader_spdl.py hold the loaders; the mode is sluice_worker/modes/loader.py.
+loader_torch.py, loader_clips.py, loader_dali.py and loader_spdl.py hold the loaders; the mode is sluice_worker/modes/loader.py.
 """
 import importlib
 import os
 import sys
 
 from sluice_worker import Adapter, serve
-from sluice_worker.sources import ANTIALIAS, PLAIN
+from sluice_worker.sources import ANTIALIAS, CLIPS, PLAIN
 
 # library -> (module, class of its source, its case, packages: the first is the library's own)
 LOADERS = {
@@ -18,6 +18,8 @@ LOADERS = {
     "torch-albumentationsx": ("loader_torch", "AlbumentationsXSource", PLAIN,
                               ("albumentationsx", "torch", "opencv-python-headless", "numpy")),
     "webdataset": ("loader_torch", "WebDatasetSource", ANTIALIAS, ("webdataset", "torch", "torchvision", "numpy")),
+    "torchcodec": ("loader_clips", "TorchcodecSource", CLIPS, ("torchcodec", "torch", "torchvision", "numpy")),
+    "pyav": ("loader_clips", "PyavSource", CLIPS, ("av", "torch", "torchvision", "numpy")),
     "dali-cpu": ("loader_dali", "DaliSource", ANTIALIAS, ("nvidia-dali-cuda130", "numpy")),
     "spdl": ("loader_spdl", "SpdlSource", ANTIALIAS, ("spdl", "spdl-core", "spdl-io", "numpy")),
 }

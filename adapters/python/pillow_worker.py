@@ -1,6 +1,9 @@
-# adapters/python/pillow_worker.py - Pillow: RGB images only, one frame at a time.
+# adapters/python/pillow_worker.py - Pillow and its fork Pillow-SIMD: RGB images only, one frame at a time.
 # SPDX-License-Identifier: Apache-2.0
-"""Only what Pillow has: no composite is rebuilt from its parts. Draws come from Python's `random`."""
+"""usage: pillow_worker.py [pillow|pillow-simd]      (a supervisor adds the mode)
+
+Only what Pillow has: no composite is rebuilt from its parts. Draws come from Python's `random`. Pillow-SIMD is the same
+module, built with instructions of x86-64: an environment holds one of the two."""
 import io
 import math
 import random
@@ -158,9 +161,9 @@ class Pillow(Adapter):
 
     def build(self, spec):
         if spec.is_clip or spec.channels != 3:
-            raise Unsupported("pillow has RGB images only, no clips and no 9-channel images")
+            raise Unsupported(f"{self.name} has RGB images only, no clips and no 9-channel images")
         if spec.transform not in BUILDERS:
-            raise Unsupported(f"{spec.transform} is not available in pillow")
+            raise Unsupported(f"{spec.transform} is not available in {self.name}")
         return BUILDERS[spec.transform](self.modules, spec.params)
 
     def convert(self, array, scenario):
@@ -177,5 +180,10 @@ class Pillow(Adapter):
         return item.width * item.height * 4  # Pillow holds RGB in four bytes
 
 
+class PillowSimd(Pillow):
+    name = "pillow-simd"
+    packages = ("pillow-simd", "numpy")
+
+
 if __name__ == "__main__":
-    sys.exit(serve(Pillow()))
+    sys.exit(serve(PillowSimd() if sys.argv[1:2] == ["pillow-simd"] else Pillow()))

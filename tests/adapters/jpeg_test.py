@@ -1,5 +1,6 @@
-# tests/adapters/jpeg_test.py - Pillow and OpenCV's wheel decode image files: checked by each other, then timed.
+# tests/adapters/jpeg_test.py - libraries decode image files: checked by another, then timed.
 # SPDX-License-Identifier: Apache-2.0
+"""usage: jpeg_test.py light|rivals"""
 import sys
 import tempfile
 import unittest
@@ -7,10 +8,11 @@ from pathlib import Path
 
 import peer
 
-peer.enter("light")
+GROUP = sys.argv[1]
+peer.enter(GROUP)
 
-LIBRARIES = ("pillow", "opencv-wheel")
-CASE = "decode/jpeg/threads=1"
+LIBRARIES = {"light": ("pillow", "opencv-wheel"), "rivals": ("kornia-rs", "pyvips", "simplejpeg", "imagecodecs")}[GROUP]
+CASE, PROGRESSIVE = "decode/jpeg/threads=1", "decode/jpeg-progressive/threads=1"
 
 
 class JpegTest(unittest.TestCase):
@@ -44,11 +46,25 @@ class JpegTest(unittest.TestCase):
                 self.assertEqual(measured["items_per_sample"], 6)
             self.assertEqual(len(digests), 1, library)
 
+    def test_progressive_files_are_taken_or_made(self):
+        from PIL import Image
+
+        for library in LIBRARIES:
+            worker = self.worker(library)
+            self.assertEqual(worker.must("prepare", case=PROGRESSIVE, spec={"mode": "jpeg"})["items_per_pass"], 3)
+            worker.must("check")
+        Image.fromarray(peer.picture(7, 40, 50)).save(self.folder / "p.jpg", quality=90, progressive=True)
+        for library in LIBRARIES:
+            worker = self.worker(library)
+            prepared = worker.must("prepare", case=PROGRESSIVE, spec={"mode": "jpeg"})
+            self.assertEqual((prepared["items_per_pass"], prepared["bytes_per_item"]), (1, 40 * 50 * 3))
+            worker.must("check")
+
     def test_other_cases_are_unsupported(self):
         for library in LIBRARIES:
             reply = self.worker(library).ask("prepare", case="resize/bilinear", spec={"mode": "jpeg"})
             self.assertEqual((reply["code"], reply["reason"]),
-                             ("unsupported", f"{library} has no 'resize/bilinear' here, only decode/jpeg"))
+                             ("unsupported", f"{library} has no 'resize/bilinear' here, only decode/jpeg and decode/jpeg-progressive"))
 
     def test_a_damaged_file_is_named(self):
         (self.folder / "1.jpg").write_bytes(b"\xff\xd8 no picture")
@@ -60,11 +76,11 @@ class JpegTest(unittest.TestCase):
     def test_decoders_that_do_not_agree_are_not_compared(self):
         sys.path.insert(0, str(peer.ADAPTERS))
         import numpy
-        from jpeg_worker import PillowDecoder
+        from jpeg_worker import DECODERS
         from sluice_worker import Unsupported
         from sluice_worker.modes.jpeg import Jpeg
 
-        decoder = PillowDecoder()
+        decoder = DECODERS[LIBRARIES[0]]()
         decoder.open()
         decoder.reference = lambda data: numpy.zeros((61, 83, 3), numpy.uint8)
         mode = Jpeg(decoder)
@@ -75,4 +91,4 @@ class JpegTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])

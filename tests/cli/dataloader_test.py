@@ -33,6 +33,19 @@ class DataloaderTest(BenchCase):
                       ("cold", "mixed", "warm", "unknown"))
         self.assertEqual(document["verdict"]["limit"], document["summary"]["diagnosis"][0]["diagnosis"].split()[0])
 
+    def test_videos_are_loaded_as_clips(self):
+        made = sluice("data", "make", "--kind", "video", "--count", 4, "--out", "V", "--quiet", folder=self.folder)
+        if made.returncode != 0 and "libsluice_video" in made.stderr:
+            self.skipTest(made.stderr)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        document = self.result("--input", "V", "--num-workers", 1, "--libraries", "sluice,torch-pil", *SHORT)
+        rows = {(row["case"], row["library"]): row for row in document["rows"]}
+        row = rows["loader/clip16-antialias", "sluice"]
+        self.assertEqual((row["status"], row["items_per_sample"]), ("ok", 8))
+        refused = rows["loader/rrc224-antialias", "torch-pil"]
+        self.assertEqual((refused["status"], refused["reason"]),
+                         ("unsupported", "torch-pil loads images, and the input holds videos"))
+
     def test_two_runs_draw_the_same_crops_unless_a_seed_is_given(self):
         short = [word for word in SHORT if word not in ("--seed", 3)]
         first, second, other = (

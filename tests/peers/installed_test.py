@@ -27,7 +27,8 @@ class Installed(unittest.TestCase):
     def test_workers_are_healthy(self):
         for row in ROWS:
             with self.subTest(library=row["library"], mode=row["mode"]):
-                if row["reason"] == "no CUDA device":  # what needs one is there, and says so
+                # What needs a device, or another processor, says so.
+                if row["reason"] == "no CUDA device" or "has no package for" in (row["reason"] or ""):
                     self.assertEqual(row["status"], "unsupported")
                     continue
                 self.assertIn(row["status"], ("ok", "not installed"), row["reason"])

@@ -30,6 +30,12 @@ TEST(Library, NamesAreUniqueAndComplete) {
                            "pillow",
                            "opencv",
                            "opencv-wheel",
+                           "kornia-rs",
+                           "pyvips",
+                           "pillow-simd",
+                           "cykooz-resizer",
+                           "simplejpeg",
+                           "imagecodecs",
                            "dali",
                            "pyav",
                            "torchcodec",
@@ -94,6 +100,17 @@ TEST(Library, GroupsPerModeAreThoseOfTheMatrix) {
   EXPECT_FALSE(find_library("dali-cpu")->needs_gpu);
   EXPECT_FALSE(find_library("torch-compile")->needs_gpu);
   EXPECT_TRUE(find_library("torch-max-autotune")->needs_gpu);
+}
+
+TEST(Library, OneForAnotherProcessorSaysSo) {
+  for (const char* name : {"pillow-simd", "cykooz-resizer"}) {
+    const Library& library = *find_library(name);
+    EXPECT_EQ(no_package(library, "x86_64"), "") << name;
+    EXPECT_EQ(no_package(library, "aarch64"),
+              std::string(name) + " has no package for aarch64, only for x86_64");
+  }
+  for (const char* name : {"sluice", "pillow", "kornia-rs", "simplejpeg"})
+    EXPECT_EQ(no_package(*find_library(name), "aarch64"), "") << name;
 }
 
 TEST(Library, AMisspeltNameIsAnErrorWithTheNearest) {

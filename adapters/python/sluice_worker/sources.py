@@ -11,6 +11,8 @@ FLIP = 0.5
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of values in 0..1
 FLOATS_PER_PAGE = 1024
 ANTIALIAS, PLAIN = "loader/rrc224-antialias", "loader/rrc224"
+CLIPS = "loader/clip16-antialias"
+CLIP_FRAMES, CLIP_STRIDE = 16, 2  # every second frame
 
 
 @dataclass

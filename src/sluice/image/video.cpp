@@ -64,6 +64,16 @@ Result<Reader> open(SluiceVideoInfo& info, const SluiceVideoTable& video, Bytes 
   return Reader(reader, Close{video.close});
 }
 
+VideoInfo to_info(const SluiceVideoInfo& info) {
+  return {info.width,
+          info.height,
+          info.frames,
+          info.frames_guessed != 0,
+          info.fps,
+          printable(info.codec),
+          printable(info.container)};
+}
+
 void keep(void* out, const std::uint8_t* bytes, std::size_t size) {
   static_cast<std::vector<std::uint8_t>*>(out)->assign(bytes, bytes + size);
 }
@@ -117,13 +127,7 @@ Result<VideoInfo> probe_video(Bytes bytes, const VideoOptions& options) {
   SLUICE_TRY(const auto* video, table());
   SluiceVideoInfo info{};
   SLUICE_TRY(const Reader reader, open(info, *video, bytes, options));
-  return VideoInfo{info.width,
-                   info.height,
-                   info.frames,
-                   info.frames_guessed != 0,
-                   info.fps,
-                   printable(info.codec),
-                   printable(info.container)};
+  return to_info(info);
 }
 
 Result<VideoInfo> probe_video(const fs::path& path, const VideoOptions& options) {
@@ -137,11 +141,18 @@ Status decode_clip(VideoClip& out, Bytes bytes, int frames, const VideoOptions& 
   if (frames < 1 || frames > kMaxClipFrames)
     return Error{Errc::usage,
                  fmt::format("{} frames: 1 to {} are accepted", frames, kMaxClipFrames)};
+  return decode_clip(
+      out, bytes, [&](const VideoInfo& info) { return clip_indices(info.frames, frames); },
+      options);
+}
+
+Status decode_clip(VideoClip& out, Bytes bytes, const FrameChoice& choose,
+                   const VideoOptions& options) {
   SLUICE_TRY(const auto* video, table());
   SluiceVideoInfo info{};
   SLUICE_TRY(const Reader reader, open(info, *video, bytes, options));
-  SLUICE_CHECK(out.resize_for(frames, info.width, info.height));
-  const auto indices = clip_indices(info.frames, frames);
+  const std::vector<std::int64_t> indices = choose(to_info(info));
+  SLUICE_CHECK(out.resize_for(static_cast<int>(indices.size()), info.width, info.height));
   SluiceVideoError error{};
   if (video->read(reader.get(), out.pixels().data(), indices.data(), indices.size(), &error) != 0)
     return to_error(error);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -73,6 +74,13 @@ Result<VideoInfo> probe_video(const std::filesystem::path& path, const VideoOpti
 /// the pixels are those of decoding everything.
 Status decode_clip(VideoClip& out, Bytes bytes, int frames = 16, const VideoOptions& options = {});
 Status decode_clip(VideoClip& out, const std::filesystem::path& path, int frames = 16,
+                   const VideoOptions& options = {});
+
+/// The frames to take of a video, by number; they never fall. Called once, with what the container
+/// says; what it returns has 1 to kMaxClipFrames entries.
+using FrameChoice = std::function<std::vector<std::int64_t>(const VideoInfo& info)>;
+/// The same for frames of the caller's choice: decoding begins at the key frame before the first.
+Status decode_clip(VideoClip& out, Bytes bytes, const FrameChoice& choose,
                    const VideoOptions& options = {});
 
 struct ClipEncoding {

@@ -5,6 +5,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/measure/worker/messages.h"
+#include "sluice/peers/environment.h"
 #include "sluice/peers/launch.h"
 
 #include <fmt/format.h>
@@ -120,7 +121,10 @@ Result<CheckReport> check_worker(const Places& places, const Library& library, c
       worker_command(places, report.library, report.mode, default_thread_policy(way.mode));
   if (!command) {
     const bool missing = command.error().code == Errc::unsupported;
-    report.health = missing ? Health::not_installed : Health::failed;
+    const bool foreign = !no_package(library, this_machine()).empty();  // no install helps
+    report.health = foreign   ? Health::unsupported
+                    : missing ? Health::not_installed
+                              : Health::failed;
     report.reason = command.error().message;
     return report;
   }

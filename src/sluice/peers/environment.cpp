@@ -13,14 +13,11 @@
 #include <sys/utsname.h>
 
 namespace sluice::peers {
-namespace {
 
-std::string this_architecture() {
+std::string this_machine() {
   utsname system{};
   return uname(&system) == 0 ? std::string(system.machine) : std::string("unknown");
 }
-
-}  // namespace
 
 std::filesystem::path requirements_file(const Places& places, std::string_view group) {
   return places.adapters / "python" / "requirements" / fmt::format("{}.txt", group);
@@ -44,7 +41,7 @@ Result<Venv> find_environment(const Places& places, std::string_view group) {
       state = "is only half installed";
       continue;
     }
-    if (found->architecture != this_architecture()) continue;
+    if (found->architecture != this_machine()) continue;
     if (found->requirements_hash == wanted) return found;
     state = "is out of date";
   }

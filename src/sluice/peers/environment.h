@@ -30,6 +30,9 @@ struct Venv {
   [[nodiscard]] std::string version_of(std::string_view package) const;
 };
 
+/// As `uname -m` says it: "x86_64", "aarch64".
+std::string this_machine();
+
 /// adapters/python/requirements/<group>.txt
 std::filesystem::path requirements_file(const Places& places, std::string_view group);
 

@@ -31,9 +31,10 @@ constexpr std::array<std::string_view, 2> kDefaultPolicies = {"pipeline-default"
                                                               "loader-all-cores"};
 
 // Read when a library loads: too late once it runs.
-constexpr std::array kThreadVariables = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
-                                         "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
-                                         "NUMEXPR_NUM_THREADS"};
+constexpr std::array kThreadVariables = {
+    "OMP_NUM_THREADS",        "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS",  "RAYON_NUM_THREADS",  // of Rust: kornia-rs
+    "VIPS_CONCURRENCY"};
 
 struct Setting {
   const char* name;
@@ -111,6 +112,8 @@ Result<Interpreter> own_interpreter(const Places& places, const std::string& gro
 }
 
 Result<Interpreter> interpreter_of(const Places& places, const Library& library, const Way& way) {
+  if (std::string missing = no_package(library, this_machine()); !missing.empty())
+    return Error{Errc::unsupported, std::move(missing)};
   const std::string group(way.group);
   if (places.own_pythons.contains(group)) return own_interpreter(places, group);
   auto environment = find_environment(places, way.group);

@@ -12,8 +12,9 @@
 namespace sluice::peers {
 namespace {
 
-constexpr std::array<std::string_view, 7> kGroups = {
-    "light", "albumentationsx", "latest", "torch", "dali", "spdl", "tensorflow"};
+constexpr std::array<std::string_view, 9> kGroups = {
+    "light", "rivals", "pillow-simd", "albumentationsx", "latest",
+    "torch", "dali",   "spdl",        "tensorflow"};
 
 constexpr std::array<std::string_view, 2> kTestGroups = {"servers", "tensorboard"};
 
@@ -80,6 +81,45 @@ const std::vector<Library>& table() {
        .homepage = "https://pypi.org/project/opencv-python-headless",
        .licence = "Apache-2.0",
        .ways = {{"micro", "light", "opencv_wheel_worker.py"}, {"jpeg", "light", "jpeg_worker.py"}}},
+      {.name = "kornia-rs",
+       .title = "kornia-rs",
+       .package = "kornia-rs",
+       .homepage = "https://github.com/kornia/kornia-rs",
+       .licence = "Apache-2.0",
+       .ways = {{"micro", "rivals", "kornia_rs_worker.py"}, {"jpeg", "rivals", "jpeg_worker.py"}}},
+      {.name = "pyvips",
+       .title = "libvips (pyvips)",
+       .package = "pyvips-binary",
+       .homepage = "https://www.libvips.org",
+       .licence = "LGPL-2.1-or-later",
+       .ways = {{"micro", "rivals", "pyvips_worker.py"}, {"jpeg", "rivals", "jpeg_worker.py"}}},
+      {.name = "pillow-simd",
+       .title = "Pillow-SIMD",
+       .package = "pillow-simd",
+       .homepage = "https://github.com/uploadcare/pillow-simd",
+       .licence = "MIT-CMU",
+       .machine = "x86_64",
+       .ways = {{"micro", "pillow-simd", "pillow_worker.py"},
+                {"jpeg", "pillow-simd", "jpeg_worker.py"}}},
+      {.name = "cykooz-resizer",
+       .title = "fast_image_resize (cykooz.resizer)",
+       .package = "cykooz-resizer",
+       .homepage = "https://github.com/Cykooz/cykooz.resizer",
+       .licence = "MIT OR Apache-2.0",
+       .machine = "x86_64",
+       .ways = {{"micro", "rivals", "cykooz_resizer_worker.py"}}},
+      {.name = "simplejpeg",
+       .title = "simplejpeg",
+       .package = "simplejpeg",
+       .homepage = "https://gitlab.com/jfolz/simplejpeg",
+       .licence = "MIT",
+       .ways = {{"jpeg", "rivals", "jpeg_worker.py"}}},
+      {.name = "imagecodecs",
+       .title = "imagecodecs",
+       .package = "imagecodecs",
+       .homepage = "https://github.com/cgohlke/imagecodecs",
+       .licence = "BSD-3-Clause",
+       .ways = {{"jpeg", "rivals", "jpeg_worker.py"}}},
       {.name = "dali",
        .title = "NVIDIA DALI",
        .package = "nvidia-dali-cuda130",
@@ -92,13 +132,13 @@ const std::vector<Library>& table() {
        .package = "av",
        .homepage = "https://pyav.basswood-io.com",
        .licence = "BSD-3-Clause",
-       .ways = {{"decode", "torch", "decode_worker.py"}}},
+       .ways = {{"decode", "torch", "decode_worker.py"}, {"loader", "torch", "loader_worker.py"}}},
       {.name = "torchcodec",
        .title = "TorchCodec",
        .package = "torchcodec",
        .homepage = "https://meta-pytorch.org/torchcodec",
        .licence = "BSD-3-Clause",
-       .ways = {{"decode", "torch", "decode_worker.py"}}},
+       .ways = {{"decode", "torch", "decode_worker.py"}, {"loader", "torch", "loader_worker.py"}}},
       {.name = "torch-tensor",
        .title = "torch DataLoader (tensors)",
        .package = "torch",
@@ -192,6 +232,12 @@ const Library* find_library(std::string_view name) {
     if (library.name == name) return &library;
   }
   return nullptr;
+}
+
+std::string no_package(const Library& library, std::string_view machine) {
+  if (library.machine.empty() || library.machine == machine) return {};
+  return fmt::format("{} has no package for {}, only for {}", library.name, machine,
+                     library.machine);
 }
 
 Result<const Library*> require_library(std::string_view name) {

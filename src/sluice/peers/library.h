@@ -27,6 +27,8 @@ struct Library {
   std::string_view homepage;  // for people
   std::string_view licence;   // SPDX expression
   bool needs_gpu = false;
+  std::string_view machine = {};  // the only processor it is published for, as `uname -m` says it;
+                                  // empty: any of ours
   std::vector<Way> ways;  // in the order micro, jpeg, pipeline, decode, loader, training, mixture
 
   /// Null when it is not measured in this mode.
@@ -39,6 +41,8 @@ struct Library {
 std::span<const Library> libraries();
 /// Null when there is no such library.
 const Library* find_library(std::string_view name);
+/// "cykooz-resizer has no package for aarch64, only for x86_64"; empty when it runs on `machine`.
+std::string no_package(const Library& library, std::string_view machine);
 /// An error that names the nearest library.
 Result<const Library*> require_library(std::string_view name);
 

@@ -48,6 +48,10 @@ void add_micro(std::vector<Support>& table, const MatrixScenario& scenario) {
   row("kornia", any_device(), "torch", Backend::python);
   if (scenario.name == "image-rgb") row("pillow", host(), "light", Backend::python);
   if (!video) row("opencv", host(), "", Backend::native);
+  if (scenario.name != "image-rgb") return;
+  for (const std::string_view rival : {"kornia-rs", "pyvips", "cykooz-resizer"})
+    row(rival, host(), "rivals", Backend::python).named_only = true;
+  row("pillow-simd", host(), "pillow-simd", Backend::python).named_only = true;
 }
 
 void add_pipeline(std::vector<Support>& table, const MatrixScenario& scenario) {

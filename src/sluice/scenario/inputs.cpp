@@ -56,10 +56,27 @@ Status encode_as(std::vector<std::uint8_t>& out, const image::Image& pixels, ima
   return Error{Errc::internal, "a format that is not handled"};
 }
 
-Status encode_again(EncodedFile& file, image::Format format) {
-  image::Image pixels;
-  SLUICE_CHECK(named(file.name, image::decode(pixels, file.bytes)));
-  return named(file.name, encode_as(file.bytes, pixels, format));
+/// Those of `files` that are `wanted`; where there are none, the first ones, decoded and given to
+/// `encode`.
+template <typename Wanted, typename Encode>
+Result<std::vector<EncodedFile>> chosen_or_again(std::vector<EncodedFile> files,
+                                                 const Wanted& wanted, const Encode& encode) {
+  std::vector<EncodedFile> chosen;
+  for (EncodedFile& file : files) {
+    if (wanted(file.bytes)) chosen.push_back(std::move(file));
+  }
+  if (!chosen.empty()) return chosen;
+  files.resize(std::min(files.size(), kEncodedAgain));
+  std::vector<Status> done(files.size(), ok);
+  ThreadPool pool(usable_cores());
+  pool.parallel_for(files.size(), [&](std::size_t i, unsigned) {
+    image::Image pixels;
+    done[i] = named(files[i].name, image::decode(pixels, files[i].bytes));
+    if (done[i]) done[i] = named(files[i].name, encode(files[i].bytes, pixels));
+  });
+  for (const Status& status : done)
+    SLUICE_CHECK(Status(status));
+  return files;
 }
 
 }  // namespace
@@ -78,20 +95,28 @@ Result<std::vector<EncodedFile>> read_files(const std::filesystem::path& data_di
 Result<std::vector<EncodedFile>> read_files_as(const std::filesystem::path& data_dir,
                                                image::Format format) {
   SLUICE_TRY(std::vector<EncodedFile> files, read_files(data_dir));
-  std::vector<EncodedFile> wanted;
-  for (EncodedFile& file : files) {
-    const auto found = image::sniff(file.bytes);
-    if (found && *found == format) wanted.push_back(std::move(file));
-  }
-  if (!wanted.empty()) return wanted;
-  files.resize(std::min(files.size(), kEncodedAgain));
-  std::vector<Status> done(files.size(), ok);
-  ThreadPool pool(usable_cores());
-  pool.parallel_for(files.size(),
-                    [&](std::size_t i, unsigned) { done[i] = encode_again(files[i], format); });
-  for (const Status& status : done)
-    SLUICE_CHECK(Status(status));
-  return files;
+  return chosen_or_again(
+      std::move(files),
+      [&](image::Bytes bytes) {
+        const auto found = image::sniff(bytes);
+        return found && *found == format;
+      },
+      [&](std::vector<std::uint8_t>& out, const image::Image& pixels) {
+        return encode_as(out, pixels, format);
+      });
+}
+
+Result<std::vector<EncodedFile>> read_progressive_files(const std::filesystem::path& data_dir) {
+  SLUICE_TRY(std::vector<EncodedFile> files, read_files(data_dir));
+  return chosen_or_again(
+      std::move(files),
+      [](image::Bytes bytes) {
+        const auto info = image::read_info(bytes);
+        return info && info->format == image::Format::jpeg && info->progressive;
+      },
+      [](std::vector<std::uint8_t>& out, const image::Image& pixels) {
+        return image::encode_jpeg(out, pixels.view<std::uint8_t>(), {.progressive = true});
+      });
 }
 
 Result<std::vector<image::Image>> decode_files(const std::filesystem::path& data_dir) {

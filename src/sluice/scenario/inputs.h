@@ -26,6 +26,8 @@ Result<std::vector<EncodedFile>> read_files(const std::filesystem::path& data_di
 /// The same bytes in every process, ours and the peers'.
 Result<std::vector<EncodedFile>> read_files_as(const std::filesystem::path& data_dir,
                                                image::Format format);
+/// The same for progressive JPEG files; encoded again in quality 90, 4:2:0.
+Result<std::vector<EncodedFile>> read_progressive_files(const std::filesystem::path& data_dir);
 /// Every image file of the folder, decoded.
 Result<std::vector<image::Image>> decode_files(const std::filesystem::path& data_dir);
 /// The same, decoded and resized to `side` squared.

@@ -24,9 +24,9 @@ Result<std::unique_ptr<measure::Subject>> missing_yet(const measure::SubjectCont
 const std::vector<Scenario>& all() {
   static const std::vector<Scenario> scenarios = [] {
     std::vector<Scenario> list = canary();
-    for (Scenario& scenario :
-         std::vector<Scenario>{decode_jpeg(), decode_png(), decode_webp(), decode_video(), resize(),
-                               normalise(), pipeline(), empty()}) {
+    for (Scenario& scenario : std::vector<Scenario>{decode_jpeg(), decode_jpeg_progressive(),
+                                                    decode_png(), decode_webp(), decode_video(),
+                                                    resize(), normalise(), pipeline(), empty()}) {
       list.push_back(scenario);
     }
     for (std::vector<Scenario> more : {train_crop(), loader_rows()})
@@ -44,6 +44,7 @@ measure::Catalogue catalogue() {
   for (const char* prefix : {"image-rgb/", "image-9ch/", "video-16f/", "video-decode-16f/"})
     catalogue.prefixes[prefix] = missing_yet;
   catalogue.scenarios["loader/raw"] = make_loader;
+  catalogue.scenarios["loader/clip16-antialias"] = make_loader;
   for (const char* prefix : {"training/", "end-to-end/"})
     catalogue.prefixes[prefix] = make_training;
   catalogue.prefixes["mixture/"] = make_mixture;

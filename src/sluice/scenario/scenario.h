@@ -43,6 +43,7 @@ std::vector<measure::SubjectSpec> plan(const std::vector<Kind>& kinds,
 // One function per file.
 std::vector<Scenario> canary();
 Scenario decode_jpeg();
+Scenario decode_jpeg_progressive();
 Scenario decode_png();
 Scenario decode_webp();
 Scenario decode_video();

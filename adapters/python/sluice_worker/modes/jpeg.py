@@ -1,7 +1,7 @@
-# adapters/python/sluice_worker/modes/jpeg.py - image files in memory to RGB arrays: the row decode/jpeg.
+# adapters/python/sluice_worker/modes/jpeg.py - image files in memory to RGB arrays: the rows decode/jpeg, decode/jpeg-progressive.
 # SPDX-License-Identifier: Apache-2.0
 """An adapter of this mode has `size(bytes)` -> width, height; `decode(bytes)` -> H x W x 3 uint8, and `reference(bytes)`,
-another library's."""
+another library's; `is_progressive(bytes)`, and `progressive(bytes)` -> the same picture so encoded."""
 import hashlib
 from pathlib import Path
 
@@ -9,7 +9,8 @@ from ..adapter import Failed, Unsupported
 from ..media import media_files
 from .micro import Micro
 
-CASE = "decode/jpeg"
+CASES = ("decode/jpeg", "decode/jpeg-progressive")
+ENCODED_AGAIN = 32  # files at most, where none is progressive: as many as our own row takes
 SUFFIXES = {".jpg", ".jpeg", ".png", ".webp"}  # what our own row takes
 # Mean distance in grey values. Builds of one JPEG library differ by rounding; one that decodes something else, by more.
 TOLERANCE = 1.0
@@ -27,14 +28,25 @@ class Jpeg(Micro):
 
     def prepare(self, raw):
         case = raw.get("case") if isinstance(raw, dict) else raw
-        if not str(case).startswith(CASE):
-            raise Unsupported(f"{self.adapter.name} has no '{case}' here, only {CASE}")
+        row = str(case).split("/threads=")[0]
+        if row not in CASES:
+            raise Unsupported(f"{self.adapter.name} has no '{case}' here, only {' and '.join(CASES)}")
+        if row == CASES[1]:
+            self.take_progressive()
         self.call = self.adapter.decode
         pixels = 0
         for name, data in zip(self.names, self.items):
             width, height = self.asked(self.adapter.size, name, data)
             pixels += width * height
         return {"items_per_pass": len(self.items), "bytes_per_item": 3 * pixels / len(self.items)}
+
+    def take_progressive(self):
+        """The progressive files; where there are none, the first ones encoded so, as our own row does it."""
+        files = list(zip(self.names, self.items))
+        chosen = [file for file in files if self.asked(self.adapter.is_progressive, *file)]
+        if not chosen:
+            chosen = [(name, self.asked(self.adapter.progressive, name, data)) for name, data in files[:ENCODED_AGAIN]]
+        self.names, self.items = [name for name, _ in chosen], [data for _, data in chosen]
 
     def asked(self, what, name, data):
         """A file that the library cannot read is named."""

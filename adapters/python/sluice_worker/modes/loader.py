@@ -8,11 +8,12 @@ taken before it, untimed.
 """
 import functools
 import hashlib
+import math
 import time
 
 from ..adapter import Failed, Spec, Unsupported
-from ..media import JPEG_SUFFIXES, media_files
-from ..sources import FLOATS_PER_PAGE, SIDE, Settings, in_levels
+from ..media import JPEG_SUFFIXES, VIDEO_SUFFIXES, media_files
+from ..sources import CLIP_FRAMES, CLIPS, FLOATS_PER_PAGE, SIDE, Settings, in_levels
 from ..timing import Sample, children_cpu_ns
 
 CHECKED_IMAGES = 8
@@ -26,13 +27,16 @@ class Loader:
         self.files = []
         self.settings = self.source = None
         self.batch_ns = None  # of one batch in a steady state, once known
+        self.clips = CLIPS in adapter.cases
+        self.suffixes = VIDEO_SUFFIXES if self.clips else JPEG_SUFFIXES
+        self.shape = ((CLIP_FRAMES,) if self.clips else ()) + (3, SIDE, SIDE)  # of a sample
 
     def load(self, request):
         """Without a folder: the case's `input` is read."""
         limit = request.get("num_items")
         limit = limit if type(limit) is int and limit > 0 else None
         folder = str(request.get("data_dir", ""))
-        self.files = media_files(folder, False, limit, request.get("skip") or (), JPEG_SUFFIXES) if folder else []
+        self.files = media_files(folder, self.clips, limit, request.get("skip") or (), self.suffixes) if folder else []
         return {"items": len(self.files), "bytes": 0}
 
     def files_of(self, raw):
@@ -43,7 +47,7 @@ class Loader:
             raise Unsupported(f"{self.adapter.name} reads local folders here, not '{folder.partition('://')[0]}' addresses")
         if not folder:
             raise Failed("no data is loaded: `load` with 'data_dir' comes first")
-        return media_files(folder, suffixes=JPEG_SUFFIXES)
+        return media_files(folder, self.clips, suffixes=self.suffixes)
 
     def case_of(self, raw):
         case = str(Spec.read(raw).raw.get("case", ""))
@@ -69,9 +73,9 @@ class Loader:
         self.settings = self.settings_of(raw)
         if len(self.settings.files) < self.settings.batch_size:
             count = len(self.settings.files)
-            raise Failed(f"batch_size {self.settings.batch_size} is more than the {count} images there are")
+            raise Failed(f"batch_size {self.settings.batch_size} is more than the {count} files there are")
         self.source = self.adapter.make_source(self.settings)
-        return {"items_per_pass": self.source.round * self.settings.batch_size, "bytes_per_item": 4 * 3 * SIDE * SIDE}
+        return {"items_per_pass": self.source.round * self.settings.batch_size, "bytes_per_item": 4 * math.prod(self.shape)}
 
     def take(self):
         """One batch, every page of it looked at, as a training step would, and the time of that step."""
@@ -109,7 +113,7 @@ class Loader:
 
     def check_batch(self, batch):
         import numpy
-        meant = (self.settings.batch_size, 3, SIDE, SIDE)
+        meant = (self.settings.batch_size, *self.shape)
         if batch.shape != meant or batch.dtype != numpy.float32 or not batch.flags.c_contiguous:
             raise Failed(f"the batch is {batch.dtype} of shape {batch.shape}, contiguous float32 of {meant} is meant")
         low, high = float(batch.min()), float(batch.max())
@@ -119,7 +123,8 @@ class Loader:
             raise Failed(f"the batch is blank: all values are from {low:.3g} to {high:.3g}")
 
     def fixed(self, count):
-        """The first images in the order of names, whole central square: float32 HWC in 0..255, normalising taken back."""
+        """The first images in the order of names, whole central square: float32 HWC in 0..255, normalising taken back; of a
+        clip the frames one under another."""
         import numpy
         images = self.source.fixed(count)
         for _ in range(count):
@@ -127,9 +132,9 @@ class Loader:
                 image = next(images)
             except Exception as problem:
                 raise self.failure(problem) from None
-            if image.shape != (3, SIDE, SIDE) or image.dtype != numpy.float32:
-                raise Failed(f"an image is {image.dtype} of shape {image.shape}, float32 of {(3, SIDE, SIDE)} is meant")
-            yield in_levels(image)
+            if image.shape != self.shape or image.dtype != numpy.float32:
+                raise Failed(f"an image is {image.dtype} of shape {image.shape}, float32 of {self.shape} is meant")
+            yield numpy.concatenate([in_levels(frame) for frame in image]) if self.clips else in_levels(image)
         images.close()
 
     def write_samples(self, sample):

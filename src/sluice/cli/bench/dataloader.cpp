@@ -44,6 +44,7 @@ struct DataloaderFlags {
 Result<visit::DataloaderPlan> plan_of(const DataloaderFlags& flags, const Globals& globals) {
   visit::DataloaderPlan plan;
   SLUICE_TRY(plan.loader, loader_request(flags.loader, usable_cores()));
+  plan.loader.clips = true;
   fit_batch(plan.loader, flags.loader);
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "loader"));
   if (plan.loader.decode_scaled && plan.libraries.size() > 1)

@@ -3,6 +3,7 @@
 #include "sluice/cli/flags/loader.h"
 
 #include "sluice/core/text.h"
+#include "sluice/loader/data/open_dataset.h"
 #include "sluice/peers/library.h"
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/loader/spec.h"
@@ -277,7 +278,10 @@ void fit_batch(visit::LoaderRequest& request, const LoaderFlags& flags) {
   const bool given = flags.batch_option != nullptr && flags.batch_option->count() > 0;
   if (given || request.remote) return;
   const auto input = visit::open_input(request);
-  if (!input) return;  // whoever opens it next says why
+  if (!input) return;             // whoever opens it next says why
+  constexpr int kClipBatch = 16;  // a clip is 9.6 MB of a batch
+  if (loader::is_clip_key(input->dataset->name(0)))
+    request.batch_size = std::min(request.batch_size, kClipBatch);
   const std::uint64_t items = visit::items_of_epoch(input->dataset->size(), request.sample_ratio);
   if (items > 0 && items < static_cast<std::uint64_t>(request.batch_size))
     request.batch_size = static_cast<int>(items);

@@ -41,6 +41,8 @@ Presence presence_of(const peers::Places& places, const peers::Library& library,
     const bool built = !peers::find_native_worker(places, way.program).empty();
     return {built, built ? "" : "not built", ""};
   }
+  if (std::string missing = peers::no_package(library, peers::this_machine()); !missing.empty())
+    return {false, std::move(missing), ""};
   const auto environment = peers::find_environment(places, way.group);
   if (!environment) return {false, environment.error().message, ""};
   return {true, "", environment->version_of(library.package)};
@@ -82,8 +84,10 @@ Result<ExitCode> run_list(const Context& context) {
     for (const peers::Way& way : library.ways) {
       const Presence presence = presence_of(places, library, way);
       const bool first = &way == &library.ways.front();
+      const bool foreign = !peers::no_package(library, peers::this_machine()).empty();
       print(kRow, first ? library.name : "", way.mode, way.group.empty() ? "-" : way.group,
             presence.there      ? "yes"
+            : foreign           ? "not here"
             : way.group.empty() ? "not built"
                                 : "no",
             presence.version.empty() ? "-" : presence.version, first ? library.licence : "");
@@ -102,15 +106,24 @@ bool has_gpu() {
 Result<std::vector<std::string>> groups_of(const std::vector<std::string>& names) {
   std::vector<std::string> wanted;
   for (const std::string& name : names) {
+    if (const peers::Library* library = peers::find_library(name)) {
+      std::string missing = peers::no_package(*library, peers::this_machine());
+      if (!missing.empty()) return Error{Errc::unsupported, std::move(missing)};
+    }
     if (peers::is_group(name)) {
       wanted.push_back(name);
     } else if (name == "all") {
       for (const std::string_view group : peers::groups()) {
         const auto members = peers::libraries_of_group(group);
+        const auto of_all = [&](const auto& holds) {
+          return std::all_of(members.begin(), members.end(), holds);
+        };
         const bool for_gpu =
-            std::all_of(members.begin(), members.end(),
-                        [](const peers::Library* library) { return library->needs_gpu; });
-        if (!for_gpu || has_gpu()) wanted.emplace_back(group);
+            of_all([](const peers::Library* library) { return library->needs_gpu; });
+        const bool foreign = of_all([](const peers::Library* library) {
+          return !peers::no_package(*library, peers::this_machine()).empty();
+        });
+        if (!foreign && (!for_gpu || has_gpu())) wanted.emplace_back(group);
       }
     } else {
       SLUICE_CHECK(peers::require_library(name));

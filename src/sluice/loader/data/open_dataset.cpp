@@ -24,7 +24,7 @@ struct Found {
   std::uint64_t objects = 0;
   bool tokens =
       false;  // a TokenDataset is no data set of this kind: it wants a length of sequences
-  KeyTable images, arrays;
+  KeyTable images, arrays, clips;
   std::vector<Object> tars{}, bundles{};
 };
 
@@ -44,6 +44,12 @@ bool is_bundle_index(std::string_view key) {
 
 bool is_image_key(std::string_view key) {
   constexpr std::array<std::string_view, 4> kSuffixes{".jpg", ".jpeg", ".png", ".webp"};
+  return std::any_of(kSuffixes.begin(), kSuffixes.end(),
+                     [key](std::string_view suffix) { return ends_with(key, suffix); });
+}
+
+bool is_clip_key(std::string_view key) {
+  constexpr std::array<std::string_view, 5> kSuffixes{".mp4", ".mov", ".avi", ".mkv", ".webm"};
   return std::any_of(kSuffixes.begin(), kSuffixes.end(),
                      [key](std::string_view suffix) { return ends_with(key, suffix); });
 }
@@ -77,6 +83,8 @@ Result<Found> look(storage::ObjectStore& store, const DatasetOptions& options) {
         found.tars.push_back(object);
       else if (wanted(DatasetKind::arrays) && is_array_key(object.key))
         found.arrays.add(object);
+      else if (options.clips && is_clip_key(object.key))
+        found.clips.add(object);
     }
     return ok;
   }));
@@ -105,10 +113,12 @@ Error nothing(const storage::ObjectStore& store, const DatasetOptions& options,
       accepted = "arrays (.npy) are accepted";
       break;
   }
+  const char* more = options.clips ? ", and clips (.mp4 .mov .avi .mkv .webm)" : "";
   const std::string under =
       options.prefix.empty() ? "" : fmt::format(" under '{}'", printable(options.prefix));
-  return {Errc::invalid_input, fmt::format("{}: no sample among {} objects{}; {}",
-                                           printable(store.name()), objects, under, accepted)};
+  return {Errc::invalid_input,
+          fmt::format("{}: no sample among {} objects{}; {}{}", printable(store.name()), objects,
+                      under, accepted, more)};
 }
 
 }  // namespace
@@ -146,6 +156,9 @@ Result<std::shared_ptr<const Dataset>> open_dataset(std::shared_ptr<storage::Obj
     return open_tar(std::move(store), std::move(found.tars), options.labels_csv);
   if (found.arrays.size() > 0)
     return FolderDataset::make(std::move(store), std::move(found.arrays), options.prefix,
+                               options.labels_csv);
+  if (found.clips.size() > 0)
+    return FolderDataset::make(std::move(store), std::move(found.clips), options.prefix,
                                options.labels_csv);
   if (found.tokens)
     return Error{Errc::invalid_input,

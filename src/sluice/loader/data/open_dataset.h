@@ -24,12 +24,14 @@ const char* to_string(DatasetKind kind);
 struct DatasetOptions {
   std::string prefix{};  // only objects whose keys begin with it
   DatasetKind kind = DatasetKind::automatic;
+  bool clips = false;                  // where none of them is there: .mp4 .mov .avi .mkv .webm
   std::filesystem::path labels_csv{};  // empty: labels by folder (tar: by .cls members)
 };
 
 /// By its suffix, in any case.
 bool is_image_key(std::string_view key);
 bool is_array_key(std::string_view key);
+bool is_clip_key(std::string_view key);
 
 /// Lists the store once. No sample at all is one error that says what would be accepted.
 Result<std::shared_ptr<const Dataset>> open_dataset(std::shared_ptr<storage::ObjectStore> store,

@@ -108,6 +108,12 @@ Result<std::unique_ptr<measure::Subject>> make_decode_row(const measure::Subject
   return make_decode_subject(std::move(files), reference, context.threads);
 }
 
+Result<std::unique_ptr<measure::Subject>> make_progressive_row(
+    const measure::SubjectContext& context) {
+  SLUICE_TRY(auto files, read_progressive_files(context.data_dir));
+  return make_decode_subject(std::move(files), decode_anew, context.threads);
+}
+
 }  // namespace
 
 Scenario decode_jpeg() {
@@ -115,6 +121,16 @@ Scenario decode_jpeg() {
   scenario.name = "decode/jpeg";
   scenario.doc = "JPEG files in memory to RGB u8, full size.";
   scenario.make = make_decode_row<image::Format::jpeg, decode_anew>;
+  return scenario;
+}
+
+Scenario decode_jpeg_progressive() {
+  Scenario scenario;
+  scenario.name = "decode/jpeg-progressive";
+  scenario.doc =
+      "Progressive JPEG files in memory to RGB u8; photographs are encoded so first, quality 90.";
+  scenario.kind = Kind::decode;
+  scenario.make = make_progressive_row;
   return scenario;
 }
 

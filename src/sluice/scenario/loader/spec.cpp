@@ -5,6 +5,7 @@
 #include "sluice/core/clock.h"
 #include "sluice/core/text.h"
 #include "sluice/loader/data/open_dataset.h"
+#include "sluice/loader/recipe/clip_crop.h"
 #include "sluice/loader/recipe/recipes.h"
 #include "sluice/loader/recipe/three_augment.h"
 #include "sluice/loader/recipe/train_crop.h"
@@ -21,6 +22,7 @@ namespace sluice::scenario {
 namespace {
 
 constexpr double kMaxStepMs = 600'000;
+constexpr std::string_view kClipKind = "clip16-antialias";
 
 Result<std::shared_ptr<storage::ObjectStore>> open_place(const LoaderSpec& spec) {
   storage::StoreOptions options = storage::store_options(spec.input, spec);
@@ -46,7 +48,8 @@ std::string kind_of(const std::string& case_name) {
 Result<loader::Filter> filter_of(const std::string& case_name) {
   const std::string kind = kind_of(case_name);
   if (kind == "rrc224") return loader::Filter::plain;
-  if (kind == "rrc224-antialias" || kind == "three-augment") return loader::Filter::antialias;
+  if (kind == "rrc224-antialias" || kind == kClipKind || kind == "three-augment")
+    return loader::Filter::antialias;
   return Error{Errc::unsupported, fmt::format("sluice has no case '{}'", printable(case_name))};
 }
 
@@ -91,6 +94,7 @@ Result<LoaderSpec> read_loader_spec(const measure::SubjectContext& context) {
   spec.three_augment = recipe == "three-augment";
   if (!spec.three_augment && recipe != "rrc224")
     return fields.wrong("recipe", "rrc224 or three-augment");
+  SLUICE_TRY(spec.clips, fields.boolean("clips", false));
   SLUICE_TRY(const std::string decode, fields.text("decode", "exact"));
   spec.decode_scaled = decode == "scaled";
   if (!spec.decode_scaled && decode != "exact") return fields.wrong("decode", "exact or scaled");
@@ -150,8 +154,9 @@ Result<LoaderInput> open_loader_input(const LoaderSpec& spec) {
   LoaderInput input;
   SLUICE_TRY(input.store, open_place(spec));
   if (spec.input.find("://") == std::string::npos) input.folder = spec.input;
-  SLUICE_TRY(input.dataset, spec.sequence > 0 ? open_text(input.store, spec)
-                                              : loader::open_dataset(input.store, {}));
+  SLUICE_TRY(input.dataset, spec.sequence > 0
+                                ? open_text(input.store, spec)
+                                : loader::open_dataset(input.store, {.clips = spec.clips}));
   input.open_ns = clock.now_ns() - start_ns;
   input.all_items = input.dataset->size();
   if (spec.epoch_items > 0 && spec.epoch_items < input.all_items)
@@ -178,6 +183,7 @@ Result<std::shared_ptr<const loader::Recipe>> recipe_of(const std::string& case_
     }
     return loader::make_three_augment(options);
   }
+  if (kind_of(case_name) == kClipKind) return loader::make_clip_crop({});
   loader::TrainCropOptions options;
   options.dct_scaled = spec.decode_scaled;
   options.erasing.probability = spec.random_erasing;
@@ -195,6 +201,7 @@ Result<std::shared_ptr<const loader::Recipe>> fixed_recipe_of(const std::string&
   options.crop = loader::CropMode::centre;
   options.type = loader::BatchType::u8;
   options.layout = loader::Layout::hwc;
+  if (kind_of(case_name) == kClipKind) return loader::make_clip_crop({.crop = options});
   return loader::make_train_crop(options);
 }
 

@@ -38,6 +38,7 @@ struct LoaderSpec {
   std::string device = "cpu";  // or "cuda:N": where batches are to arrive
   train::PixelType upload = train::PixelType::u8;  // how they travel to a GPU
   bool three_augment = false;  // the recipe of a training; else rrc224, antialiased
+  bool clips = false;          // the input may be a folder of videos
   bool decode_scaled = false;  // JPEGs at the smallest scale that fills the crop; not exact
   double random_erasing = 0;   // probability that an image is erased in part
   loader::gpu::LanePolicy lanes = loader::gpu::LanePolicy::cpu;  // who decodes for a GPU
@@ -79,9 +80,9 @@ struct LoaderInput {
 };
 Result<LoaderInput> open_loader_input(const LoaderSpec& spec);
 
-/// By the case: "loader/rrc224", "loader/rrc224-antialias", "loader/three-augment" or "loader/raw".
-/// How it decodes and erases is the spec's. `upload`: as it travels to a GPU; nothing: as it is
-/// read on this side, f32.
+/// By the case: "loader/rrc224", "loader/rrc224-antialias", "loader/three-augment",
+/// "loader/clip16-antialias" or "loader/raw". How it decodes and erases is the spec's. `upload`: as
+/// it travels to a GPU; nothing: as it is read on this side, f32.
 Result<std::shared_ptr<const loader::Recipe>> recipe_of(
     const std::string& case_name, const loader::Dataset& dataset, const LoaderSpec& spec,
     std::optional<train::PixelType> upload = std::nullopt);

@@ -3,8 +3,10 @@
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/env/machine.h"
+#include "sluice/loader/data/open_dataset.h"
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/loader/spec.h"
+#include "sluice/visit/loader/rows.h"
 #include "sluice/visit/loader/run.h"
 
 #include <fmt/format.h>
@@ -30,6 +32,7 @@ Result<scenario::LoaderInput> open_input(const LoaderRequest& request,
   spec.anonymous = request.anonymous;
   spec.cache_dir = cache_dir;
   spec.read_mode = request.read_mode;
+  spec.clips = request.clips;
   spec.sequence = request.sequence;
   spec.vocabulary = request.vocabulary;
   return scenario::open_loader_input(spec);
@@ -66,6 +69,7 @@ Result<InputFacts> inspect_input(const LoaderRequest& request) {
   facts.hash = fmt::format("names+sizes:{}", sha.hex());
   const std::string first = data.name(0);
   facts.arrays = first.ends_with(".npy") || first.ends_with(".raw");
+  facts.clips = loader::is_clip_key(first);
   return facts;
 }
 
@@ -109,6 +113,7 @@ results::Timing loader_timing(const LoaderRequest& request, const InputFacts& in
 
 std::string base_case(const InputFacts& input) {
   if (input.arrays) return "loader/raw";
+  if (input.clips) return kClipCase;
   return input.three_augment ? "loader/three-augment" : "loader/rrc224-antialias";
 }
 
@@ -125,6 +130,7 @@ Json loader_spec_json(const DataloaderPlan& plan, const InputFacts& input, std::
             {"pin_memory", loader.pin_memory},
             {"persistent_workers", loader.persistent_workers},
             {"skip_errors", plan.skip_errors}};
+  if (input.clips) spec["clips"] = true;
   if (loader.three_augment) spec["recipe"] = "three-augment";
   if (loader.decode_scaled) spec["decode"] = "scaled";
   if (loader.random_erasing > 0) spec["random_erasing"] = loader.random_erasing;

@@ -33,7 +33,8 @@ struct SetUp {
 /// What a library leaves to the user is tried; the others size themselves by the cores.
 std::vector<SetUp> set_ups_of(const std::string& library, bool all) {
   const int cores = static_cast<int>(usable_cores());
-  if (!library.starts_with("torch-") && library != "webdataset") return {{cores, 2}};
+  if (!library.starts_with("torch") && library != "webdataset" && library != "pyav")
+    return {{cores, 2}};
   std::vector<SetUp> list;
   for (const int workers : std::set<int>{1, 2, cores}) {
     list.push_back({workers, 2});
@@ -159,6 +160,13 @@ class Chooser {
   }
 
   Status choose(measure::SubjectSpec& row, Json& set_up) {
+    if ((row.case_name == kClipCase) != maker_.input.clips)
+      return Error{Errc::unsupported,
+                   fmt::format("{} loads {}, and the input holds {}", row.library,
+                               maker_.input.clips ? "images" : "videos",
+                               maker_.input.clips    ? "videos"
+                               : maker_.input.arrays ? "arrays"
+                                                     : "images")};
     SLUICE_CHECK(find_peer_worker(row));
     measure::WorkerSession session;
     SLUICE_CHECK(start(session, row));

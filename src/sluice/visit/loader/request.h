@@ -29,6 +29,7 @@ struct LoaderRequest {
   train::PixelType upload = train::PixelType::u8;  // to a GPU
   bool three_augment = false;                      // the recipe; else rrc224
   double random_erasing = 0;                       // probability that an image is erased in part
+  bool clips = false;                              // the input may be a folder of videos
   bool decode_scaled = false;  // JPEGs at the smallest scale that fills the crop
   loader::gpu::LanePolicy lanes = loader::gpu::LanePolicy::cpu;  // who decodes
   bool pin_memory = false;  // unless said otherwise: with a GPU

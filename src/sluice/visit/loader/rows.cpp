@@ -50,6 +50,7 @@ std::vector<measure::SubjectSpec> RowMaker::swept() const {
 }
 
 std::string case_of_library(const std::string& library) {
+  if (library == "torchcodec" || library == "pyav") return kClipCase;
   return library == "torch-albumentationsx" ? "loader/rrc224" : "loader/rrc224-antialias";
 }
 

@@ -23,6 +23,8 @@ struct RowMaker {
 };
 
 /// The case that a library's row belongs to: plain bilinear or antialiased.
+/// Of a folder of videos.
+inline constexpr const char* kClipCase = "loader/clip16-antialias";
 std::string case_of_library(const std::string& library);
 
 /// Our row of a case, where it has a summary.

@@ -75,7 +75,7 @@ class DataloaderVisit {
     const RowMaker maker{plan_, input_, places.worker(), measure::subject_seed(plan_.policy)};
     SLUICE_TRY(const bool interrupted, is_interrupted(measure_all(maker)));
     conclude(visit_.file, plan_, input_, gpu_,
-             interrupted || input_.arrays
+             interrupted || input_.arrays || input_.clips
                  ? analysis::ProbedData{}
                  : probe_images(
                        plan_.loader, loader::TrainCropOptions{}.side,

@@ -40,6 +40,7 @@ struct InputFacts {
   std::uint64_t epoch_items = 0;  // with --sample-ratio
   std::uint64_t bytes = 0;
   bool arrays = false;
+  bool clips = false;
   bool three_augment = false;  // asked for
   std::string hash;            // over names and sizes
 };
@@ -64,7 +65,7 @@ results::Timing loader_timing(const LoaderRequest& request, const InputFacts& in
 
 /// Fields of `prepare` for our rows.
 Json loader_spec_json(const DataloaderPlan& plan, const InputFacts& input, std::uint64_t seed);
-/// "loader/rrc224-antialias", or "loader/raw" for arrays.
+/// "loader/rrc224-antialias", "loader/raw" for arrays, "loader/clip16-antialias" for videos.
 std::string base_case(const InputFacts& input);
 
 /// Errors before the first sample: bad input, libraries that do not exist. A library that fails

@@ -11,6 +11,7 @@
 #include "sluice/peers/places.h"
 #include "sluice/peers/semantics.h"
 #include "sluice/results/resume.h"
+#include "sluice/visit/decoders.h"
 #include "sluice/visit/tour/tour.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,6 @@ namespace sluice::visit {
 namespace {
 
 constexpr std::array kTourPeers = {"pillow", "opencv-wheel"};
-constexpr const char* kDecodeCase = "decode/jpeg/threads=1";
 constexpr const char* kScenario = "image-rgb";
 constexpr const char* kSingle = "micro-single";
 /// One of each kind, in which all three compute the same: memory, interpolation, warp, filter,
@@ -161,14 +161,13 @@ std::vector<std::string> TourPeers::libraries() const {
 TourPeers find_tour_peers() {
   TourPeers found;
   for (const char* name : kTourPeers) {
-    auto worker = peers::worker_command(name, "jpeg", kSingle);
-    if (!worker) {
-      const std::string& message = worker.error().message;
+    auto decoder = decoder_of(name, kJpegCase);
+    if (!decoder) {
+      const std::string& message = decoder.error().message;
       found.reason = message.substr(0, message.find("; run:"));  // the last sentence says it
       return found;
     }
-    found.decoders.push_back({name, std::move(worker->command), std::move(worker->environment),
-                              kSingle, Json{{"mode", "jpeg"}}, kDecodeCase});
+    found.decoders.push_back(std::move(*decoder));
   }
   return found;
 }

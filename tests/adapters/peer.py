@@ -45,13 +45,18 @@ class Peer:
         request_end, requests = os.pipe()
         replies, reply_end = os.pipe()
         self.process = subprocess.Popen(
-            [python, "-B", str(program), *arguments], pass_fds=(request_end, reply_end), stdin=subprocess.DEVNULL,
+            self.words(python, program, arguments), pass_fds=(request_end, reply_end), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=process_group,
             env={**os.environ, "SLUICE_PEER_IN": str(request_end), "SLUICE_PEER_OUT": str(reply_end)})
         os.close(request_end)
         os.close(reply_end)
         self.requests, self.replies = os.fdopen(requests, "w"), os.fdopen(replies)
         self.last_id = 0
+
+    @staticmethod
+    def words(python, program, arguments):
+        """argv of the worker."""
+        return [python, "-B", str(program), *arguments]
 
     def ask(self, kind, **fields):
         self.last_id += 1

@@ -108,6 +108,8 @@ execution:
         self.assertIn("exited with code 3", rows["Rotate"]["reason"])
         self.assertIn("differs between processes", rows["Solarize"]["reason"])
         self.assertIn("0.05 s per item", rows["MedianBlur"]["reason"])
+        self.assertGreaterEqual(rows["MedianBlur"]["preflight_item_s"], 0.05)
+        self.assertNotIn("preflight_item_s", rows["Resize"])
         self.assertEqual(len(rows["Resize"]["runs"]), 2)
         self.assertEqual(rows["Resize"]["thread_policy"]["name"], "micro-single")
         for row in self.rows("pillow").values():
@@ -143,9 +145,85 @@ execution:
         done = self.measure(config, check=2)
         self.assertIn("--resume", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        changed = self.config(["Resize"], runs=3)
-        done = self.measure(changed, "--resume", check=2)
+        fewer = self.config(["Resize"], runs=1)
+        done = self.measure(fewer, "--resume", check=2)
         self.assertIn("num_runs", done.stderr)
+
+    def test_one_run_now_and_two_more_later(self):
+        config = self.config(["Resize", "Pad", "HorizontalFlip"], runs=1)
+        self.measure(config)
+        before = self.rows("odd")
+        self.assertEqual([len(row["runs"]) for row in before.values()], [1, 0, 1])  # odd has no padding
+        done = self.measure(config, "--resume", "--num-runs", 3)
+        self.assertIn("runs were added to 3 cases", done.stdout)
+        for library in ("odd", "sluice"):
+            rows = self.rows(library)
+            for name in ("Resize", "HorizontalFlip"):
+                row = rows[name]
+                self.assertEqual((row["status"], row["n_runs"], [run["block"] for run in row["runs"]]), ("ok", 3, [0, 1, 2]))
+                self.assertEqual(len({run["pid"] for run in row["runs"]}), 3)
+        self.assertEqual(self.rows("odd")["Resize"]["runs"][0], before["Resize"]["runs"][0], "what is measured stays")
+        self.assertEqual(self.rows("odd")["Pad"], before["Pad"])
+        self.assertIn("over 3 runs", (self.out / "report.md").read_text())
+        self.run_program("validate", self.out, check=0)
+        covered = self.run_program("coverage", self.out)
+        self.assertIn("3 of 3 runs", covered.stdout)
+        self.measure(config, "--resume", "--num-runs", 3)  # nothing left to do
+        self.assertEqual(self.rows("odd")["Resize"]["n_runs"], 3)
+
+    def test_coverage_tells_one_run_from_three(self):
+        config = self.config(["Resize"], runs=1)
+        self.measure(config)
+        self.assertIn("1 of 1 run", self.run_program("coverage", self.out).stdout)
+        resolved = self.out / "resolved_config.yaml"
+        resolved.write_text(resolved.read_text().replace("num_runs: 1", "num_runs: 3"))
+        done = self.run_program("coverage", self.out, check=1)
+        self.assertIn("Resize in sluice: 1 of 3 runs", done.stdout)
+
+    def test_files_of_pipelines_get_the_name_of_their_runs(self):
+        config = self.folder / "loader.yaml"
+        config.write_text(f"""version: 1
+selection: {{scenario: image-rgb, mode: pipeline, libraries: [sluice], transforms: [Pad, HorizontalFlip]}}
+data: {{data_dir: {self.data}, num_items: 3}}
+execution: {{num_runs: 1, batch_size: 2, workers: 2}}
+""")
+        self.measure(config)
+        digests = [self.digests()]
+        self.assertEqual([path.name for path in self.loader_files()], ["sluice_decode_dataloader_augment_n3_r1_w2_b2_results.json"])
+        self.measure(config, "--resume", "--num-runs", 3)
+        self.assertEqual([path.name for path in self.loader_files()], ["sluice_decode_dataloader_augment_n3_r3_w2_b2_results.json"])
+        rows = json.loads(self.loader_files()[0].read_text())["rows"]
+        self.assertEqual([(row["status"], row["n_runs"]) for row in rows], [("ok", 3), ("ok", 3)])
+        digests.append(self.digests())
+        self.assertEqual(digests[0], digests[1], "the same in every process")
+        done = self.measure(config, "--resume", "--num-runs", 2, check=2)
+        self.assertIn("num_runs was 3", done.stderr)
+
+    def loader_files(self):
+        return sorted((self.out / "results/image-rgb/pipeline").glob("*.json"))
+
+    def digests(self):
+        return [row["output_digest"] for row in json.loads(self.loader_files()[0].read_text())["rows"]]
+
+    def test_generated_items_are_marked_and_not_taken_for_a_data_set(self):
+        config = self.config(["Resize"], runs=1)
+        text = config.read_text()
+        config.write_text(text.replace(f"data_dir: {self.data}", "gcs_uri: gs://bucket/photos.tar"))
+        done = self.measure(config, check=2)
+        self.assertIn("--allow-generated", done.stderr)
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.measure(config, "--allow-generated")
+        self.check_marked(True)
+        shutil.rmtree(self.out)
+        config.write_text(text)
+        self.measure(config)
+        self.check_marked(False)
+
+    def check_marked(self, generated):
+        document = json.loads((self.out / "results/image-rgb/micro/sluice_micro_results.json").read_text())
+        self.assertEqual(document["run_config"]["data"]["generated"], generated)
+        self.assertIn(f"generated: {str(generated).lower()}", (self.out / "resolved_config.yaml").read_text())
+        self.assertEqual("items are generated" in (self.out / "report.md").read_text(), generated)
 
     def test_a_misspelt_key_names_its_line_and_the_nearest(self):
         done = self.measure(self.config(["Resize"], extra="  num_worker: 2\n"), check=2)

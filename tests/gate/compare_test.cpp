@@ -46,6 +46,33 @@ TEST(Compare, VerdictNeedsSignificanceAndSize) {
             GateStatus::inconclusive);
 }
 
+TEST(Compare, LibrariesAndTransformsChooseRows) {
+  measure::Row ours = row_of("image-rgb/micro/Resize", kSteady);
+  ours.params = {{"transform", "Resize"}};
+  measure::Row pad = row_of("image-rgb/micro/Pad", kSteady);
+  measure::Row other = ours;
+  other.library = "pillow";
+  const auto file = file_of({ours, pad, other});
+  const auto count = [&](std::vector<std::string> libraries, std::vector<std::string> transforms) {
+    CompareOptions options;
+    options.libraries = std::move(libraries);
+    options.transforms = std::move(transforms);
+    const auto comparison = compare(file, file, options);
+    return comparison ? static_cast<int>(comparison->rows.size()) : -1;
+  };
+  EXPECT_EQ(count({}, {}), 3);
+  EXPECT_EQ(count({"sluice"}, {}), 2);
+  EXPECT_EQ(count({}, {"Resize"}), 2);
+  EXPECT_EQ(count({"pillow", "sluice"}, {"Pad"}), 1);
+  EXPECT_EQ(count({"pilow"}, {}), -1);
+  EXPECT_EQ(count({}, {"Resise"}), -1);
+  CompareOptions options;
+  options.transforms = {"Resize"};
+  const auto gone = compare(file, file_of({pad}), options);  // what candidate lacks still fails
+  ASSERT_TRUE(gone) << gone.error().message;
+  EXPECT_EQ(gone->outcome, GateStatus::fail);
+}
+
 TEST(Compare, PassRulesALossOfTheThresholdOut) {
   EXPECT_THAT(compare_rates(kSteady, kSteady).reason, HasSubstr("a loss of 5.0 % is ruled out"));
   const auto noisy = compare_rates(kNoisy, kNoisy);

@@ -63,7 +63,7 @@ TEST(Jobs, PipelineSpecCarriesTheRecipe) {
             Json::parse(R"({"scenario":"video-16f","mode":"pipeline","transform":"Resize",
       "params":{"target_size":512,"interpolation":"bilinear"},"channels":3,"clip_length":16,
       "recipe":["RandomCrop224","Resize","Normalize","ToTensor"],"scope":"decode_dataloader_augment",
-      "batch_size":4,"workers":2,"min_time_s":0.5,"min_batches":3,"device":"cuda"})"));
+      "batch_size":4,"workers":2,"min_time_s":0.5,"min_batches":3})"));
   EXPECT_EQ(job.cases[0].params.at("scope"), "decode_dataloader_augment");
   EXPECT_EQ(job.cases[0].params.at("batch_size"), "4");
   EXPECT_EQ(job.cases[0].params.at("workers"), "2");
@@ -100,6 +100,41 @@ TEST(Jobs, HostLibrariesOfVideoRunOnTheHostAndSaySo) {
   EXPECT_EQ(plan.jobs[1].output, "video-16f/micro/kornia_micro_dev-cuda_results.json");
 }
 
+TEST(Jobs, BatchesAreCopiedToAGpuWhereverTransformsRan) {
+  const std::string scope = "pipeline_scope: decode_dataloader_augment_batch_copy";
+  const Plan plan = planned(
+      "selection: {scenario: image-rgb, mode: pipeline, libraries: [sluice, albumentationsx, "
+      "torchvision], transforms: [Pad]}\n"
+      "execution: {device: cuda, " +
+      scope + "}");
+  ASSERT_EQ(plan.jobs.size(), 3u);
+  for (const Job& job : plan.jobs) {
+    EXPECT_EQ(job.copy_to, "cuda");
+    EXPECT_EQ(job.cases[0].spec["copy_to"], "cuda");
+  }
+  EXPECT_EQ(plan.jobs[1].device, "none");
+  EXPECT_THAT(plan.jobs[1].labels,
+              ElementsAre("runs on the host CPU",
+                          "transforms on the host CPU, then copies every batch to cuda"));
+  EXPECT_EQ(plan.jobs[2].device, "cuda");
+  const Plan on_host = planned(
+      "selection: {scenario: image-rgb, mode: pipeline, libraries: [torchvision], transforms: "
+      "[Pad]}\n"
+      "execution: {" +
+      scope + "}");
+  EXPECT_EQ(on_host.jobs[0].device, "none");
+  EXPECT_EQ(on_host.jobs[0].copy_to, "cuda");
+  EXPECT_TRUE(planned(kMicro).jobs[0].copy_to.empty());
+}
+
+TEST(Jobs, FilesOfPipelinesAreNamedByTheirRuns) {
+  const Plan plan = planned(
+      "selection: {scenario: image-rgb, mode: pipeline, libraries: [sluice], transforms: [Pad]}\n"
+      "execution: {num_runs: 3}");
+  EXPECT_EQ(output_with_runs(plan.jobs[0], plan.config, 3), plan.jobs[0].output);
+  EXPECT_NE(output_with_runs(plan.jobs[0], plan.config, 1), plan.jobs[0].output);
+}
+
 TEST(Jobs, DecodeHasOneCasePerDecoder) {
   const Plan plan = planned("selection: {scenario: video-decode-16f, decoders: [pyav, opencv]}");
   ASSERT_EQ(plan.jobs.size(), 2u);
@@ -122,12 +157,12 @@ TEST(Jobs, PeersOfTheUserAreMeasuredBeside) {
 }
 
 TEST(Jobs, NothingToRunIsAnError) {
-  const auto run = read("selection: {scenario: video-decode-16f}\nexecution: {device: mps}");
+  const auto run = read("selection: {scenario: video-decode-16f}\nexecution: {device: cuda}");
   ASSERT_TRUE(run) << run.error().message;
   const auto plan = make_plan(*run);
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().message,
-              HasSubstr("none of video-decode-16f decode runs on device 'mps'"));
+              HasSubstr("none of video-decode-16f decode runs on device 'cuda'"));
 }
 
 TEST(Jobs, JsonNamesEveryFileFromTheRunFolder) {

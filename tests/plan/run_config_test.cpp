@@ -59,7 +59,7 @@ TEST(RunConfig, PipelinesTakeAllItemsAndNormalizeIsNoRecipe) {
   EXPECT_FALSE(run->data.num_items);
   EXPECT_EQ(run->selection.transforms->size(), 50u);
   EXPECT_EQ(run->execution.thread_policy, "pipeline-default");
-  EXPECT_THAT(run->libraries(), ElementsAre("sluice", "albumentationsx", "torchvision", "kornia"));
+  EXPECT_THAT(run->libraries(), ElementsAre("albumentationsx", "torchvision", "kornia"));
 }
 
 TEST(RunConfig, DecodeModeSelectsDecoders) {
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"execution: {batch_size: 0}", "is not in [1, 1000000]"},
         Refusal{"execution: {num_runs: 9223372036854775808}", "execution.num_runs"},
         Refusal{"execution: {min_time: -1}", "is not in [0, 86400]"},
-        Refusal{"execution: {device: gpu}", "is not one of none, cuda, mps, auto"},
+        Refusal{"execution: {device: gpu}", "is not one of none, cuda, auto"},
         Refusal{"execution: {pipeline_scope: memory}", "is not one of memory_dataloader_augment"},
         Refusal{"execution: {slow_threshold_sec_per_item: 0}", "is not above 0"},
         Refusal{"execution: {memory_limit: lots}", "execution.memory_limit"},
@@ -175,9 +175,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"selection: {decoders: [pyav]}", "micro mode has no decoders"},
         Refusal{"selection: {scenario: video-decode-16f, decoders: [decord]}",
                 "'decord' is not in video-decode-16f"},
-        Refusal{"selection: {scenario: image-rgb, mode: pipeline}\n"
-                "execution: {pipeline_scope: decode_dataloader_augment_batch_copy}",
-                "copies to a device"},
+        Refusal{"selection: {scenario: image-rgb, mode: pipeline}\nexecution: {copy_to: cuda}",
+                "execution.copy_to: copies batches in the scope "
+                "decode_dataloader_augment_batch_copy"},
+        Refusal{"data: {data_dir: photos, generated: true}",
+                "data.generated: true, but data.data_dir names a folder"},
         Refusal{"cloud: {provider: gcp}\ndata: {gcs_uri: gs://a/b.tar}\noutput: {gcs_results_uri: "
                 "gs://a/r}",
                 "cloud.project: needed with cloud.provider"},
@@ -202,6 +204,13 @@ TEST(RunConfig, ClipsOfHostLibrariesStayOnTheHost) {
   EXPECT_EQ(error_of("selection: {scenario: video-16f, libraries: [albumentationsx, kornia]}\n"
                      "execution: {device: cuda}"),
             "");
+}
+
+TEST(RunConfig, ItemsAreGeneratedWhereNoDataSetIsNamed) {
+  EXPECT_TRUE(read("selection: {scenario: image-rgb}")->data.generated);
+  EXPECT_FALSE(read("data: {data_dir: photos}")->data.generated);
+  EXPECT_FALSE(read("data: {gcs_uri: gs://a/b.tar}")->data.generated);
+  EXPECT_TRUE(read("data: {gcs_uri: gs://a/b.tar, generated: true}")->data.generated);
 }
 
 TEST(RunConfig, ResolvedYamlReadsBackAsTheSame) {
@@ -234,7 +243,7 @@ TEST(RunConfig, JsonNamesRecipesInPipelineMode) {
 TEST(RunConfig, EveryKeyIsDescribed) {
   config::Schema schema;
   ASSERT_TRUE(RunConfig::parse(schema.blank()));
-  EXPECT_EQ(schema.keys().size(), 1u + 10 + 7 + 15 + 2 + 16);
+  EXPECT_EQ(schema.keys().size(), 1u + 10 + 8 + 17 + 2 + 16);
 }
 
 }  // namespace

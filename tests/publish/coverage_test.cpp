@@ -112,6 +112,62 @@ TEST_F(CoverageTest, NamedParametersMustAgree) {
   EXPECT_FALSE(covered().complete());
 }
 
+TEST_F(CoverageTest, RunsAreCountedOverAllFilesThatHoldTheRow) {
+  table_.file.clear();
+  table_.runs = static_cast<int>(file_.rows[0].runs.size());
+  Coverage coverage = covered();
+  EXPECT_TRUE(coverage.complete());
+  EXPECT_EQ(coverage.tables[0].runs, table_.runs);
+  table_.runs += 2;
+  coverage = covered();
+  ASSERT_EQ(coverage.missing.size(), 2U);
+  EXPECT_EQ(coverage.missing[0].reason, "3 of 5 runs");
+  EXPECT_EQ(to_json(coverage)["tables"][0]["runs"], 3);
+  results::ResultFile later = file_;  // the same ids count once, new ones are more runs
+  EXPECT_TRUE(results::write(folder_.path() / "results/b.json", later));
+  EXPECT_FALSE(covered().complete());
+  later.session_id = "later";
+  for (measure::Row& row : later.rows)
+    for (measure::Run& run : row.runs)
+      run.run_id = "later/" + run.run_id;
+  EXPECT_TRUE(results::write(folder_.path() / "results/b.json", later));
+  EXPECT_TRUE(covered().complete());
+}
+
+TEST_F(CoverageTest, ATableInWhichAllIsUnsupportedIsMissing) {
+  for (measure::Row& row : file_.rows) {
+    row.status = RowStatus::unsupported;
+    row.reason = "not installed";
+    row.runs.clear();
+    row.summary.reset();
+  }
+  const Coverage coverage = covered();
+  ASSERT_EQ(coverage.missing.size(), 1U);
+  EXPECT_EQ(coverage.missing[0].reason,
+            "nothing was measured: every row is unsupported: not installed");
+  EXPECT_EQ(coverage.present(), 0U);
+  table_.optional = true;
+  EXPECT_TRUE(covered().complete());
+}
+
+TEST_F(CoverageTest, FewerItemsThanTheTableWantsDoNotCount) {
+  table_.file.clear();
+  table_.items = 2000;
+  file_.dataset.count = 5000;
+  file_.run_config["data"]["num_items"] = 100;
+  const Coverage coverage = covered();
+  ASSERT_EQ(coverage.missing.size(), 1U);
+  EXPECT_EQ(coverage.missing[0].reason, "100 items were measured, 2000 are due");
+  file_.run_config["data"]["num_items"] = 2000;
+  EXPECT_TRUE(covered().complete());
+}
+
+TEST_F(CoverageTest, AForeignFileIsPassedOver) {
+  EXPECT_TRUE(covered().complete());
+  ASSERT_TRUE(write_file_atomic(folder_.path() / "results/package.json", "{\"name\": \"x\"}"));
+  EXPECT_TRUE(covered().complete());
+}
+
 TEST_F(CoverageTest, AFileThatCannotBeReadIsAnError) {
   EXPECT_TRUE(covered().complete());
   ASSERT_TRUE(write_file_atomic(folder_.path() / "results/cut.json", "{\"schema"));

@@ -190,6 +190,35 @@ TEST(MatrixTest, LeadIsTheRatioOfPairedRuns) {
   EXPECT_FALSE(single.low);
 }
 
+TEST(MatrixTest, CloseCallsAreListedWithTheRunsThatWouldTell) {
+  const MatrixShape shape;
+  auto a = matrix_file(shape, "kornia");
+  auto b = matrix_file(shape, "pillow");
+  a.rows = {matrix_row(shape, "Resize", "kornia", 100, 0.05, 1),
+            matrix_row(shape, "Pad", "kornia", 500, 0.001)};
+  b.rows = {matrix_row(shape, "Resize", "pillow", 101, 0.05, 2),
+            matrix_row(shape, "Pad", "pillow", 100, 0.001)};
+  const auto table = matrix_tables({&a, &b})[0];
+  EXPECT_TRUE(is_close_call(table.lines[0]));
+  EXPECT_FALSE(is_close_call(table.lines[1]));
+  EXPECT_THAT(table.remarks,
+              Contains(::testing::AllOf(HasSubstr("1 of 2 rows"), HasSubstr(": Resize."),
+                                        HasSubstr("5 runs"))));
+  MatrixShape five = shape;
+  five.runs = 5;
+  a.rows = {matrix_row(five, "Resize", "kornia", 100, 0.05, 1)};
+  b.rows = {matrix_row(five, "Resize", "pillow", 101, 0.05, 2)};
+  EXPECT_THAT(matrix_tables({&a, &b})[0].remarks, Not(Contains(HasSubstr("5 runs"))));
+}
+
+TEST(MatrixTest, GeneratedItemsAreSaidToBe) {
+  const MatrixShape shape;
+  auto a = file_with(shape, "kornia", {{"Resize", 100}});
+  EXPECT_THAT(matrix_tables({&a})[0].remarks, Not(Contains(HasSubstr("generated"))));
+  a.run_config["data"]["generated"] = true;
+  EXPECT_THAT(matrix_tables({&a})[0].remarks, Contains(HasSubstr("items are generated")));
+}
+
 TEST(MatrixTest, TheSlowMarkerFollowsTheThreshold) {
   MatrixShape shape;
   auto file = matrix_file(shape, "kornia");

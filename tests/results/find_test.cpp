@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-void touch(const fs::path& path) {
+void touch(const fs::path& path, const char* text = R"({"schema_version": 1})") {
   ASSERT_TRUE(create_folders(path.parent_path()));
-  ASSERT_TRUE(write_file_atomic(path, "{}"));
+  ASSERT_TRUE(write_file_atomic(path, text));
 }
 
 TEST(FindTest, AFileIsItself) {
@@ -37,6 +37,18 @@ TEST(FindTest, ARunFolderGivesItsResultsSorted) {
   // A folder of run folders: the other documents of each are left out.
   EXPECT_THAT(find(folder.path()).value(),
               ElementsAre(run / "results/a/z.json", run / "results/b.json"));
+}
+
+TEST(FindTest, SoundJsonOfOthersIsPassedOverAndWhatIsCutOffIsNot) {
+  const fixtures::TemporaryFolder folder("find-foreign");
+  const fs::path results = folder.path() / "results";
+  touch(results / "a.json");
+  touch(results / "package.json", R"({"name": "theirs", "version": "1"})");
+  touch(results / "list.json", "[1, 2]");
+  touch(results / "cut.json", R"({"schema_version": 1, "ro)");
+  EXPECT_THAT(find(folder.path()).value(), ElementsAre(results / "a.json", results / "cut.json"));
+  EXPECT_THAT(find(results / "package.json").value(), ElementsAre(results / "package.json"))
+      << "what is named is read";
 }
 
 TEST(FindTest, NothingThereIsAnError) {

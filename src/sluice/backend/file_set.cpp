@@ -2,27 +2,78 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/backend/file_set.h"
 
+#include "sluice/core/text.h"
 #include "sluice/results/resume.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace sluice::backend {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// The file of `job` where an earlier visit left it, perhaps under the name of fewer runs: it then
+/// gets its name of today. Nothing: there is none.
+Result<std::optional<fs::path>> earlier_file(const results::RunFolder& folder, const plan::Job& job,
+                                             const plan::RunConfig& config) {
+  const fs::path path = folder.results() / job.output;
+  std::error_code code;
+  if (fs::exists(path, code)) return std::optional(path);
+  for (std::int64_t runs = plan::kMaxRuns; runs > 0; --runs) {
+    const fs::path before = folder.results() / plan::output_with_runs(job, config, runs);
+    if (!fs::exists(before, code)) continue;
+    if (runs > config.execution.num_runs)
+      return Error{Errc::usage,
+                   fmt::format("{}: cannot be resumed: execution.num_runs was {} and "
+                               "is now {}; as many or more are accepted",
+                               printable(before.string()), runs, config.execution.num_runs)};
+    fs::rename(before, path, code);
+    if (!code) return std::optional(path);
+    return Error{Errc::io,
+                 fmt::format("{}: cannot be renamed to {}: {}", printable(before.string()),
+                             path.filename().string(), code.message())};
+  }
+  return std::optional<fs::path>();
+}
+
+/// Known not to work there, hence never attempted.
+bool is_excluded(const plan::Plan& plan, const measure::Row& row) {
+  for (const plan::Job& job : plan.jobs) {
+    if (std::ranges::find(job.row_libraries, row.library) == job.row_libraries.end()) continue;
+    const auto one = std::ranges::find(job.cases, row.case_name, &plan::Case::name);
+    return one != job.cases.end() && one->excluded.has_value();
+  }
+  return false;
+}
+
+bool says_its_last(const plan::Plan& plan, const measure::Row& row) {
+  return row.status == measure::RowStatus::ok || row.status == measure::RowStatus::early_stopped ||
+         row.status == measure::RowStatus::unsupported || is_excluded(plan, row);
+}
+
+}  // namespace
+
 Result<FileSet> FileSet::open(const results::RunFolder& folder, const plan::Plan& plan,
                               const results::ResultFile& head) {
   FileSet set(folder, plan);
   for (const plan::Job& job : plan.jobs) {
     results::ResultFile file = head;
-    const fs::path path = folder.results() / job.output;
-    if (folder.resumed() && fs::exists(path)) {
-      SLUICE_TRY(results::ResultFile earlier, results::read(path));
-      SLUICE_CHECK(results::check_resumable(earlier, head, path.string()));
+    std::optional<fs::path> path;
+    if (folder.resumed()) {
+      SLUICE_TRY(path, earlier_file(folder, job, plan.config));
+    }
+    if (path) {
+      SLUICE_TRY(results::ResultFile earlier, results::read(*path));
+      SLUICE_CHECK(results::check_resumable(earlier, head, path->string()));
       file = std::move(earlier);
+      file.run_config = head.run_config;  // the same, or with more runs
     }
     set.files_.push_back(std::move(file));
   }
@@ -32,7 +83,7 @@ Result<FileSet> FileSet::open(const results::RunFolder& folder, const plan::Plan
   });
   std::set<std::string> kept;
   for (const plan::Case& one : plan.jobs.front().cases) {
-    if (set.finished(one.name)) kept.insert(one.name);
+    if (set.finished(one.name) || !set.so_far(one.name).empty()) kept.insert(one.name);
   }
   for (results::ResultFile& file : set.files_) {
     if (earlier != set.files_.end()) {
@@ -62,8 +113,13 @@ bool FileSet::finished(const std::string& case_name) const {
 bool FileSet::finished(const std::string& case_name,
                        const std::vector<std::string>& libraries) const {
   std::set<results::CaseAndLibrary> done;
-  for (const results::ResultFile& file : files_)
+  for (const results::ResultFile& file : files_) {
     done.merge(results::finished_cases(file));
+    for (const measure::Row& row : file.rows)
+      if (row.status == measure::RowStatus::ok &&
+          static_cast<std::int64_t>(row.runs.size()) < planned_runs())
+        done.erase({row.case_name, row.library});
+  }
   for (const plan::Job& job : plan_->jobs) {  // what is never attempted is finished, too
     for (const plan::Case& one : job.cases) {
       if (one.name != case_name || !one.excluded) continue;
@@ -72,6 +128,25 @@ bool FileSet::finished(const std::string& case_name,
     }
   }
   return results::is_finished(done, case_name, libraries);
+}
+
+std::vector<measure::Row> FileSet::so_far(const std::string& case_name) const {
+  std::vector<measure::Row> rows;
+  std::optional<std::size_t> runs;  // of every row that is ok
+  for (const results::ResultFile& file : files_) {
+    for (const measure::Row& row : file.rows) {
+      if (row.case_name != case_name) continue;
+      if (!says_its_last(*plan_, row)) return {};
+      if (row.status == measure::RowStatus::ok) {
+        if (runs.value_or(row.runs.size()) != row.runs.size()) return {};
+        runs = row.runs.size();
+      }
+      rows.push_back(row);
+    }
+  }
+  const bool all_there = rows.size() == libraries().size();
+  const bool some_missing = runs && static_cast<std::int64_t>(*runs) < planned_runs();
+  return all_there && some_missing ? rows : std::vector<measure::Row>();
 }
 
 void FileSet::set_canary(const std::vector<measure::Row>& canary) {
@@ -100,11 +175,16 @@ Status FileSet::add(const std::vector<measure::Row>& rows) {
   for (std::size_t j = 0; j < plan_->jobs.size(); ++j) {
     const auto& mine = plan_->jobs[j].row_libraries;
     std::vector<measure::Row>& kept = files_[j].rows;
-    const std::size_t before = kept.size();
+    bool changed = false;
     for (const measure::Row& row : rows) {
-      if (std::find(mine.begin(), mine.end(), row.library) != mine.end()) kept.push_back(row);
+      if (std::find(mine.begin(), mine.end(), row.library) == mine.end()) continue;
+      std::erase_if(kept, [&](const measure::Row& before) {
+        return before.case_name == row.case_name && before.library == row.library;
+      });
+      kept.push_back(row);
+      changed = true;
     }
-    if (kept.size() == before) continue;
+    if (!changed) continue;
     kept = in_order(std::move(kept));
     SLUICE_CHECK(folder_->write_result(plan_->jobs[j].output, files_[j]));
   }

@@ -16,7 +16,8 @@ namespace sluice::backend {
 
 /// One file per job, at the place that the plan names. The unit of work is a case over all
 /// libraries: rows of an unfinished case are dropped when a folder is continued, so that its rows
-/// stay interleaved; finished cases are never measured again.
+/// stay interleaved; finished cases are never measured again. A case with fewer runs than the plan
+/// asks for keeps them, and the missing ones are added to all of its rows.
 class FileSet {
  public:
   /// `head` is the visit; jobs differ in rows and remarks only. Continuing a folder keeps what the
@@ -28,6 +29,8 @@ class FileSet {
   [[nodiscard]] bool finished(const std::string& case_name) const;
   [[nodiscard]] bool finished(const std::string& case_name,
                               const std::vector<std::string>& libraries) const;
+  /// Rows of an earlier visit to which runs are to be added; empty: the case begins anew.
+  [[nodiscard]] std::vector<measure::Row> so_far(const std::string& case_name) const;
   /// Of the earlier visit, or of this one.
   [[nodiscard]] std::uint64_t seed() const { return files_.front().block_order_seed; }
   [[nodiscard]] const std::vector<results::ResultFile>& files() const { return files_; }
@@ -35,7 +38,8 @@ class FileSet {
   void set_canary(const std::vector<measure::Row>& canary);
   /// What stands beside the rows of a job's file (ResultFile::matrix).
   void set_remarks(const std::function<results::MatrixRemarks(const plan::Job&)>& remarks);
-  /// Rows of one case, in any libraries of the plan; writes the files they belong to.
+  /// Rows of one case, in any libraries of the plan, in place of those that were there; writes the
+  /// files they belong to.
   Status add(const std::vector<measure::Row>& rows);
   /// Every file, whether or not it has rows: what the plan promised exists.
   Status write_all() const;
@@ -44,6 +48,7 @@ class FileSet {
   FileSet(const results::RunFolder& folder, const plan::Plan& plan)
       : folder_(&folder), plan_(&plan) {}
   [[nodiscard]] std::vector<std::string> libraries() const;
+  [[nodiscard]] std::int64_t planned_runs() const { return plan_->config.execution.num_runs; }
   [[nodiscard]] std::vector<measure::Row> in_order(std::vector<measure::Row> rows) const;
 
   const results::RunFolder* folder_;

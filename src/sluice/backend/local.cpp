@@ -93,6 +93,10 @@ class LocalRun {
     LocalResult result;
     result.folder = folder.path();
     result.kept_cases = kept(files);
+    result.continued_cases =
+        static_cast<int>(std::count_if(cases().begin(), cases().end(), [&](const plan::Case& one) {
+          return !files.so_far(one.name).empty();
+        }));
     const Status measured = measure_all(files, media, audit, context);
     if (!measured && measured.error().code != Errc::interrupted) return measured.error();
     result.interrupted = !measured;
@@ -155,7 +159,7 @@ class LocalRun {
       bar.set(c, one.transform.empty() ? one.name : one.transform);
       if (files.finished(one.name, libraries)) continue;
       SLUICE_TRY(std::vector<measure::Row> rows,
-                 crew.measure(crew_case_of(plan_, c), static_cast<int>(c)));
+                 crew.measure(crew_case_of(plan_, c), static_cast<int>(c), files.so_far(one.name)));
       for (measure::Row& row : rows) {
         if (audit)
           row.not_comparable = audit->not_comparable(std::string(plan_.config.scenario().name),

@@ -34,7 +34,8 @@ struct LocalResult {
   std::filesystem::path folder;
   std::vector<results::ResultFile> files;  // one per job of the plan
   bool interrupted = false;
-  int kept_cases = 0;  // finished by an earlier visit
+  int kept_cases = 0;       // finished by an earlier visit
+  int continued_cases = 0;  // had runs of an earlier visit, and got those that were missing
 };
 
 /// Media, workers, every case over all libraries, one result file per job written after every case.

@@ -9,6 +9,7 @@
 #include "sluice/image/inputs/photo_dataset.h"
 #include "sluice/image/inputs/shared_inputs.h"
 #include "sluice/image/video.h"
+#include "sluice/plan/policy.h"
 
 #include <fmt/format.h>
 
@@ -33,6 +34,14 @@ Result<fs::path> data_folder(const plan::RunConfig& config, const fs::path& scra
                  fmt::format("{}: is not a folder; --data-dir wants one (sluice data stage unpacks "
                              "a tarball)",
                              printable(named.string()))};
+  }
+  if (!config.data.generated) {
+    return Error{
+        Errc::usage,
+        fmt::format("data.{} names a data set that is not on this machine; --data-dir DIR, "
+                    "or --allow-generated for {}s made here, is accepted",
+                    config.data.gcs_uri ? "gcs_uri" : "remote_data_dir",
+                    plan::media_policy(config.scenario().media).item)};
   }
   image::PhotoDatasetOptions photos;
   photos.folder = scratch / "generated";

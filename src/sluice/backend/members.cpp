@@ -21,7 +21,7 @@ constexpr double kPipelineSampleMs = 0.001;  // one epoch, whatever it takes
 std::string device_of(const std::string& asked) {
   if (asked == "none") return "cpu";
   if (asked != "auto") return asked;
-  return std::filesystem::exists("/dev/nvidia0") ? "cuda" : "cpu";
+  return gpu_here() ? "cuda" : "cpu";
 }
 
 peers::Member member_of(const plan::Job& job, const std::string& library) {
@@ -47,8 +47,23 @@ peers::Member member_of(const plan::Job& job, const std::string& library) {
 }  // namespace
 
 bool on_device(const plan::Plan& plan) {
-  return std::any_of(plan.jobs.begin(), plan.jobs.end(),
-                     [](const plan::Job& job) { return device_of(job.device) != "cpu"; });
+  return std::any_of(plan.jobs.begin(), plan.jobs.end(), [](const plan::Job& job) {
+    return device_of(job.device) != "cpu" || !job.copy_to.empty();
+  });
+}
+
+Status check_host_rows(const plan::Plan& plan, bool gpu_here) {
+  const plan::Execution& execution = plan.config.execution;
+  const bool images = plan.config.scenario().media == plan::Media::image;
+  if (!gpu_here || !images || on_device(plan) || execution.host_rows_on_gpu_machine) return ok;
+  return Error{Errc::usage,
+               "execution.device is none and this machine has a GPU: image rows of the CPU belong "
+               "on a machine without; --device cuda, or --set "
+               "execution.host_rows_on_gpu_machine=true, is accepted"};
+}
+
+bool gpu_here() {
+  return std::filesystem::exists("/dev/nvidia0");
 }
 
 std::vector<peers::Member> members_of(const plan::Plan& plan) {

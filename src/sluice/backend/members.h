@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/core/json.h"
+#include "sluice/core/result.h"
 #include "sluice/measure/cpu_list.h"
 #include "sluice/peers/crew.h"
 #include "sluice/plan/jobs.h"
@@ -31,6 +32,10 @@ peers::CrewOptions crew_options_of(const plan::Plan& plan, const measure::Load& 
 
 /// Case `number` of the plan, with the libraries that are known not to work in it.
 peers::CrewCase crew_case_of(const plan::Plan& plan, std::size_t number);
+
+/// CPU-only image rows are not measured on GPU machines unless the configuration asks for it.
+Status check_host_rows(const plan::Plan& plan, bool gpu_here);
+bool gpu_here();
 
 /// Some library of the plan works on a device, so that the machine's GPU is part of its profile.
 bool on_device(const plan::Plan& plan);

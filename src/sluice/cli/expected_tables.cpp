@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/expected_tables.h"
 
+#include "sluice/measure/media_policy.h"
+
 #include <fmt/format.h>
 
 namespace sluice::cli {
@@ -10,27 +12,13 @@ namespace {
 using plan::Mode;
 using plan::Scope;
 
-/// The libraries that the published tables compare; sluice and opencv stand beside them.
-struct PaperScenario {
-  const char* name;
-  std::vector<std::string> libraries;
-  bool dali;  // has a DALI table, decoding on the GPU
-};
-const std::vector<PaperScenario>& paper_scenarios() {
-  static const std::vector<PaperScenario> all = {
-      {"image-rgb", {"albumentationsx", "torchvision", "kornia", "pillow"}, true},
-      {"image-9ch", {"albumentationsx", "torchvision", "kornia"}, false},
-      {"video-16f", {"albumentationsx", "torchvision", "kornia"}, true},
-  };
-  return all;
-}
-
-publish::ExpectedTable table_of(const plan::Job& job) {
+publish::ExpectedTable table_of(const plan::Job& job, std::int64_t runs) {
   publish::ExpectedTable table;
   table.name = job.output.generic_string();
   table.file = job.output;
   table.device = job.device;
   table.optional = job.optional;
+  table.runs = static_cast<int>(runs);
   for (const plan::Case& one : job.cases) {
     for (const std::string& library : job.row_libraries) {
       publish::ExpectedRow row;
@@ -44,20 +32,21 @@ publish::ExpectedTable table_of(const plan::Job& job) {
   return table;
 }
 
-Result<plan::Plan> paper_plan(const std::string& scenario, Mode mode,
-                              const std::vector<std::string>& libraries, const char* device,
-                              Scope scope) {
+Result<plan::Plan> paper_plan(const PaperTable& paper) {
   config::Node selection = config::Node::map();
-  selection.set("scenario", config::Node::of(scenario));
-  selection.set("mode", config::Node::of(plan::to_string(mode)));
-  selection.set("libraries", config::Node::of(libraries));
+  selection.set("scenario", config::Node::of(paper.scenario));
+  selection.set("mode", config::Node::of(plan::to_string(paper.mode)));
+  selection.set("libraries", config::Node::of(paper.libraries));
   selection.set("transform_set", config::Node::of("paper"));
   config::Node data = config::Node::map();
   data.set("data_dir", config::Node::of("data"));
   config::Node execution = config::Node::map();
-  execution.set("device", config::Node::of(device));
-  if (mode == Mode::pipeline)
-    execution.set("pipeline_scope", config::Node::of(plan::to_string(scope)));
+  execution.set("device", config::Node::of(paper.device));
+  if (paper.mode == Mode::pipeline) {
+    execution.set("pipeline_scope", config::Node::of(plan::to_string(paper.scope)));
+    execution.set("batch_size", config::Node::of(paper.batch_size));
+    execution.set("workers", config::Node::of(paper.workers));
+  }
   config::Node document = config::Node::map();
   document.set("selection", std::move(selection));
   document.set("data", std::move(data));
@@ -66,48 +55,71 @@ Result<plan::Plan> paper_plan(const std::string& scenario, Mode mode,
   return plan::make_plan(config);
 }
 
-/// Any file of the folder may hold the rows, at any size.
-void add_tables(std::vector<publish::ExpectedTable>& out, const plan::Plan& made, bool optional) {
+/// Any file of the folder may hold the rows.
+void add_tables(std::vector<publish::ExpectedTable>& out, const plan::Plan& made,
+                const PaperTable& paper) {
   for (const plan::Job& job : made.jobs) {
-    publish::ExpectedTable table = table_of(job);
+    publish::ExpectedTable table = table_of(job, measure::kTableRuns);
     table.file.clear();
-    table.optional = optional;
+    table.optional = paper.optional;
+    table.items = paper.items;
     table.name = fmt::format("{}/{}/{}", job.scenario, plan::to_string(job.mode), job.library);
     if (job.mode == Mode::pipeline)
       table.name += fmt::format("_{}", plan::to_string(made.config.execution.pipeline_scope));
-    for (auto& row : table.rows) {
-      row.params.erase("batch_size");
-      row.params.erase("workers");
-    }
+    if (std::string(paper.device) != "none") table.name += fmt::format("_dev-{}", paper.device);
     out.push_back(std::move(table));
   }
 }
 
 }  // namespace
 
+const std::vector<PaperTable>& paper_tables() {
+  static const std::vector<PaperTable> all = [] {
+    using Names = std::vector<std::string>;
+    const Names rgb = {"albumentationsx", "torchvision", "kornia", "pillow"};
+    const Names others = {"albumentationsx", "torchvision", "kornia"};
+    const Names tensors = {"torchvision", "kornia"};
+    constexpr Scope kMemory = Scope::memory_dataloader_augment;
+    constexpr Scope kDecode = Scope::decode_dataloader_augment;
+    constexpr Mode kMicro = Mode::micro, kLoader = Mode::pipeline;
+    return std::vector<PaperTable>{
+        {"image-rgb", kMicro, "none", kMemory, rgb, 2000, 0, 0},
+        {"image-9ch", kMicro, "none", kMemory, others, 2000, 0, 0},
+        {"video-16f", kMicro, "none", kMemory, others, 2000, 0, 0},
+        {"image-rgb", kLoader, "none", kMemory, rgb, 10000, 256, 8},
+        {"image-9ch", kLoader, "none", kMemory, others, 10000, 64, 8},
+        {"video-16f", kLoader, "none", kMemory, others, 625, 64, 8},
+        {"image-rgb", kLoader, "none", kDecode, rgb, 10000, 256, 8},
+        {"image-9ch", kLoader, "none", kDecode, others, 10000, 64, 8},
+        {"video-16f", kLoader, "none", kDecode, others, 625, 64, 8},
+        {"image-rgb", kMicro, "cuda", kMemory, tensors, 2000, 0, 0},
+        {"image-9ch", kMicro, "cuda", kMemory, tensors, 1000, 0, 0},
+        {"video-16f", kMicro, "cuda", kMemory, others, 1000, 0, 0},
+        {"image-rgb", kLoader, "cuda", kMemory, tensors, 10000, 256, 8},
+        {"image-9ch", kLoader, "cuda", kDecode, tensors, 10000, 64, 8},
+        {"video-16f", kLoader, "cuda", kMemory, tensors, 625, 16, 8},
+        {"image-rgb", kLoader, "cuda", kDecode, {"dali"}, 10000, 256, 8, true},
+        {"video-16f", kLoader, "cuda", kDecode, {"dali"}, 625, 16, 8, true}};
+  }();
+  return all;
+}
+
 std::vector<publish::ExpectedTable> tables_of_plan(const plan::Plan& plan) {
   std::vector<publish::ExpectedTable> out;
   for (const plan::Job& job : plan.jobs)
-    out.push_back(table_of(job));
+    out.push_back(table_of(job, plan.config.execution.num_runs));
   return out;
 }
 
 Result<std::vector<publish::ExpectedTable>> tables_of_profile(Profile profile) {
   std::vector<publish::ExpectedTable> out;
-  for (const PaperScenario& scenario : paper_scenarios()) {
-    const auto add = [&](Mode mode, const std::vector<std::string>& libraries, const char* device,
-                         Scope scope, bool optional) -> Status {
-      SLUICE_TRY(const plan::Plan made, paper_plan(scenario.name, mode, libraries, device, scope));
-      add_tables(out, made, optional);
-      return ok;
-    };
-    const Scope memory = Scope::memory_dataloader_augment;
-    const Scope decode = Scope::decode_dataloader_augment;
-    SLUICE_CHECK(add(Mode::micro, scenario.libraries, "none", memory, false));
-    SLUICE_CHECK(add(Mode::pipeline, scenario.libraries, "none", memory, false));
-    if (profile == Profile::ram_reduced) continue;
-    SLUICE_CHECK(add(Mode::pipeline, scenario.libraries, "none", decode, false));
-    if (scenario.dali) SLUICE_CHECK(add(Mode::pipeline, {"dali"}, "cuda", decode, true));
+  for (const PaperTable& paper : paper_tables()) {
+    const bool decodes =
+        paper.mode == Mode::pipeline && paper.scope == Scope::decode_dataloader_augment;
+    const bool on_gpu = std::string(paper.device) != "none";
+    if (profile == Profile::ram_reduced && (decodes || on_gpu)) continue;
+    SLUICE_TRY(const plan::Plan made, paper_plan(paper));
+    add_tables(out, made, paper);
   }
   return out;
 }

@@ -15,11 +15,27 @@ namespace sluice::cli {
 std::vector<publish::ExpectedTable> tables_of_plan(const plan::Plan& plan);
 
 enum class Profile {
-  full_paper,   // micro and DataLoader tables, the latter from memory and with decoding
-  ram_reduced,  // without the decode scope
+  full_paper,   // micro and DataLoader tables, the latter from memory and with decoding; GPU tables
+  ram_reduced,  // the CPU tables without the decode scope
 };
-/// The tables of RGB, 9-channel and video on the CPU, and DALI's, which are optional. Sizes (items,
-/// batch, workers, runs) are left open.
+
+/// One regime of the published tables.
+struct PaperTable {
+  const char* scenario;
+  plan::Mode mode;
+  const char* device;
+  plan::Scope scope;  // of pipelines
+  std::vector<std::string> libraries;
+  std::int64_t items;
+  std::int64_t batch_size, workers;  // of pipelines; 0 elsewhere
+  bool optional = false;
+};
+/// As configs/paper/prod_*.yaml measure them; with decoding on the CPU nothing was published, and
+/// the sizes are those of the memory scope.
+const std::vector<PaperTable>& paper_tables();
+
+/// The tables that the paper's libraries fill, at its sizes or more items, in measure::kTableRuns
+/// runs; ours and OpenCV stand beside them. DALI's are optional.
 Result<std::vector<publish::ExpectedTable>> tables_of_profile(Profile profile);
 
 }  // namespace sluice::cli

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/report.h"
 
+#include "sluice/analysis/pool_files.h"
 #include "sluice/analysis/validate.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/flags/drawing.h"
 #include "sluice/cli/output_files.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/file.h"
+#include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/report/benchmark_json.h"
 #include "sluice/report/gate/github.h"
@@ -77,6 +79,14 @@ Result<Loaded> load(const std::vector<std::string>& inputs, From from) {
   }
   SLUICE_TRY(loaded.files, analysis::read_sound(loaded.paths));
   return loaded;
+}
+
+/// Runs of one table that were taken in several sessions become one.
+void pool(Loaded& loaded) {
+  analysis::PooledFiles pooled = analysis::pool_files(std::move(loaded.files));
+  loaded.files = std::move(pooled.files);
+  for (const std::string& note : pooled.notes)
+    log::warn("{}", note);
 }
 
 /// Beside the results: in the run folder itself, or next to the one file that was named.
@@ -198,8 +208,9 @@ Result<ExitCode> run_report(const ReportArgs& args, const Globals& globals) {
   if (std::any_of(args.inputs.begin(), args.inputs.end(), names_batch_times))
     return run_batch_times(args, globals);
   const Rendered* only = format_named(args.format);
-  SLUICE_TRY(const Loaded loaded, load(args.inputs, only != nullptr ? only->from : From::results));
+  SLUICE_TRY(Loaded loaded, load(args.inputs, only != nullptr ? only->from : From::results));
   if (globals.json) return print_json(loaded);
+  pool(loaded);
   if (only != nullptr) SLUICE_CHECK(check_source(*only, loaded, args.inputs.front()));
   if (only != nullptr && globals.out.empty()) {
     print_text(only->render == plain_text ? text_on_stdout(loaded) : only->render(loaded));
@@ -240,7 +251,7 @@ void add_report(CLI::App& root, Context& context) {
                {"sluice report runs/20260131T120000Z-quick-cpu", "sluice report R --format text",
                 "sluice report R --format csv > rows.csv", "sluice report R --format junit --out R",
                 "sluice report R --format github-summary >> $GITHUB_STEP_SUMMARY",
-                "sluice report A B --out compared",
+                "sluice report A B C --out pooled      (runs of one table in several folders)",
                 "sluice report R/batch_times.jsonl --out drawings --window 8"});
 }
 

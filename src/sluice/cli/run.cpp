@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/flags/run.h"
 
+#include "sluice/backend/members.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/local_run.h"
 #include "sluice/cli/print.h"
@@ -28,6 +29,8 @@ void show(const Context& context, const plan::Plan& plan, const backend::LocalRe
   if (run.kept_cases > 0)
     print("{} of {} cases were finished by an earlier run\n", run.kept_cases,
           plan.jobs.front().cases.size());
+  if (run.continued_cases > 0)
+    print("runs were added to {} cases of an earlier run\n", run.continued_cases);
   print("report: {}\n", (run.folder / "report.html").string());
 }
 
@@ -43,6 +46,7 @@ Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
                              *config.cloud.provider)};
   }
   SLUICE_TRY(const plan::Plan plan, plan::make_plan(config));
+  SLUICE_CHECK(backend::check_host_rows(plan, backend::gpu_here()));
   SLUICE_TRY(
       const backend::LocalOptions options,
       local_options(context, sampling, config.output.output_dir.value_or(""),
@@ -69,7 +73,8 @@ void add_run(CLI::App& root, Context& context) {
                 "--num-items 100 --num-runs 3 --out first",
                 "sluice run --config configs/examples/local_rgb_micro_cpu.yaml --data-dir photos "
                 "--libraries albumentationsx,pillow --transforms Resize,HorizontalFlip",
-                "sluice run --config ... --out first --resume      (continue after Ctrl-C)"});
+                "sluice run --config ... --out first --resume      (continue after Ctrl-C)",
+                "sluice run --config ... --out first --resume --num-runs 3      (two more runs)"});
 }
 
 }  // namespace sluice::cli

@@ -93,6 +93,43 @@ void planes(float* to, std::size_t plane, const std::uint8_t* from, std::size_t 
           static_cast<float>(from[x * kChannels + c]) * n.scale[c] + n.offset[c];
 }
 
+/// The same for nine channels: every third byte thrice, then of each third again.
+template <bool kMirrored>
+void nine_planes(float* to, std::size_t plane, const std::uint8_t* from, std::size_t width,
+                 const Normalization& n) {
+  const Bytes16 d;
+  std::size_t x = 0;
+  alignas(16) std::uint8_t thirds[3][48];  // channels 0 3 6, 1 4 7 and 2 5 8 of sixteen pixels
+  for (; x + 16 <= width; x += 16) {
+    for (std::size_t part = 0; part < 3; ++part) {
+      hn::Vec<decltype(d)> a, b, c;
+      hn::LoadInterleaved3(d, from + x * 9 + part * 48, a, b, c);
+      hn::Store(a, d, thirds[0] + part * 16);
+      hn::Store(b, d, thirds[1] + part * 16);
+      hn::Store(c, d, thirds[2] + part * 16);
+    }
+    for (std::size_t third = 0; third < 3; ++third) {
+      hn::Vec<decltype(d)> a, b, c;
+      hn::LoadInterleaved3(d, thirds[third], a, b, c);
+      const auto put = [&](std::size_t channel, auto bytes) HWY_ATTR {
+        if constexpr (kMirrored)
+          store_plane(to + channel * plane + (width - 16 - x),
+                      hn::TableLookupBytes(bytes, hn::Load(d, kReversed)), n.scale[channel],
+                      n.offset[channel]);
+        else
+          store_plane(to + channel * plane + x, bytes, n.scale[channel], n.offset[channel]);
+      };
+      put(third, a);
+      put(third + 3, b);
+      put(third + 6, c);
+    }
+  }
+  for (; x < width; ++x)
+    for (std::size_t c = 0; c < 9; ++c)
+      to[c * plane + (kMirrored ? width - 1 - x : x)] =
+          static_cast<float>(from[x * 9 + c]) * n.scale[c] + n.offset[c];
+}
+
 template <bool kMirrored>
 void rows_to_planes(float* dst, ImageView<std::uint8_t> src, const Normalization& n) {
   const auto width = static_cast<std::size_t>(src.width());
@@ -110,15 +147,18 @@ void rows_to_planes(float* dst, ImageView<std::uint8_t> src, const Normalization
       case 3:
         planes<3, kMirrored>(to, plane, from, width, n);
         break;
-      default:
+      case 4:
         planes<4, kMirrored>(to, plane, from, width, n);
+        break;
+      default:
+        nine_planes<kMirrored>(to, plane, from, width, n);
         break;
     }
   }
 }
 
 void normalize_chw(float* dst, ImageView<std::uint8_t> src, const Normalization& n, bool mirrored) {
-  if (src.channels() > 4) return normalize_chw_plain(dst, src, n, mirrored);
+  if (src.channels() > 4 && src.channels() != 9) return normalize_chw_plain(dst, src, n, mirrored);
   return mirrored ? rows_to_planes<true>(dst, src, n) : rows_to_planes<false>(dst, src, n);
 }
 

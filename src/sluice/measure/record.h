@@ -94,7 +94,8 @@ struct Row {
   std::int64_t items_per_sample = 0;
   double bytes_per_item = 0;
   std::vector<Run> runs;
-  std::optional<Summary> summary;  // absent unless ok (or partial)
+  std::optional<double> preflight_item_s;  // seconds per item that stopped the row early
+  std::optional<Summary> summary;          // absent unless ok (or partial)
   std::optional<std::int64_t> peak_rss_bytes;
   std::optional<GpuMemory> gpu_memory;  // absent: no GPU was used
   std::string output_digest;

@@ -101,7 +101,7 @@ Status Schedule::run_block(int block, const std::function<void(const Row&)>& on_
 }
 
 Status Schedule::make_ready(int block) {
-  if (rules_.lifetime == Lifetime::session && block > 0) return ok;
+  if (rules_.lifetime == Lifetime::session && std::exchange(session_ready_, true)) return ok;
   for (const std::size_t k : order(places_.size(), block, 0)) {
     Place& place = places_[k];
     const bool asked = place.open;
@@ -136,7 +136,13 @@ Status Schedule::make_ready(std::size_t k, std::size_t seat, int block) {
 
 Status Schedule::prepare(Place& place, WorkerSession& session, bool preflight_too) {
   Row& row = *place.row;
-  row.library_version = session.hello().version;
+  const std::string& version = session.hello().version;
+  if (rules_.lifetime == Lifetime::session && !row.runs.empty() && row.library_version != version)
+    return Error{
+        Errc::measurement,
+        fmt::format("{} was version {} in the runs before, and is now {}", printable(row.library),
+                    printable(row.library_version), printable(version))};
+  row.library_version = version;
   row.thread_policy.in_force = session.configured().threads;
   SLUICE_TRY(const auto prepared, ask(session, Prepare{place.spec->case_name, place.spec->spec},
                                       policy_.step_timeout_s));
@@ -164,9 +170,11 @@ Status Schedule::preflight(Place& place, WorkerSession& session) {
   const double item_s =
       static_cast<double>(place.pass_ns) * 1e-9 / static_cast<double>(place.items);
   const bool first_run = place.row->runs.empty();  // later, one slow pass is a hiccup
-  if (first_run && policy_.slow_item_s > 0 && item_s >= policy_.slow_item_s)
+  if (first_run && policy_.slow_item_s > 0 && item_s >= policy_.slow_item_s) {
+    place.row->preflight_item_s = item_s;
     stop_early(place, fmt::format("preflight: {:.3g} s per item, the limit is {:g} s", item_s,
                                   policy_.slow_item_s));
+  }
   return ok;
 }
 

@@ -24,7 +24,8 @@ namespace sluice::measure {
 enum class Lifetime {
   block,    // one: every run starts a process, which also times a preflight, and ends it
   session,  // many cases: block b of each is taken in seat b modulo the seats, all of which are
-            // made ready before the first turn; the first seat's preflight serves them all
+            // made ready before the first turn; the first seat's preflight serves them all. A row
+            // that has runs already goes on with the block after them
 };
 
 /// One subject among those that take turns.
@@ -91,6 +92,7 @@ class Schedule {
   const Policy& policy_;
   const RunnerContext& context_;
   Start start_;
+  bool session_ready_ = false;
 };
 
 /// Bytes by which an environment is made larger, so that luck of layout is noise.

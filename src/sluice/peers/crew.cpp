@@ -20,6 +20,18 @@ namespace {
 constexpr std::uint32_t kPaddingStage = 4;  // of RngKey; a wave has 2
 constexpr int kStartAttempts = 2;           // then the library is given up for the session
 
+const Row* row_of(const std::vector<Row>& rows, const std::string& library) {
+  const auto found = std::ranges::find(rows, library, &Row::library);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+int next_block(const Row& row) {
+  int next = 0;
+  for (const measure::Run& run : row.runs)
+    next = std::max(next, run.block + 1);
+  return next;
+}
+
 struct Player {
   Member member;
   std::vector<WorkerSession> seats;  // one process each
@@ -90,15 +102,23 @@ class Crew::Impl {
     return left_out;
   }
 
-  Result<std::vector<Row>> measure(const CrewCase& one, int case_number) {
+  Result<std::vector<Row>> measure(const CrewCase& one, int case_number,
+                                   const std::vector<Row>& so_far) {
     std::vector<measure::SubjectSpec> specs;
     for (const Player& player : players_)
       specs.push_back(spec_of(player, one));
     std::vector<Row> rows(players_.size());
     std::vector<measure::Place> places;
+    int first_block = 0;
     for (std::size_t p = 0; p < players_.size(); ++p) {
-      put_spec(rows[p], specs[p]);
       places.push_back({&specs[p], &rows[p], players_[p].seats});
+      if (const Row* earlier = row_of(so_far, specs[p].library)) {
+        rows[p] = *earlier;
+        places[p].open = earlier->status == measure::RowStatus::ok;
+        first_block = std::max(first_block, next_block(*earlier));
+        continue;
+      }
+      put_spec(rows[p], specs[p]);
       if (const auto known = one.excluded.find(specs[p].library); known != one.excluded.end()) {
         places[p].open = false;
         rows[p].status = known->second.status;
@@ -115,7 +135,7 @@ class Crew::Impl {
     measure::Schedule schedule(
         places, rules, options_.policy, context_,
         [&](std::size_t p, std::size_t seat, int) -> Status { return seated(players_[p], seat); });
-    for (int block = 0; block < options_.policy.runs; ++block)
+    for (int block = first_block; block < options_.policy.runs; ++block)
       SLUICE_CHECK(schedule.run_block(block));
     for (std::size_t p = 0; p < places.size(); ++p)
       if (places[p].open) close(rows[p], specs[p]);
@@ -215,8 +235,9 @@ Result<std::vector<std::string>> Crew::start() {
   return impl_->start();
 }
 
-Result<std::vector<measure::Row>> Crew::measure(const CrewCase& one, int case_number) {
-  return impl_->measure(one, case_number);
+Result<std::vector<measure::Row>> Crew::measure(const CrewCase& one, int case_number,
+                                                const std::vector<measure::Row>& so_far) {
+  return impl_->measure(one, case_number, so_far);
 }
 
 int Crew::processes_per_library() const {

@@ -77,8 +77,10 @@ class Crew {
 
   /// One row per member, in order (libraries that did not fit are left out). A crash, a hang or a
   /// wrong output costs the row of that library only. Error: interrupted only; nothing of the case
-  /// is kept then.
-  Result<std::vector<measure::Row>> measure(const CrewCase& one, int case_number);
+  /// is kept then. `so_far`: rows of an earlier visit; one that is ok gets the runs that are
+  /// missing, any other stays as it is.
+  Result<std::vector<measure::Row>> measure(const CrewCase& one, int case_number,
+                                            const std::vector<measure::Row>& so_far = {});
 
   [[nodiscard]] int processes_per_library() const;
 

@@ -20,18 +20,17 @@ std::vector<std::string> measured(const RunConfig& run) {
   return run.mode() == Mode::decode ? std::vector<std::string>{kClip} : *run.selection.transforms;
 }
 
-void add_pipeline_fields(Json& spec, const RunConfig& run, const std::string& transform,
-                         const std::string& device) {
+void add_pipeline_fields(Json& spec, const RunConfig& run, const std::string& transform) {
   spec["recipe"] = recipe_stages(transform);
   spec["scope"] = to_string(run.execution.pipeline_scope);
   spec["batch_size"] = run.execution.batch_size;
   spec["workers"] = run.execution.workers;
   spec["min_time_s"] = run.execution.min_time;
   spec["min_batches"] = run.execution.min_batches;
-  spec["device"] = device;
+  if (run.execution.copy_to) spec["copy_to"] = *run.execution.copy_to;
 }
 
-Json spec_of(const RunConfig& run, const std::string& transform, const std::string& device) {
+Json spec_of(const RunConfig& run, const std::string& transform) {
   const MatrixScenario& scenario = run.scenario();
   const Transform* known = find_transform(transform);
   Json spec = {{"scenario", scenario.name},
@@ -40,7 +39,7 @@ Json spec_of(const RunConfig& run, const std::string& transform, const std::stri
                {"params", known != nullptr ? known->params : Json::object()},
                {"channels", scenario.channels},
                {"clip_length", scenario.clip_length}};
-  if (run.mode() == Mode::pipeline) add_pipeline_fields(spec, run, transform, device);
+  if (run.mode() == Mode::pipeline) add_pipeline_fields(spec, run, transform);
   return spec;
 }
 
@@ -58,7 +57,7 @@ std::vector<Case> cases_of(const RunConfig& run, const Job& job) {
   std::vector<Case> cases;
   for (const std::string& transform : measured(run)) {
     Case item{case_name(job.scenario, job.mode, transform), transform, params_of(run, transform),
-              spec_of(run, transform, job.device), std::nullopt};
+              spec_of(run, transform), std::nullopt};
     const Exclusion* exclusion =
         find_exclusion(job.library, transform, job.scenario, job.mode, job.device);
     if (exclusion != nullptr && !run.execution.attempt_excluded)
@@ -73,15 +72,7 @@ void finish_job(Job& job, const RunConfig& run) {
   job.mode = run.mode();
   job.thread_policy = *run.execution.thread_policy;
   job.unit = media_policy(run.scenario().media).unit;
-  job.output = output_path({.scenario = job.scenario,
-                            .mode = job.mode,
-                            .library = job.library,
-                            .device = job.device,
-                            .scope = run.execution.pipeline_scope,
-                            .num_items = run.data.num_items,
-                            .num_runs = run.execution.num_runs,
-                            .workers = run.execution.workers,
-                            .batch_size = run.execution.batch_size});
+  job.output = output_with_runs(job, run, run.execution.num_runs);
   for (std::string& label : labels_of(job.library, job.scenario, job.mode, job.device))
     job.labels.push_back(std::move(label));
   job.cases = cases_of(run, job);
@@ -95,6 +86,10 @@ Job library_job(const RunConfig& run, const Support& support) {
   const bool on_host = !has_device(support, run.execution.device);
   job.device = on_host ? "none" : run.execution.device;
   if (on_host) job.labels.emplace_back("runs on the host CPU");
+  job.copy_to = run.execution.copy_to.value_or("");
+  if (!job.copy_to.empty() && job.device == "none")
+    job.labels.push_back(
+        fmt::format("transforms on the host CPU, then copies every batch to {}", job.copy_to));
   job.backend = to_string(support.backend);
   job.optional = support.optional;
   finish_job(job, run);
@@ -114,6 +109,19 @@ Job peer_job(const RunConfig& run, const Peer& peer) {
 }
 
 }  // namespace
+
+std::filesystem::path output_with_runs(const Job& job, const RunConfig& config,
+                                       std::int64_t num_runs) {
+  return output_path({.scenario = job.scenario,
+                      .mode = job.mode,
+                      .library = job.library,
+                      .device = job.device,
+                      .scope = config.execution.pipeline_scope,
+                      .num_items = config.data.num_items,
+                      .num_runs = num_runs,
+                      .workers = config.execution.workers,
+                      .batch_size = config.execution.batch_size});
+}
 
 std::string case_name(std::string_view scenario, Mode mode, std::string_view transform) {
   const std::string last = mode == Mode::pipeline ? recipe_name(transform) : std::string(transform);
@@ -168,6 +176,7 @@ Json to_json(const Plan& plan) {
                   {"backend", job.backend},
                   {"group", job.group},
                   {"device", job.device},
+                  {"copy_to", job.copy_to.empty() ? Json(nullptr) : Json(job.copy_to)},
                   {"thread_policy", job.thread_policy},
                   {"unit", job.unit},
                   {"output_file", "results/" + job.output.generic_string()},

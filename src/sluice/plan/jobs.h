@@ -39,6 +39,7 @@ struct Job {
   std::vector<std::string> row_libraries;  // the rows of its file; opencv has two
   std::string group;                       // of requirements; empty: no environment
   std::string device;            // as asked for; none for a library that stays on the host
+  std::string copy_to;           // where its batches are copied; empty: nowhere
   std::string backend;           // to_string(Backend)
   std::filesystem::path output;  // relative to results/
   std::string thread_policy;
@@ -56,6 +57,10 @@ struct Plan {
 };
 
 Result<Plan> make_plan(const RunConfig& config);
+
+/// The file that `job` would fill with another number of runs: pipeline names hold it.
+std::filesystem::path output_with_runs(const Job& job, const RunConfig& config,
+                                       std::int64_t num_runs);
 
 /// Row.case of a transform: in pipeline mode the recipe ends it.
 std::string case_name(std::string_view scenario, Mode mode, std::string_view transform);

@@ -15,7 +15,7 @@ const Devices& host() {
   return devices;
 }
 const Devices& any_device() {
-  static const Devices devices = {"none", "cuda", "mps", "auto"};
+  static const Devices devices = {"none", "cuda", "auto"};
   return devices;
 }
 const Devices& nvidia() {
@@ -61,8 +61,8 @@ void add_pipeline(std::vector<Support>& table, const MatrixScenario& scenario) {
     return table.emplace_back(
         Support{scenario.name, Mode::pipeline, library, devices, scopes, group, backend});
   };
-  row("sluice", host(), all_scopes(), "", Backend::native).host_fallback = video;
-  row("albumentationsx", video ? any_device() : host(), all_scopes(), "torch", Backend::dataloader);
+  if (!video) row("sluice", host(), all_scopes(), "", Backend::native);
+  row("albumentationsx", host(), all_scopes(), "torch", Backend::dataloader).host_fallback = video;
   row("torchvision", any_device(), all_scopes(), "torch", Backend::dataloader);
   row("kornia", any_device(), all_scopes(), "torch", Backend::dataloader);
   if (scenario.name == "image-rgb")
@@ -129,12 +129,18 @@ std::vector<std::string> library_names(std::string_view scenario, Mode mode) {
   return names;
 }
 
+bool runs_on(const Support& support, std::string_view device, Scope scope) {
+  if (has_device(support, device) || support.host_fallback) return true;
+  return support.mode == Mode::pipeline && has_device(support, "none") &&
+         scope == Scope::decode_dataloader_augment_batch_copy;
+}
+
 std::vector<std::string> default_libraries(std::string_view scenario, Mode mode,
                                            std::string_view device, Scope scope) {
   std::vector<std::string> names;
   for (const Support& support : matrix()) {
     if (support.scenario != scenario || support.mode != mode || support.named_only) continue;
-    if (!has_device(support, device) && !support.host_fallback) continue;
+    if (!runs_on(support, device, scope)) continue;
     if (mode == Mode::pipeline && !has_scope(support, scope)) continue;
     names.emplace_back(support.library);
   }

@@ -69,6 +69,9 @@ std::vector<std::string> row_libraries(const Support& support);
 [[nodiscard]] bool has_mode(const MatrixScenario& scenario, Mode mode);
 [[nodiscard]] bool has_scope(const Support& support, Scope scope);
 [[nodiscard]] bool has_device(const Support& support, std::string_view device);
+/// There, or on the host and labelled so: clips (host_fallback), and any library whose batches are
+/// copied to the device after its transforms.
+[[nodiscard]] bool runs_on(const Support& support, std::string_view device, Scope scope);
 
 const char* to_string(Mode mode);
 const char* to_string(Media media);

@@ -66,6 +66,8 @@ void apply_flags(Node& root, const Overrides& flags) {
   if (flags.transform_set && !flags.transforms) forget(root, "selection", "transforms");
   put_value(root, "selection", "transforms", "--transforms", flags.transforms);
   put_value(root, "selection", "transform_set", "--transform-set", flags.transform_set);
+  if (flags.allow_generated)
+    put_value(root, "data", "generated", "--allow-generated", std::optional<bool>(true));
   if (flags.local) drop_section(root, "cloud");
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/config/schema.h"
 #include "sluice/core/text.h"
+#include "sluice/measure/policy.h"
 #include "sluice/plan/matrix.h"
 #include "sluice/plan/output_names.h"
 #include "sluice/plan/page_text.h"
@@ -143,9 +144,18 @@ std::string policy_text() {
   text += row("slow threshold, seconds per item (inclusive)", &MediaPolicy::slow_item_s);
   text += row("items of the preflight", &MediaPolicy::preflight_items);
   text += row("longest preflight, seconds", &MediaPolicy::max_preflight_s);
-  text += row("shown for an early-stopped row", &MediaPolicy::slow_marker);
+  const auto marker = [](const MediaPolicy& policy) {
+    return measure::slow_marker(policy.slow_item_s, policy.unit);
+  };
+  text += policy_row("shown for an early-stopped row", marker(image), marker(video));
   text += row("unit", &MediaPolicy::unit);
-  text += "| coefficient of variation above which a row is marked unstable | 0.15 | 0.15 |\n";
+  const std::string unstable = fmt::format("{}", measure::Policy{}.unstable_cv);
+  text += policy_row("coefficient of variation above which a row is marked unstable", unstable,
+                     unstable);
+  const std::string runs = std::to_string(measure::kTableRuns);
+  text += policy_row("runs of a published table", runs, runs);
+  const std::string more = std::to_string(measure::kCloseCallRuns);
+  text += policy_row("runs advised where the fastest lie within each other's interval", more, more);
   return text;
 }
 

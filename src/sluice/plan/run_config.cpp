@@ -75,6 +75,9 @@ void read_data(Reader& reader, Data& data) {
               "frames of a clip; null: the scenario's");
   reader.read("max_corrupt", data.max_corrupt, at_least<std::int64_t>(0),
               "unreadable files that are left out, counted and named; one more ends the run");
+  reader.read("generated", data.generated, Plain<bool>{},
+              "make the items here although the configuration names a data set; true by itself "
+              "where it names none");
 }
 
 void read_execution(Reader& reader, Execution& execution) {
@@ -90,8 +93,12 @@ void read_execution(Reader& reader, Execution& execution) {
               "epochs are repeated until they gave this many batches");
   reader.read("pipeline_scope", execution.pipeline_scope, scopes(),
               "what a pipeline row includes; see docs/scope.md");
-  reader.read("device", execution.device, config::one_of({"none", "cuda", "mps", "auto"}),
-              "where transforms run; auto: cuda, else mps, else none");
+  reader.read("device", execution.device, config::one_of({"none", "cuda", "auto"}),
+              "where transforms run; auto: cuda, else none");
+  reader.read("copy_to", execution.copy_to, or_null(config::one_of({"cuda"})),
+              "where the batch-copy scope copies batches, whatever made them; null: cuda there");
+  reader.read("host_rows_on_gpu_machine", execution.host_rows_on_gpu_machine, Plain<bool>{},
+              "measure image rows of the CPU on a machine with a GPU all the same");
   reader.read(
       "thread_policy", execution.thread_policy,
       or_null(config::one_of({"micro-single", "pipeline-default", "pipeline-single-worker"})),

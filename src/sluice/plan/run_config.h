@@ -47,6 +47,7 @@ struct Data {
   std::optional<std::int64_t> num_channels;
   std::optional<std::int64_t> clip_length;
   std::int64_t max_corrupt = 0;
+  bool generated = false;  // resolved: items are made here, not read from a data set
 };
 
 struct Execution {
@@ -56,7 +57,9 @@ struct Execution {
   double min_time = 0;  // seconds
   std::int64_t min_batches = 1;
   Scope pipeline_scope = Scope::decode_dataloader_augment;
-  std::string device = "none";
+  std::string device = "none";         // where transforms run
+  std::optional<std::string> copy_to;  // where batches are copied; set in the batch-copy scope only
+  bool host_rows_on_gpu_machine = false;
   std::optional<std::string> thread_policy;
   bool refresh_requirements = false;
   std::optional<double> slow_threshold_sec_per_item;
@@ -127,6 +130,7 @@ struct Overrides {
   std::optional<std::uint64_t> seed;
   std::vector<std::string> set;  // key.path=value
   bool local = false;            // drops the cloud section
+  bool allow_generated = false;  // data.generated: true
 };
 
 /// The file, then `set` in its order, then the flags; read and checked as a whole.

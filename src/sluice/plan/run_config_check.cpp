@@ -93,6 +93,9 @@ void resolve_data(RunConfig& run, const MatrixScenario& scenario, Sections& sect
   } else if (data.clip_length) {
     sections.data.fail("clip_length", fmt::format("{} has no clips", scenario.name));
   }
+  if (data.data_dir && data.generated)
+    sections.data.fail("generated", "true, but data.data_dir names a folder; give one of both");
+  if (!data.data_dir && !data.gcs_uri && !data.remote_data_dir) data.generated = true;
   if (!data.num_items && run.mode() != Mode::pipeline)
     data.num_items = media_policy(scenario.media).num_items;
 }
@@ -102,7 +105,7 @@ void check_library(const RunConfig& run, const Support& support, const char* key
                    Sections& sections) {
   const std::string where = fmt::format("{} {}", support.scenario, to_string(support.mode));
   const std::string& device = run.execution.device;
-  if (!has_device(support, device) && !support.host_fallback) {
+  if (!runs_on(support, device, run.execution.pipeline_scope)) {
     std::vector<std::string> devices(support.devices.begin(), support.devices.end());
     sections.execution.fail("device", fmt::format("{} is not accepted for {} in {}; accepted: {}",
                                                   device, support.library, where, join(devices)));
@@ -213,12 +216,14 @@ void check_execution(RunConfig& run, Sections& sections) {
   }
   if (!execution.thread_policy)
     execution.thread_policy = mode == Mode::pipeline ? "pipeline-default" : "micro-single";
-  if (mode == Mode::pipeline && execution.device == "none" &&
-      execution.pipeline_scope == Scope::decode_dataloader_augment_batch_copy) {
-    sections.execution.fail("pipeline_scope",
-                            fmt::format("{} copies to a device; execution.device is none",
-                                        to_string(execution.pipeline_scope)));
-  }
+  const bool copies = mode == Mode::pipeline &&
+                      execution.pipeline_scope == Scope::decode_dataloader_augment_batch_copy;
+  if (execution.copy_to && !copies)
+    sections.execution.fail("copy_to",
+                            fmt::format("copies batches in the scope {} of pipeline "
+                                        "mode only",
+                                        to_string(Scope::decode_dataloader_augment_batch_copy)));
+  if (copies && !execution.copy_to) execution.copy_to = "cuda";
 }
 
 void check_cloud(const RunConfig& run, Sections& sections) {

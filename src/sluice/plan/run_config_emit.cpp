@@ -47,6 +47,7 @@ Json data_json(const Data& data) {
   put(json, "num_channels", data.num_channels);
   put(json, "clip_length", data.clip_length);
   json["max_corrupt"] = data.max_corrupt;
+  json["generated"] = data.generated;
   return json;
 }
 
@@ -58,6 +59,8 @@ Json execution_json(const Execution& execution) {
                {"min_batches", execution.min_batches},
                {"pipeline_scope", to_string(execution.pipeline_scope)},
                {"device", execution.device}};
+  put(json, "copy_to", execution.copy_to);
+  json["host_rows_on_gpu_machine"] = execution.host_rows_on_gpu_machine;
   put(json, "thread_policy", execution.thread_policy);
   json["refresh_requirements"] = execution.refresh_requirements;
   put(json, "slow_threshold_sec_per_item", execution.slow_threshold_sec_per_item);

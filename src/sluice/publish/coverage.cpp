@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace sluice::publish {
 namespace fs = std::filesystem;
@@ -49,7 +50,7 @@ bool is_row(const Row& row, const ExpectedRow& expected) {
 
 bool is_present(const Row& row, const ExpectedRow& expected) {
   switch (row.status) {
-    case RowStatus::ok:
+    case RowStatus::ok:  // its runs are counted over all files
       return row.summary.has_value() && !row.runs.empty();
     case RowStatus::early_stopped:
     case RowStatus::unsupported:
@@ -68,18 +69,48 @@ std::string why_missing(const Row& row) {
                      row.reason.empty() ? "no reason given" : printable(row.reason));
 }
 
-/// Nothing when it is there; otherwise why it is not.
-std::optional<std::string> why_absent(const std::vector<const Found*>& files,
-                                      const ExpectedRow& expected) {
-  std::string why = "no such row";
+/// A row over all files that may hold it.
+struct Looked {
+  std::string why_absent = "no such row";  // empty: it is there
+  std::string unsupported;                 // not empty: all that it says
+  std::set<std::string> runs;              // of ok rows, by id
+  bool ok = false;
+};
+
+Looked look_for(const std::vector<const Found*>& files, const ExpectedRow& expected, int runs) {
+  Looked looked;
+  bool other = false;  // something final that is neither ok nor unsupported
   for (const auto* found : files) {
     for (const auto& row : found->file.rows) {
       if (!is_row(row, expected)) continue;
-      if (is_present(row, expected)) return std::nullopt;
-      why = why_missing(row);
+      if (!is_present(row, expected)) {
+        if (!looked.ok && !other) looked.why_absent = why_missing(row);
+        continue;
+      }
+      if (row.status == RowStatus::unsupported) looked.unsupported = why_missing(row);
+      if (row.status == RowStatus::ok) {
+        looked.ok = true;
+        for (const auto& run : row.runs)
+          looked.runs.insert(run.run_id);
+      }
+      other = other || (row.status != RowStatus::ok && row.status != RowStatus::unsupported);
     }
   }
-  return why;
+  const auto count = static_cast<int>(looked.runs.size());
+  if (looked.ok) {
+    looked.why_absent = count >= runs ? "" : fmt::format("{} of {} runs", count, runs);
+  } else if (other || !looked.unsupported.empty()) {
+    looked.why_absent.clear();
+  }
+  if (looked.ok || other) looked.unsupported.clear();
+  return looked;
+}
+
+std::int64_t items_of(const results::ResultFile& file) {
+  const Json* asked = analysis::config_value(file, "data", "num_items");
+  const std::int64_t there = file.dataset.count;
+  if (asked == nullptr || !asked->is_number_integer()) return there;
+  return there > 0 ? std::min(there, asked->get<std::int64_t>()) : asked->get<std::int64_t>();
 }
 
 /// The files that may hold the rows of a table.
@@ -88,9 +119,22 @@ std::vector<const Found*> files_of(const std::vector<Found>& all, const Expected
   for (const auto& found : all) {
     const bool fits = table.file.empty() ? analysis::device_of(found.file) == table.device
                                          : found.path == table.file;
-    if (fits) files.push_back(&found);
+    if (fits && (table.items == 0 || items_of(found.file) >= table.items)) files.push_back(&found);
   }
   return files;
+}
+
+/// Files that would hold the rows, had they measured more items.
+std::int64_t most_items(const std::vector<Found>& all, ExpectedTable table) {
+  table.items = 0;
+  std::int64_t most = 0;
+  for (const Found* found : files_of(all, table)) {
+    const bool holds = std::ranges::any_of(found->file.rows, [&](const Row& row) {
+      return !table.rows.empty() && is_row(row, table.rows.front());
+    });
+    if (holds) most = std::max(most, items_of(found->file));
+  }
+  return most;
 }
 
 void cover_table(Coverage& out, const ExpectedTable& table, const std::vector<Found>& all,
@@ -99,14 +143,32 @@ void cover_table(Coverage& out, const ExpectedTable& table, const std::vector<Fo
   sum.name = table.name;
   sum.optional = table.optional;
   sum.expected = table.rows.size();
+  sum.runs_expected = table.runs;
   const auto files = files_of(all, table);
   std::vector<MissingRow> missing;
+  std::vector<std::string> unsupported;
   for (const auto& row : table.rows) {
-    const auto why = why_absent(files, row);
-    if (!why) ++sum.present;
-    if (why) missing.push_back(MissingRow{table.name, row.case_name, row.library, *why});
+    const Looked looked = look_for(files, row, table.runs);
+    if (looked.why_absent.empty()) ++sum.present;
+    if (!looked.why_absent.empty())
+      missing.push_back(MissingRow{table.name, row.case_name, row.library, looked.why_absent});
+    if (!looked.unsupported.empty()) unsupported.push_back(looked.unsupported);
+    if (looked.ok) {
+      const auto count = static_cast<int>(looked.runs.size());
+      sum.runs = std::min(sum.runs.value_or(count), count);
+    }
   }
-  if (!required || missing.empty()) return;
+  const bool nothing = !table.rows.empty() && unsupported.size() == table.rows.size();
+  if (nothing) sum.present = 0;
+  if (required && nothing)
+    out.missing.push_back(MissingRow{table.name, "", "",
+                                     "nothing was measured: every row is " + unsupported.front()});
+  if (!required || nothing || missing.empty()) return;
+  if (const std::int64_t items = most_items(all, table); files.empty() && items > 0) {
+    out.missing.push_back(MissingRow{
+        table.name, "", "", fmt::format("{} items were measured, {} are due", items, table.items)});
+    return;
+  }
   const bool named = !table.file.empty();
   if (named && files.empty()) {
     out.missing.push_back(MissingRow{table.name, "", "", "no such file"});
@@ -152,7 +214,9 @@ Json to_json(const Coverage& coverage) {
     tables.push_back({{"file", table.name},
                       {"optional", table.optional},
                       {"expected", table.expected},
-                      {"present", table.present}});
+                      {"present", table.present},
+                      {"runs", table.runs ? Json(*table.runs) : Json(nullptr)},
+                      {"runs_expected", table.runs_expected}});
   }
   Json missing = Json::array();
   for (const auto& row : coverage.missing) {

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct ExpectedTable {
   std::filesystem::path file;   // relative to the folder; empty: any file of it may hold the rows
   std::string device = "none";  // of the files that count, where `file` is empty
   bool optional = false;
+  std::int64_t items = 0;  // at least so many must have been measured; 0: any number
+  int runs = 1;            // fresh processes of an ok row, over all files that hold it
   std::vector<ExpectedRow> rows;
 };
 
@@ -41,6 +44,8 @@ struct TableCoverage {
   bool optional = false;
   std::size_t expected = 0;
   std::size_t present = 0;
+  int runs_expected = 1;
+  std::optional<int> runs;  // of the ok row that has fewest; absent: no row is ok
 };
 
 struct Coverage {
@@ -52,14 +57,17 @@ struct Coverage {
   [[nodiscard]] std::size_t present() const;
 };
 
-/// A row is present when it says something final: ok, early-stopped or unsupported. Failed and
-/// skipped rows are missing with their reason, and so are those of a file without rows. Optional
+/// A row is present when it says something final: ok with all its runs, early-stopped or
+/// unsupported; files of fewer items than the table wants do not count. Failed and skipped rows are
+/// missing with their reason, so are those of a file without rows, and a table whose rows are all
+/// unsupported is missing as a whole: nothing was measured. Optional
 /// tables count only if `require_optional`; otherwise they are listed without a reproach. An Error
 /// for a file that cannot be read.
 Result<Coverage> cover(const std::vector<ExpectedTable>& tables,
                        const std::vector<std::filesystem::path>& folders, bool require_optional);
 
-/// {complete, expected, present, tables: [...], missing: [{file, case, library, reason}]}.
+/// {complete, expected, present, tables: [{file, optional, expected, present, runs,
+/// runs_expected}], missing: [{file, case, library, reason}]}.
 Json to_json(const Coverage& coverage);
 
 }  // namespace sluice::publish

@@ -1,5 +1,8 @@
 // sluice/results/find.cpp - which files of a folder are result files.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/core/file.h"
+#include "sluice/core/json.h"
+#include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/results/result_file.h"
 
@@ -20,6 +23,18 @@ bool other_document(const fs::path& path) {
   const std::string name = path.filename().string();
   return name.front() == '.' ||
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+/// Sound JSON of somebody else: named and passed over. What does not parse may be a result that was
+/// cut off, and is left to whoever reads it.
+bool foreign(const fs::path& path) {
+  const auto text = read_text_file(path);
+  if (!text) return false;
+  const Json json = Json::parse(*text, nullptr, false);
+  if (json.is_discarded()) return false;
+  const bool ours = json.is_object() && (json.contains("schema_version") || json.contains("rows"));
+  if (!ours) log::warn("{}: is no result file, passed over", printable(path.string()));
+  return !ours;
 }
 
 Error io_error(const fs::path& path, const std::error_code& code) {
@@ -46,7 +61,8 @@ Result<std::vector<fs::path>> find(const fs::path& path) {
   if (code) return io_error(folder, code);
   for (const fs::recursive_directory_iterator end; it != end;) {
     const fs::path& entry = it->path();
-    if (entry.extension() == ".json" && !other_document(entry) && it->is_regular_file(code))
+    if (entry.extension() == ".json" && !other_document(entry) && it->is_regular_file(code) &&
+        !foreign(entry))
       files.push_back(entry);
     it.increment(code);
     if (code) return io_error(folder, code);

@@ -171,6 +171,8 @@ measure::Row read_row(const Json& json, const Where& where, Problem& problem) {
     bytes.read("peak_reserved_bytes", peak_memory.peak_reserved_bytes);
   }
   fields.read_unless_null("output_digest", row.output_digest);
+  if (json.is_object() && json.contains("preflight_item_s"))
+    fields.read("preflight_item_s", row.preflight_item_s.emplace());
   if (json.is_object() && json.contains("not_comparable"))
     fields.read("not_comparable", row.not_comparable);
   return row;

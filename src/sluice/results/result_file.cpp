@@ -124,6 +124,7 @@ Json row_to_json(const measure::Row& row) {
   } else {
     json["output_digest"] = row.output_digest;
   }
+  if (row.preflight_item_s) json["preflight_item_s"] = *row.preflight_item_s;
   if (!row.not_comparable.empty()) json["not_comparable"] = row.not_comparable;
   return json;
 }

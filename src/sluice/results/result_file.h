@@ -88,6 +88,7 @@ Status write(const std::filesystem::path& path, const ResultFile& file);
 /// Result files at `path`: the file itself, or every *.json under `path`/results (or `path`),
 /// sorted by name. Other files of a run folder (env.json, verdict.json, ...) are left out; a folder
 /// without result files is an error.
+/// Sound JSON that is no result file is named in the log and passed over.
 Result<std::vector<std::filesystem::path>> find(const std::filesystem::path& path);
 
 /// Whether a row could not be measured that should have been.

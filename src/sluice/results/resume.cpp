@@ -75,11 +75,17 @@ std::vector<measure::Row> finished_rows(const ResultFile& existing,
 
 Status check_resumable(const ResultFile& existing, const ResultFile& planned,
                        const std::string& name) {
-  const auto identity = [](const ResultFile& file) {
+  const auto runs_of = [](const ResultFile& file) {
+    return file.run_config.value("/execution/num_runs"_json_pointer, std::int64_t{0});
+  };
+  const bool grows = runs_of(existing) > 0 && runs_of(existing) < runs_of(planned);
+  const auto identity = [&](const ResultFile& file) {
+    Json config = file.run_config.is_object() ? file.run_config : Json::object();
+    if (grows) config["execution"].erase("num_runs");
     return Json{{"schema_version", file.schema_version},
                 {"tool", {{"version", file.tool.version}, {"git", file.tool.git}}},
                 {"machine_profile", file.machine_profile},
-                {"run_config", file.run_config.is_object() ? file.run_config : Json::object()},
+                {"run_config", std::move(config)},
                 {"dataset", {{"hash", file.dataset.hash}}}};
   };
   const auto difference = first_difference(identity(existing), identity(planned), "");

@@ -29,8 +29,9 @@ std::vector<measure::Row> finished_rows(const ResultFile& existing,
                                         const std::vector<std::string>& libraries);
 
 /// An Error naming the first key in which the folder's file and the planned one differ, when their
-/// numbers could not stand in one table: schema, program, machine, configuration, dataset. `name`
-/// is what the error calls the file.
+/// numbers could not stand in one table: schema, program, machine, configuration, dataset. More
+/// runs (execution.num_runs) may be planned than there were. `name` is what the error calls the
+/// file.
 Status check_resumable(const ResultFile& existing, const ResultFile& planned,
                        const std::string& name);
 

@@ -43,6 +43,7 @@ measure::Catalogue catalogue() {
   add_micro(catalogue, micro_transforms(), make_micro_op);
   for (const char* prefix : {"image-rgb/", "image-9ch/", "video-16f/", "video-decode-16f/"})
     catalogue.prefixes[prefix] = missing_yet;
+  add_recipe_rows(catalogue);
   catalogue.scenarios["loader/raw"] = make_loader;
   catalogue.scenarios["loader/clip16-antialias"] = make_loader;
   for (const char* prefix : {"training/", "end-to-end/"})

@@ -57,6 +57,10 @@ Scenario empty();
 /// The rows "loader/..." of `bench dataloader`; "loader/raw" are arrays as they are.
 Result<std::unique_ptr<measure::Subject>> make_loader(const measure::SubjectContext& context);
 
+/// The DataLoader rows of the matrix, "image-rgb/pipeline/..." and "image-9ch/pipeline/...": a
+/// recipe over epochs of our loader.
+void add_recipe_rows(measure::Catalogue& catalogue);
+
 /// The rows "training/<model>" of `bench training`, and "end-to-end/<model>" of the tour; all about
 /// them comes with the spec (training_spec.h).
 Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectContext& context);

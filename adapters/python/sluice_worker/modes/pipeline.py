@@ -77,6 +77,9 @@ class Pipeline:
             raise Failed(f"scope '{scope}' wants {'inputs' if scope == MEMORY else 'files'}, which were not loaded")
         session, target = self.adapter.session, self.device()
         if scope == DECODE_COPY:  # the copy goes to a device, also from libraries that work on the host
+            copy_to = spec.raw.get("copy_to", "cuda")
+            if copy_to != "cuda":
+                raise Unsupported(f"no device '{copy_to}' to copy batches to; cuda is accepted")
             if not torch.cuda.is_available():
                 raise Unsupported("no CUDA device to copy batches to")
             target = torch.device("cuda")

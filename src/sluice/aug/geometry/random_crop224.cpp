@@ -1,6 +1,7 @@
 // sluice/aug/geometry/random_crop224.cpp - a window of fixed size; zeros around an image that is
 // smaller.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/aug/geometry/crop_draws.h"
 #include "sluice/aug/make_transform.h"
 #include "sluice/aug/pixels.h"
 
@@ -12,10 +13,6 @@ namespace {
 struct RandomCrop224Params {
   int height = 224;
   int width = 224;
-};
-struct RandomCrop224Draw {
-  int x = 0, y = 0;  // where the window begins; negative: so many columns or rows of zeros first
-  int width = 224, height = 224;
 };
 
 /// A side that is long enough: any position, equally likely. One that is not: the image in the

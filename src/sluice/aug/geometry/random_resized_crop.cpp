@@ -1,5 +1,6 @@
 // sluice/aug/geometry/random_resized_crop.cpp - a random part of the image, resized.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/aug/geometry/crop_draws.h"
 #include "sluice/aug/geometry/resized_crop.h"
 #include "sluice/aug/geometry/resizing.h"
 #include "sluice/aug/make_transform.h"
@@ -14,10 +15,6 @@ struct RandomResizedCropParams {
   std::array<double, 2> scale{0.08, 1.0};
   std::array<double, 2> ratio{0.75, 1.3333};
   std::string interpolation = "bilinear";
-};
-struct RandomResizedCropDraw {
-  int x = 0, y = 0, width = 1, height = 1;  // the part, in pixels of the input
-  int out_width = 224, out_height = 224;
 };
 
 RandomResizedCropDraw sample(const RandomResizedCropParams& params, Rng& rng, Shape input) {

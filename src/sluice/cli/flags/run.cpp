@@ -32,8 +32,7 @@ void add_run_flags(CLI::App& command, RunFlags& flags) {
       ->check(CLI::Range(std::int64_t{1}, plan::kMaxItems));
   command.add_option("--num-runs", over.num_runs, "fresh processes per row")
       ->check(CLI::Range(std::int64_t{1}, plan::kMaxRuns));
-  add_value(command, "--device", over.device, "{none,cuda,mps,auto}",
-            "device that transforms run on");
+  add_value(command, "--device", over.device, "{none,cuda,auto}", "device that transforms run on");
   command.add_option("--workers", over.workers, "loader processes, in pipeline mode")
       ->check(CLI::Range(std::int64_t{0}, plan::kMaxWorkers));
   command.add_option("--batch-size", over.batch_size, "items per batch, in pipeline mode")
@@ -46,6 +45,9 @@ void add_run_flags(CLI::App& command, RunFlags& flags) {
   add_value(command, "--set", over.set, "KEY.PATH=VALUE",
             "set any key of the configuration; may be repeated")
       ->allow_extra_args(false);
+  command.add_flag("--allow-generated", over.allow_generated,
+                   "make images or clips here where the configuration names a data set that is "
+                   "not on this machine");
   command.add_flag("--local", over.local,
                    "ignore the cloud section of the configuration and run here");
 }

@@ -22,6 +22,8 @@ struct CompareArgs {
   std::string candidate;
   std::string threshold = "5%";
   std::string alpha = "0.05";
+  std::vector<std::string> libraries;
+  std::vector<std::string> transforms;
   bool strict = false;
   bool allow_missing = false;
 };
@@ -31,6 +33,8 @@ Result<ExitCode> run_compare(const CompareArgs& args, const Globals& globals) {
   SLUICE_TRY(options.threshold, parse_fraction(args.threshold, "--threshold"));
   SLUICE_TRY(options.alpha, parse_fraction(args.alpha, "--alpha"));
   options.allow_missing = args.allow_missing;
+  options.libraries = args.libraries;
+  options.transforms = args.transforms;
   SLUICE_TRY(const auto comparison, gate::compare_paths(args.base, args.candidate, options));
   const std::string json = gate::to_json(comparison).dump(2) + "\n";
   if (!globals.out.empty()) SLUICE_CHECK(write_output(globals, globals.out / "verdict.json", json));
@@ -57,12 +61,20 @@ void add_compare(CLI::App& root, Context& context) {
       ->capture_default_str();
   add_value(sub, "--alpha", args.alpha, "SHARE", "chance of any false verdict over all rows (Holm)")
       ->capture_default_str();
+  sub.add_option("--libraries", args.libraries, "only rows of these, by comma")
+      ->delimiter(',')
+      ->type_name("LIST");
+  sub.add_option("--transforms", args.transforms, "only rows of these, by comma")
+      ->delimiter(',')
+      ->type_name("LIST");
   sub.add_flag("--allow-missing", args.allow_missing,
                "accept rows of BASE that CANDIDATE lacks; otherwise they fail");
   sub.add_flag("--strict", args.strict, "exit 3 when the verdict is INCONCLUSIVE");
   add_force_flag(sub, context.globals);
   add_examples(sub, {"sluice compare runs/before runs/after",
                      "sluice compare base.json candidate.json --threshold 3%",
+                     "sluice compare runs/before runs/after --libraries sluice --transforms "
+                     "Resize,Pad",
                      "sluice compare runs/before runs/after --json | jq .verdict"});
 }
 

@@ -65,8 +65,12 @@ Result<publish::Coverage> cover_profile(const CoverageArgs& args) {
 std::string text_of(const publish::Coverage& coverage) {
   std::string out;
   for (const auto& table : coverage.tables) {
-    out += fmt::format("{:>4} of {:<4} {}{}\n", table.present, table.expected,
-                       printable(table.name), table.optional ? "  (optional)" : "");
+    const std::string runs = table.runs
+                                 ? fmt::format("  {} of {} run{}", *table.runs, table.runs_expected,
+                                               table.runs_expected == 1 ? "" : "s")
+                                 : "";
+    out += fmt::format("{:>4} of {:<4} {}{}{}\n", table.present, table.expected,
+                       printable(table.name), runs, table.optional ? "  (optional)" : "");
   }
   for (const auto& row : coverage.missing) {
     const std::string which =

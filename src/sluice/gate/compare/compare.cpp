@@ -242,6 +242,52 @@ std::string summary_line(const Comparison& comparison) {
                      100 * comparison.options.threshold, comparison.options.alpha);
 }
 
+bool is_transform(const measure::Row& row, const std::string& name) {
+  const auto param = row.params.find("transform");
+  if (param != row.params.end()) return param->second == name;
+  return row.case_name.substr(row.case_name.rfind('/') + 1) == name;
+}
+
+bool is_library(const measure::Row& row, const std::string& name) {
+  return row.library == name;
+}
+
+using IsNamed = bool (*)(const measure::Row& row, const std::string& name);
+
+bool any_row(const analysis::ResultSet& set, IsNamed is, const std::string& name) {
+  return std::ranges::any_of(set.files, [&](const results::ResultFile& file) {
+    return std::ranges::any_of(file.rows, [&](const measure::Row& row) { return is(row, name); });
+  });
+}
+
+/// Every name that is asked for must be met: a slip would compare nothing, and pass.
+Status check_met(const analysis::ResultSet& base, const analysis::ResultSet& candidate,
+                 const char* flag, IsNamed is, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (any_row(base, is, name) || any_row(candidate, is, name)) continue;
+    return Error{Errc::usage,
+                 fmt::format("{} {}: neither {} nor {} has such a row", flag, printable(name),
+                             printable(base.name), printable(candidate.name))};
+  }
+  return ok;
+}
+
+/// The rows that options.libraries and options.transforms name.
+analysis::ResultSet chosen(const analysis::ResultSet& set, const CompareOptions& options) {
+  const auto named = [](const measure::Row& row, const std::vector<std::string>& names,
+                        IsNamed is) {
+    return names.empty() ||
+           std::ranges::any_of(names, [&](const std::string& name) { return is(row, name); });
+  };
+  analysis::ResultSet some = set;
+  for (results::ResultFile& file : some.files)
+    std::erase_if(file.rows, [&](const measure::Row& row) {
+      return !named(row, options.libraries, is_library) ||
+             !named(row, options.transforms, is_transform);
+    });
+  return some;
+}
+
 }  // namespace
 
 Result<Comparison> compare(const analysis::ResultSet& base, const analysis::ResultSet& candidate,
@@ -252,6 +298,14 @@ Result<Comparison> compare(const analysis::ResultSet& base, const analysis::Resu
       return Error{Errc::invalid_input, fmt::format("{}: no result file given, at least one needed",
                                                     printable(set->name))};
     }
+  }
+  if (!options.libraries.empty() || !options.transforms.empty()) {
+    CompareOptions all = options;
+    all.libraries.clear();
+    all.transforms.clear();
+    SLUICE_CHECK(check_met(base, candidate, "--libraries", is_library, options.libraries));
+    SLUICE_CHECK(check_met(base, candidate, "--transforms", is_transform, options.transforms));
+    return compare(chosen(base, options), chosen(candidate, options), all);
   }
   Comparison out;
   out.base_name = base.name;

@@ -19,7 +19,9 @@ struct CompareOptions {
   double alpha = 0.05;      // (0, 1): chance of any false verdict over all judged rows (Holm)
   double confidence = 0.95;  // of the intervals shown
   double power = 0.8;  // with which a change of the minimal detectable size would have been found
-  bool allow_missing = false;  // rows that only base measured are SKIP, not FAIL
+  bool allow_missing = false;             // rows that only base measured are SKIP, not FAIL
+  std::vector<std::string> libraries{};   // only rows of these; empty: all
+  std::vector<std::string> transforms{};  // only rows of these, by parameter or case; empty: all
   int min_runs = 3;  // at least 2; fresh processes a side below which nothing can be decided
 };
 

@@ -231,8 +231,11 @@ class Server {
     const Usage before = usage_now();  // innermost: of short samples every microsecond counts
     const Sample sample = take_sample(*subject_, clock_, asked.passes, extra_);
     answer.samples_ns.push_back(sample.elapsed_ns);
-    for (std::int64_t i = 1; i < asked.samples; ++i)
+    std::int64_t elapsed_ns = sample.elapsed_ns;
+    for (std::int64_t i = 1; i < asked.samples || subject_->wants_more(elapsed_ns); ++i) {
       answer.samples_ns.push_back(take_sample(*subject_, clock_, asked.passes, extra_).elapsed_ns);
+      elapsed_ns += answer.samples_ns.back();
+    }
     const Usage used = usage_now() - before;
     counters_.stop();
     answer.start_ns = sample.start_ns;

@@ -60,6 +60,11 @@ class Subject {
   /// Threads of the subject work ahead, so that a single pass may find its work done and take no
   /// time: samples are sized by the mean of passes, not by the fastest.
   [[nodiscard]] virtual bool works_ahead() const { return false; }
+  /// A spec may ask for more than one sample: for a shortest time, say. Asked after each, with the
+  /// time of all since begin_sample().
+  [[nodiscard]] virtual bool wants_more([[maybe_unused]] std::int64_t elapsed_ns) const {
+    return false;
+  }
   /// Called right before a timed sample, after its warm-up: nothing done here is timed.
   virtual void begin_sample() {}
   /// What the subject counted during the last sample (stages, bytes, waits); null: nothing. Ends up

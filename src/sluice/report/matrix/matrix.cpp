@@ -308,6 +308,13 @@ std::vector<MatrixTable> matrix_tables(const std::vector<const results::ResultFi
   return tables;
 }
 
+bool is_close_call(const MatrixLine& line) {
+  if (!line.lead) return false;
+  const Row& first = *line.cells[line.lead->first].row;
+  const Row& second = *line.cells[line.lead->second].row;
+  return (line.lead->low && *line.lead->low <= 1) || intervals_overlap(first, second);
+}
+
 bool has_number(const MatrixCell& cell) {
   return cell.row != nullptr && cell.row->status == RowStatus::ok && has_summary(*cell.row);
 }

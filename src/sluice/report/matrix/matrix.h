@@ -111,5 +111,8 @@ std::vector<std::string> legend(const MatrixTable& table);
 std::string reason_text(const Reason& reason);
 
 bool has_number(const MatrixCell& cell);  // ok, with a summary
+/// The intervals of the fastest two overlap, or that of their ratio holds 1. With a single run a
+/// side there is none, and nothing can be said.
+bool is_close_call(const MatrixLine& line);
 
 }  // namespace sluice::report

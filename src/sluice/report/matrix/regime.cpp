@@ -5,6 +5,7 @@
 
 #include "sluice/analysis/config_value.h"
 #include "sluice/core/text.h"
+#include "sluice/measure/media_policy.h"
 
 #include <fmt/format.h>
 
@@ -34,10 +35,6 @@ constexpr MainLoader kMainLoaders[] = {
 };
 /// Micro tables are main with these threads, decode tables always.
 constexpr const char* kMicroPolicy = "micro-single";
-
-/// Item limit of the preflight where the configuration leaves it to the medium.
-constexpr double kSlowImageS = 0.05;
-constexpr double kSlowVideoS = 2.0;
 
 std::int64_t config_integer(const results::ResultFile& file, const char* key) {
   const Json* value = analysis::config_value(file, "execution", key);
@@ -131,11 +128,11 @@ double slow_item_s(const results::ResultFile& file) {
   }
   const bool video = analysis::config_text(file, "selection", "media") == "video" ||
                      analysis::config_text(file, "selection", "scenario").starts_with("video");
-  return video ? kSlowVideoS : kSlowImageS;
+  return (video ? measure::video_policy() : measure::image_policy()).slow_item_s;
 }
 
 std::string slow_marker(const results::ResultFile& file, const std::string& unit) {
-  return fmt::format("≤{:.3g} {}", 1 / slow_item_s(file), printable(unit));
+  return measure::slow_marker(slow_item_s(file), printable(unit));
 }
 
 std::vector<std::string> configured_transforms(const results::ResultFile& file) {

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/matrix/remarks.h"
 
+#include "sluice/analysis/config_value.h"
 #include "sluice/core/text.h"
+#include "sluice/measure/media_policy.h"
 #include "sluice/report/sections.h"
 
 #include <fmt/format.h>
@@ -75,13 +77,18 @@ void add_sources(std::vector<std::string>& remarks, const MatrixTable& table) {
   for (const auto* file : table.files) {
     sessions.insert(file->session_id);
     datasets.insert(file->dataset.hash);
-    hollow += file->rows.empty() ? 1 : 0;
+    hollow += file->rows.empty() ? 1U : 0U;
   }
   if (sessions.size() > 1) {
     remarks.push_back(
         fmt::format("The columns come from {} sessions: their rows were not measured in turns.",
                     sessions.size()));
   }
+  if (std::ranges::any_of(table.files, [](const auto* file) {
+        const Json* generated = analysis::config_value(*file, "data", "generated");
+        return generated != nullptr && generated->is_boolean() && generated->get<bool>();
+      }))
+    remarks.push_back("The items are generated here, no photographs or videos of a data set.");
   if (datasets.size() > 1)
     remarks.push_back("The columns do not all read the same data: their datasets differ.");
   if (hollow > 0) {
@@ -93,6 +100,27 @@ void add_sources(std::vector<std::string>& remarks, const MatrixTable& table) {
     remarks.push_back(fmt::format("{} of the {} transforms of the configuration {} no row here.",
                                   missing, table.expected, missing == 1 ? "has" : "have"));
   }
+}
+
+/// Lines whose fastest rows lie within each other's interval, or cannot be told apart.
+void add_close_calls(std::vector<std::string>& remarks, const MatrixTable& table) {
+  std::vector<std::string> close;
+  bool few = false;  // more runs would narrow the intervals
+  for (const auto& line : table.lines) {
+    if (!is_close_call(line)) continue;
+    close.push_back(printable(line.name));
+    for (const std::size_t c : {line.lead->first, line.lead->second})
+      few = few || line.cells[c].row->summary->n_runs < measure::kCloseCallRuns;
+  }
+  if (close.empty()) return;
+  remarks.push_back(
+      fmt::format("Close call{} ({} of {} rows), the fastest two lie within each "
+                  "other's interval: {}.{}",
+                  close.size() == 1 ? "" : "s", close.size(), table.lines.size(), join(close),
+                  few ? fmt::format(" Advice: {0} runs (sluice run --resume "
+                                    "--num-runs {0}).",
+                                    measure::kCloseCallRuns)
+                      : ""));
 }
 
 /// What the plan wants said about the rows of a library, and which inputs it could not read.
@@ -205,6 +233,7 @@ std::vector<Reason> reasons_of(const MatrixTable& table) {
 std::vector<std::string> remarks_on(const MatrixTable& table) {
   std::vector<std::string> remarks;
   add_sources(remarks, table);
+  add_close_calls(remarks, table);
   add_shared(remarks, table);
   add_labels(remarks, table);
   if (table.regime.mode == "micro") add_published(remarks, table);

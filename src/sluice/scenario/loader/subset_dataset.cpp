@@ -30,7 +30,12 @@ SubsetDataset::SubsetDataset(std::shared_ptr<const loader::Dataset> whole, std::
   if (starts_.empty()) starts_.push_back(0);
 }
 
+SubsetDataset::SubsetDataset(std::shared_ptr<const loader::Dataset> whole,
+                             std::vector<std::uint64_t> chosen)
+    : whole_(std::move(whole)), count_(chosen.size()), chosen_(std::move(chosen)), starts_{0} {}
+
 std::uint64_t SubsetDataset::at(std::uint64_t index) const {
+  if (!chosen_.empty()) return chosen_[static_cast<std::size_t>(index)];
   return spread_ ? scaled(index, whole_->size(), count_) : index;
 }
 

@@ -9,11 +9,13 @@
 
 namespace sluice::scenario {
 
-/// The first `count` samples, or as many spread evenly over all of them. Precondition: 0 < count <=
-/// whole->size().
 class SubsetDataset final : public loader::Dataset {
  public:
+  /// The first `count` samples, or as many spread evenly over all of them. Precondition: 0 < count
+  /// <= whole->size().
   SubsetDataset(std::shared_ptr<const loader::Dataset> whole, std::uint64_t count, bool spread);
+  /// Those of `chosen`, which rise, as one shard. Precondition: there are some, all in `whole`.
+  SubsetDataset(std::shared_ptr<const loader::Dataset> whole, std::vector<std::uint64_t> chosen);
 
   [[nodiscard]] std::uint64_t size() const override { return count_; }
   [[nodiscard]] std::string name(std::uint64_t index) const override {
@@ -37,7 +39,8 @@ class SubsetDataset final : public loader::Dataset {
 
   std::shared_ptr<const loader::Dataset> whole_;
   std::uint64_t count_;
-  bool spread_;
+  bool spread_ = false;
+  std::vector<std::uint64_t> chosen_;  // empty: by count_ and spread_
   std::vector<std::uint64_t> starts_;
 };
 

@@ -1,0 +1,135 @@
+// tests/loader/staged_test.cpp - recipes of the matrix against a Compose of the same steps over the
+// whole image.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/loader/recipe/staged.h"
+
+#include "sluice/aug/registry.h"
+#include "sluice/image/codec.h"
+#include "sluice/image/inputs/photo.h"
+#include "sluice/image/normalize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+namespace sluice::loader::staged_test {
+namespace {
+
+using image::Image;
+using ::testing::HasSubstr;
+
+std::vector<std::uint8_t> photo(int width, int height) {
+  std::vector<std::uint8_t> jpeg;
+  image::PhotoMaker maker;
+  EXPECT_TRUE(maker.make_jpeg(jpeg, 1, 3, {.width = width, .height = height, .quality = 90}));
+  return jpeg;
+}
+
+/// The file decoded whole, its channels repeated.
+Image whole(const std::vector<std::uint8_t>& jpeg, int channels) {
+  Image rgb;
+  EXPECT_TRUE(image::decode(rgb, jpeg));
+  Image out = Image::make(rgb.width(), rgb.height(), channels).value();
+  for (int y = 0; y < rgb.height(); ++y)
+    for (int x = 0; x < rgb.width(); ++x)
+      for (int c = 0; c < channels; ++c)
+        out.span<std::uint8_t>().at(x, y, c) = rgb.view<std::uint8_t>().at(x, y, c % 3);
+  return out;
+}
+
+std::vector<float> run(const Recipe& recipe, const std::vector<std::uint8_t>& encoded,
+                       const SampleKey& key) {
+  SystemClock system;
+  WorkerCounters counters;
+  StageClock clock(system, counters);
+  const auto scratch = recipe.make_scratch();
+  RecipeContext context{*scratch, clock};
+  std::vector<float> out(recipe.output().bytes() / sizeof(float), -1e9F);
+  const Status done = recipe.run(std::as_writable_bytes(std::span(out)),
+                                 std::as_bytes(std::span(encoded)), key, context);
+  EXPECT_TRUE(done) << (done ? "" : done.error().message);
+  return out;
+}
+
+std::vector<float> by_compose(const Staged& recipe, const Image& pixels, const SampleKey& key) {
+  aug::Drawn drawn;
+  recipe.steps().sample(drawn, {.seed = key.seed, .epoch = key.epoch, .index = key.index},
+                        aug::shape_of(pixels.view<std::uint8_t>()));
+  std::vector<Image> frames, made;
+  frames.push_back(pixels.clone().value());
+  aug::Workspace workspace;
+  EXPECT_TRUE(recipe.steps().apply(made, frames, drawn, workspace));
+  std::vector<float> out(made[0].view<std::uint8_t>().samples());
+  EXPECT_TRUE(image::normalize_chw(out, made[0].view<std::uint8_t>(), recipe.normalization()));
+  return out;
+}
+
+void expect_as_compose(const std::string& transform, int width, int height, int channels) {
+  SCOPED_TRACE(fmt::format("{} {}x{}x{}", transform, width, height, channels));
+  const auto jpeg = photo(width, height);
+  const Image pixels = whole(jpeg, channels);
+  const auto encoded = Staged::make({.transform = transform, .channels = channels});
+  ASSERT_TRUE(encoded) << encoded.error().message;
+  StagedOptions in_memory{.transform = transform, .channels = channels};
+  in_memory.decoded = [&](std::uint64_t) { return pixels.view<std::uint8_t>(); };
+  const auto decoded = Staged::make(in_memory);
+  ASSERT_TRUE(decoded);
+  for (std::uint64_t index = 0; index < 3; ++index) {
+    const SampleKey key{7, 1, index};
+    const std::vector<float> want = by_compose(**encoded, pixels, key);
+    EXPECT_EQ(run(**encoded, jpeg, key), want) << "of a file, sample " << index;
+    EXPECT_EQ(run(**decoded, {}, key), want) << "in memory, sample " << index;
+  }
+}
+
+TEST(Staged, IsWhatTheStepsMakeOfTheWholeImage) {
+  for (const char* transform : {"HorizontalFlip", "RandomCrop224", "RandomResizedCrop", "Pad",
+                                "Resize", "GaussianBlur", "RandomRotate90"}) {
+    expect_as_compose(transform, 500, 375, 3);
+    expect_as_compose(transform, 300, 260, 9);
+  }
+}
+
+TEST(Staged, PutsZerosAroundSmallImages) {
+  for (const auto& [width, height] : {std::pair{100, 400}, {400, 100}, {61, 47}, {224, 224}}) {
+    expect_as_compose("HorizontalFlip", width, height, 3);
+    expect_as_compose("RandomCrop224", width, height, 9);
+    expect_as_compose("RandomResizedCrop", width, height, 3);
+  }
+}
+
+TEST(Staged, EveryTransformHasARecipeInTheChannelsItKnows) {
+  for (const aug::TransformSpec& spec : aug::registry()) {
+    const auto rgb = Staged::make({.transform = spec.name});
+    EXPECT_EQ(static_cast<bool>(rgb), !spec.makes_f32) << spec.name;
+    const auto nine = Staged::make({.transform = spec.name, .channels = 9});
+    EXPECT_EQ(static_cast<bool>(nine), !spec.makes_f32 && spec.channels != aug::ChannelRule::rgb)
+        << spec.name;
+    if (nine) EXPECT_EQ((*nine)->output().channels, 9);
+  }
+}
+
+TEST(Staged, RefusesWhatItDoesNotKnow) {
+  const auto unknown = Staged::make({.transform = "Sparkle"});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Errc::unsupported);
+  EXPECT_THAT(unknown.error().message, HasSubstr("Sparkle"));
+  EXPECT_EQ(Staged::make({.transform = "Pad", .channels = 4}).error().code, Errc::usage);
+  const auto damaged = photo(300, 300);
+  const auto recipe = Staged::make({.transform = "Pad"}).value();
+  SystemClock system;
+  WorkerCounters counters;
+  StageClock clock(system, counters);
+  const auto scratch = recipe->make_scratch();
+  RecipeContext context{*scratch, clock};
+  std::vector<std::byte> out(recipe->output().bytes());
+  const Status done =
+      recipe->run(out, std::as_bytes(std::span(damaged)).first(damaged.size() / 5), {}, context);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::invalid_input);
+}
+
+}  // namespace
+}  // namespace sluice::loader::staged_test

@@ -8,6 +8,7 @@
 #include "sluice/image/inputs/photo.h"
 #include "sluice/image/normalize.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -153,6 +153,7 @@ class Installation {
             "--only-binary",
             ":all:",
             "--require-hashes",  // what the index sends is what was pinned: tools/pin_hashes.py
+            "--no-deps",  // all is pinned: a new release of what a package asks for changes nothing
             "-r",
             own_requirements().string()};
   }

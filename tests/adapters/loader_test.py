@@ -183,7 +183,7 @@ class LoaderTest(unittest.TestCase):
         self.assertEqual(reply["code"], "unsupported")
         self.assertIn(case_of(library), reply["reason"])
         for wrong, words in (({"batch_size": IMAGES + 1}, "more than the 64 files"), ({"workers": -1}, "'workers'"),
-                             ({"prefetch": "many"}, "'prefetch'"), ({"batch_size": 8, "epoch_items": 7}, "7 images")):
+                             ({"prefetch": "many"}, "'prefetch'"), ({"batch_size": 8, "epoch_items": 7}, "7 files")):
             reply = self.prepare(library, worker, "ask", **wrong)
             self.assertEqual(reply["code"], "failed")
             self.assertIn(words, reply["reason"])

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/loader/recipe_run.h"
 #include <algorithm>
 #include <set>
 
@@ -38,14 +39,7 @@ std::vector<std::uint8_t> make_video(int frames, bool still = false) {
 Result<std::vector<std::byte>> run(const ClipCropOptions& options,
                                    const std::vector<std::uint8_t>& video, const SampleKey& key) {
   SLUICE_TRY(const auto recipe, make_clip_crop(options));
-  const auto scratch = recipe->make_scratch();
-  WorkerCounters counters;
-  SystemClock system;
-  StageClock clock(system, counters);
-  RecipeContext context{*scratch, clock};
-  std::vector<std::byte> out(recipe->output().bytes());
-  SLUICE_CHECK(recipe->run(out, std::as_bytes(std::span(video)), key, context));
-  return out;
+  return testing::run_once(*recipe, video, key);
 }
 
 TEST(ClipFrames, AreEveryStrideFromADrawnStart) {

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/loader/recipe_run.h"
 #include <cstring>
 #include <vector>
 
@@ -27,14 +28,9 @@ std::vector<std::uint8_t> photo() {
 
 std::vector<std::byte> made_by(const Recipe& recipe, const std::vector<std::uint8_t>& encoded,
                                const SampleKey& key) {
-  SystemClock system;
-  WorkerCounters counters;
-  StageClock clock(system, counters);
-  const auto scratch = recipe.make_scratch();
-  RecipeContext context{*scratch, clock};
-  std::vector<std::byte> out(recipe.output().bytes(), std::byte{0xA5});
-  EXPECT_TRUE(recipe.run(out, std::as_bytes(std::span(encoded)), key, context));
-  return out;
+  auto out = testing::run_once(recipe, encoded, key);
+  EXPECT_TRUE(out);
+  return out ? *std::move(out) : std::vector<std::byte>();
 }
 
 /// Where sample (y, x, c) lies, in samples.

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/loader/recipe_run.h"
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -20,25 +21,13 @@ namespace sluice::loader::recipe_test {
 namespace {
 
 using image::Image;
+using testing::run_once;
 
 std::vector<std::uint8_t> photo(int width, int height, std::uint64_t index = 0) {
   std::vector<std::uint8_t> jpeg;
   image::PhotoMaker maker;
   EXPECT_TRUE(maker.make_jpeg(jpeg, 1, index, {.width = width, .height = height, .quality = 90}));
   return jpeg;
-}
-
-/// Runs it once into poisoned memory.
-Result<std::vector<std::byte>> run(const Recipe& recipe, const std::vector<std::uint8_t>& encoded,
-                                   const SampleKey& key) {
-  SystemClock system;
-  WorkerCounters counters;
-  StageClock clock(system, counters);
-  const auto scratch = recipe.make_scratch();
-  RecipeContext context{*scratch, clock};
-  std::vector<std::byte> out(recipe.output().bytes(), std::byte{0xA5});
-  SLUICE_CHECK(recipe.run(out, std::as_bytes(std::span(encoded)), key, context));
-  return out;
 }
 
 float bf16_to_float(std::uint16_t value) {
@@ -106,7 +95,7 @@ TEST(TrainCrop, EveryTypeLayoutAndFilterIsThePlainSteps) {
           const SampleKey key{7, 1, index};
           (draw_train_crop(options, key, 150, 100).mirrored ? mirrored : straight) = true;
           const auto recipe = make_train_crop(options).value();
-          const auto got = run(*recipe, jpeg, key).value();
+          const auto got = run_once(*recipe, jpeg, key).value();
           const Image want = expected(options, jpeg, key);
           const auto& n = options.normalization;
           for (int y = 0; y < 37; ++y)
@@ -132,11 +121,11 @@ TEST(TrainCrop, FollowsFromTheKeyAlone) {
   TrainCropOptions options;
   options.side = 32;
   const auto recipe = make_train_crop(options).value();
-  const auto first = run(*recipe, jpeg, {1, 2, 3}).value();
-  EXPECT_EQ(first, run(*recipe, jpeg, {1, 2, 3}).value());
-  EXPECT_NE(first, run(*recipe, jpeg, {2, 2, 3}).value());
-  EXPECT_NE(first, run(*recipe, jpeg, {1, 3, 3}).value());
-  EXPECT_NE(first, run(*recipe, jpeg, {1, 2, 4}).value());
+  const auto first = run_once(*recipe, jpeg, {1, 2, 3}).value();
+  EXPECT_EQ(first, run_once(*recipe, jpeg, {1, 2, 3}).value());
+  EXPECT_NE(first, run_once(*recipe, jpeg, {2, 2, 3}).value());
+  EXPECT_NE(first, run_once(*recipe, jpeg, {1, 3, 3}).value());
+  EXPECT_NE(first, run_once(*recipe, jpeg, {1, 2, 4}).value());
 }
 
 TEST(TrainCrop, CentreModeTakesTheLargestSquare) {
@@ -149,7 +138,7 @@ TEST(TrainCrop, CentreModeTakesTheLargestSquare) {
 
 TEST(TrainCrop, RefusesWhatIsNoImage) {
   const auto recipe = make_train_crop({}).value();
-  const auto failed = run(*recipe, {1, 2, 3, 4}, {});
+  const auto failed = run_once(*recipe, {1, 2, 3, 4}, {});
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, Errc::invalid_input);
   TrainCropOptions options;
@@ -178,7 +167,7 @@ TEST(Resize, TakesTheWholeImage) {
   options.type = BatchType::u8;
   options.layout = Layout::hwc;
   const auto recipe = make_resize(options).value();
-  const auto got = run(*recipe, jpeg, {}).value();
+  const auto got = run_once(*recipe, jpeg, {}).value();
   Image whole;
   ASSERT_TRUE(image::decode(whole, jpeg));
   Image want = Image::make(40, 20, 3).value();
@@ -199,14 +188,14 @@ TEST(Array, CopiesTheSamples) {
   const OutputSpec spec = array_output(std::as_bytes(std::span(npy))).value();
   EXPECT_EQ(spec, (OutputSpec{2, 3, 1, BatchType::f32, Layout::hwc}));
   const auto recipe = make_array(spec).value();
-  const auto got = run(*recipe, npy, {}).value();
+  const auto got = run_once(*recipe, npy, {}).value();
   ASSERT_EQ(got.size(), sizeof(float) * 6);
   EXPECT_EQ(std::memcmp(got.data(), values.data(), got.size()), 0);
   const auto other = make_array({3, 3, 1, BatchType::f32, Layout::hwc}).value();
-  EXPECT_EQ(run(*other, npy, {}).error().message,
+  EXPECT_EQ(run_once(*other, npy, {}).error().message,
             "an array of 2x3x1 f32; this batch takes 3x3x1 f32");
   npy.resize(npy.size() - 1);
-  EXPECT_EQ(run(*recipe, npy, {}).error().code, Errc::invalid_input);
+  EXPECT_EQ(run_once(*recipe, npy, {}).error().code, Errc::invalid_input);
 }
 
 TEST(ComposeRecipe, AppliesTheTransformsOfTheKey) {
@@ -227,13 +216,13 @@ TEST(ComposeRecipe, AppliesTheTransformsOfTheKey) {
   for (std::uint64_t index = 0; index < 4; ++index) {
     compose->sample(drawn, {.seed = 3, .epoch = 2, .index = index}, {80, 60, 3});
     ASSERT_TRUE(compose->apply(want, frames, drawn, workspace));
-    const auto got = run(*recipe, jpeg, {3, 2, index}).value();
+    const auto got = run_once(*recipe, jpeg, {3, 2, index}).value();
     for (int y = 0; y < 24; ++y)
       ASSERT_EQ(std::memcmp(got.data() + y * 72, want[0].view<std::uint8_t>().row(y), 72), 0);
   }
   const auto wrong = make_compose(compose, {25, 24, 3, BatchType::u8, Layout::hwc},
                                   image::Normalization::imagenet());
-  EXPECT_EQ(run(**wrong, jpeg, {}).error().code, Errc::invalid_input);
+  EXPECT_EQ(run_once(**wrong, jpeg, {}).error().code, Errc::invalid_input);
 }
 
 TEST(Bf16, RoundsToNearestEven) {

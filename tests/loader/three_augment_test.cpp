@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/loader/recipe_run.h"
 #include <cstring>
 #include <map>
 #include <vector>
@@ -18,6 +19,7 @@ namespace sluice::loader::three_augment_test {
 namespace {
 
 using image::Image;
+using testing::run_once;
 
 Image random_image(Rng& rng, int side) {
   Image made = Image::make(side, side, 3).value();
@@ -128,19 +130,6 @@ TEST(ThreeAugment, ChangesAndJitterAreTheDefinitions) {
   }
 }
 
-/// Runs it once into poisoned memory.
-Result<std::vector<std::byte>> run(const Recipe& recipe, const std::vector<std::uint8_t>& encoded,
-                                   const SampleKey& key) {
-  SystemClock system;
-  WorkerCounters counters;
-  StageClock clock(system, counters);
-  const auto scratch = recipe.make_scratch();
-  RecipeContext context{*scratch, clock};
-  std::vector<std::byte> out(recipe.output().bytes(), std::byte{0xA5});
-  SLUICE_CHECK(recipe.run(out, std::as_bytes(std::span(encoded)), key, context));
-  return out;
-}
-
 TEST(ThreeAugment, TheRecipeIsItsSteps) {
   image::PhotoMaker maker;
   for (const int side : {1, 20, 224}) {
@@ -166,9 +155,9 @@ TEST(ThreeAugment, TheRecipeIsItsSteps) {
                               whole.view<std::uint8_t>().crop(draw.part.x, draw.part.y,
                                                               draw.part.width, draw.part.height)));
       const Image made = expected(resized, draw);
-      const auto as_bytes = run(*bytes, jpeg, key);
+      const auto as_bytes = run_once(*bytes, jpeg, key);
       ASSERT_TRUE(as_bytes);
-      const auto as_floats = run(*floats, jpeg, key);
+      const auto as_floats = run_once(*floats, jpeg, key);
       ASSERT_TRUE(as_floats);
       const image::Normalization normalization = image::Normalization::imagenet();
       for (int y = 0; y < side; ++y)
@@ -205,7 +194,7 @@ TEST(ThreeAugment, WhatCannotBeIsSaid) {
   options.filter = Filter::antialias;
   const auto recipe = make_three_augment(options).value();
   EXPECT_EQ(recipe->describe().at("name"), "three-augment");
-  EXPECT_FALSE(run(*recipe, {1, 2, 3}, {}));
+  EXPECT_FALSE(run_once(*recipe, {1, 2, 3}, {}));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class PhotosInMemory final : public Dataset {
     for (std::size_t i = 0; i < count; ++i) {
       image::Image photo;
       const int width = i == 3 ? kRefusedWidth : 60 + static_cast<int>(i % 9);
-      const int height = i % 11 == 10 ? 200 : 50;
+      const int height = i % 11 == 10 ? 400 : 50;
       EXPECT_TRUE(maker.make(photo, 1, i, {width, height, 85}));
       Bytes bytes;
       image::JpegOptions options;
@@ -319,6 +319,23 @@ TEST(LaneRouter, SharesAreThoseOfTheTimes) {
   const LaneCounts counts = router.counts();
   EXPECT_EQ(counts.gpu + counts.cpu, 24'000U);
   EXPECT_NEAR(static_cast<double>(counts.gpu) / 24'000, 0.75, 0.02);
+}
+
+TEST(LaneRouter, WorkersThatAreBusyWithWhatEnginesDoNotTakeAreGivenLessOfTheRest) {
+  LaneRouter router(LanePolicy::hybrid, 16);
+  // As above, and every ninth sample, of 3,500 us, is too large for the engines.
+  for (int i = 0; i < 40; ++i) {
+    for (int k = 0; k < 600; ++k)
+      if (k % 9 == 0)
+        router.made_by_cpu(3'500'000, Refusal::none, true);
+      else if (router.take())
+        router.made_for_gpu(20'000);
+      else
+        router.made_by_cpu(1'000'000, Refusal::none, false);
+    router.decoded(600, 600 * 22'000);
+  }
+  EXPECT_EQ(router.share(), 1 - 1.0 / 64);  // 3,500 / 8 more than 16 * 22 make up for
+  EXPECT_EQ(router.counts().large, 40U * 67);
 }
 
 TEST(LaneRouter, PoliciesAreKept) {

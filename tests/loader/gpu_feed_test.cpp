@@ -106,11 +106,11 @@ Epoch epoch_of(DeviceFeed& feed) {
     if (!batch || !*batch) return epoch;
     epoch.indices.insert(epoch.indices.end(), (*batch)->indices().begin(),
                          (*batch)->indices().end());
-    std::vector<std::uint8_t> all((*batch)->size() * record_room(kFeedSide), 0xA5);
+    std::vector<std::uint8_t> all((*batch)->size() * pixel_bytes(kFeedSide), 0xA5);
     EXPECT_OK(feed.download(**batch, std::as_writable_bytes(std::span(all))));
     for (std::size_t i = 0; i < (*batch)->size(); ++i) {
-      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i * record_room(kFeedSide));
-      epoch.pixels.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(record_room(kFeedSide)));
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i * pixel_bytes(kFeedSide));
+      epoch.pixels.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(pixel_bytes(kFeedSide)));
     }
   }
 }
@@ -130,7 +130,7 @@ Epoch plain_epoch(const std::shared_ptr<const Dataset>& dataset, const DeviceFee
   while (auto batch = loader->next().value())
     for (std::uint32_t i = 0; i < batch->size(); ++i) {
       epoch.indices.push_back(batch->indices()[i]);
-      std::vector<std::uint8_t>& pixels = epoch.pixels.emplace_back(record_room(kFeedSide));
+      std::vector<std::uint8_t>& pixels = epoch.pixels.emplace_back(pixel_bytes(kFeedSide));
       std::memcpy(pixels.data(), batch->sample(i).data(), pixels.size());
     }
   return epoch;

@@ -35,7 +35,7 @@ class Records final : public Recipe {
     if (router_->policy() != LanePolicy::cpu) {
       look = look_at_jpeg(as_image_bytes(encoded));
       large =
-          look.refusal == Refusal::none && (encoded.size() > record_room(options_.side) ||
+          look.refusal == Refusal::none && (encoded.size() > jpeg_room(options_.side) ||
                                             std::int64_t{look.width} * look.height > kMostPixels);
       if (look.refusal == Refusal::none && !large && router_->take()) {
         context.clock.enter(Stage::collate);
@@ -92,7 +92,7 @@ Status make_pixels(std::span<std::byte> place, std::span<const std::byte> encode
              scratch.decoder.open(as_image_bytes(encoded), {.stop = stop}));
   const ThreeAugmentDraw draw = draw_three_augment(options, key, info.width, info.height);
   SLUICE_CHECK(scratch.decoder.read_region(scratch.decoded, draw.part));
-  SLUICE_CHECK(scratch.resize_and_place(place.first(record_room(options.side)),
+  SLUICE_CHECK(scratch.resize_and_place(place.first(pixel_bytes(options.side)),
                                         {options.side, options.side, 3, BatchType::u8, Layout::hwc},
                                         options.filter, options.normalization, draw.mirrored,
                                         clock));

@@ -70,8 +70,9 @@ void LaneRouter::made_for_gpu(std::int64_t ns) {
 }
 
 void LaneRouter::made_by_cpu(std::int64_t ns, Refusal look, bool large) {
-  cpu_.fetch_add(1, std::memory_order_relaxed);
-  cpu_ns_.fetch_add(ns, std::memory_order_relaxed);
+  const bool forced = large || look != Refusal::none;
+  (forced ? forced_ : cpu_).fetch_add(1, std::memory_order_relaxed);
+  (forced ? forced_ns_ : cpu_ns_).fetch_add(ns, std::memory_order_relaxed);
   refusals_[static_cast<std::size_t>(look)].fetch_add(1, std::memory_order_relaxed);
   if (large) large_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -92,6 +93,7 @@ void LaneRouter::find_share() {
   now.cpu = cpu_.load(std::memory_order_relaxed);
   now.gpu_ns = gpu_ns_.load(std::memory_order_relaxed);
   now.cpu_ns = cpu_ns_.load(std::memory_order_relaxed);
+  now.forced_ns = forced_ns_.load(std::memory_order_relaxed);
   now.decoded = decoded_;
   now.decoded_ns = decoded_ns_;
   const std::uint64_t by_gpu = now.gpu - seen_.gpu, by_cpu = now.cpu - seen_.cpu;
@@ -101,9 +103,10 @@ void LaneRouter::find_share() {
   };
   const double copy = mean(now.gpu_ns - seen_.gpu_ns, by_gpu);
   const double cpu = mean(now.cpu_ns - seen_.cpu_ns, by_cpu);
+  const double forced = mean(now.forced_ns - seen_.forced_ns, by_gpu + by_cpu);
   const double engine = mean(now.decoded_ns - seen_.decoded_ns, now.decoded - seen_.decoded);
   seen_ = now;
-  const double fair = cpu / std::max(workers_ * engine + cpu - copy, 1.0);
+  const double fair = (forced + cpu) / std::max(workers_ * engine + cpu - copy, 1.0);
   const double next = (1 - kWeight) * share() + kWeight * fair;
   share_.store(static_cast<std::uint32_t>(
                    std::lround(std::clamp(next, kLeastShare, 1 - kLeastShare) * kWhole)),
@@ -117,7 +120,7 @@ double LaneRouter::share() const {
 LaneCounts LaneRouter::counts() const {
   LaneCounts counts;
   counts.gpu = gpu_.load(std::memory_order_relaxed);
-  counts.cpu = cpu_.load(std::memory_order_relaxed);
+  counts.cpu = cpu_.load(std::memory_order_relaxed) + forced_.load(std::memory_order_relaxed);
   counts.large = large_.load(std::memory_order_relaxed);
   counts.late = late_.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < refusals_.size(); ++i)

@@ -33,8 +33,9 @@ struct LaneCounts {
 Json to_json(const LaneCounts& counts);
 
 /// Thread-safe, without locks. Time is measured where it is spent: by workers for a sample of
-/// either lane, by who feeds the device for a batch. The share p of the engines makes both sides
-/// take as long: p * engine = ((1 - p) * cpu + p * copy) / workers, all per sample.
+/// either lane, by who feeds the device for a batch. The share p of the engines, in what they take,
+/// makes both sides take as long: p * engine = (forced + (1 - p) * cpu + p * copy) / workers, all
+/// per sample that they take; forced: what workers spend on samples that the engines do not take.
 class LaneRouter {
  public:
   LaneRouter(LanePolicy policy, int workers);
@@ -61,12 +62,14 @@ class LaneRouter {
   int workers_;
   std::atomic<std::uint32_t> share_, due_{0};
   // Sums, and what they were when the share was last found.
-  std::atomic<std::uint64_t> gpu_{0}, cpu_{0}, late_{0}, large_{0};
+  std::atomic<std::uint64_t> gpu_{0}, cpu_{0};  // of what the engines take
+  std::atomic<std::uint64_t> forced_{0};        // by the CPU, since the engines do not take it
+  std::atomic<std::uint64_t> late_{0}, large_{0};
   std::array<std::atomic<std::uint64_t>, kRefusals> refusals_{};
-  std::atomic<std::int64_t> gpu_ns_{0}, cpu_ns_{0};
+  std::atomic<std::int64_t> gpu_ns_{0}, cpu_ns_{0}, forced_ns_{0};
   struct Seen {
     std::uint64_t gpu = 0, cpu = 0;
-    std::int64_t gpu_ns = 0, cpu_ns = 0;
+    std::int64_t gpu_ns = 0, cpu_ns = 0, forced_ns = 0;
     std::uint64_t decoded = 0;
     std::int64_t decoded_ns = 0;
   };

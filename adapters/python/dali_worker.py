@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: dali_worker.py dali      (a supervisor adds the mode)
 
-Scope decode_dataloader_augment only: the graph owns reading and decoding. Not executed on a GPU by its author; every
-graph was run on DALI's CPU backend (tests/adapters/dali_test.py), which takes the same arguments.
+Scope decode_dataloader_augment only: the graph owns reading and decoding. A test runs every graph on DALI's CPU backend
+(tests/adapters/dali_test.py), which takes the same arguments; on an H200 all ran too (docs/results/h200-matrix).
+
+DALI does not tell what memory of the GPU it took: that is the driver's count (NVML) after the last sample, less the count before
+DALI was imported. Its pools grow and do not shrink while a graph stands, so this is the peak, the context included.
 """
 import ctypes
 import hashlib
@@ -13,6 +16,7 @@ import sys
 import time
 
 from sluice_worker import Adapter, Failed, Spec, Unsupported, serve
+from sluice_worker.gpu_memory import used_bytes
 from sluice_worker.media import media_files
 from sluice_worker.timing import Sample
 
@@ -187,6 +191,7 @@ class DaliPipeline:
         self.adapter = adapter
         self.files, self.scenario = [], None
         self.spec = self.pipeline = None
+        self.used_before = used_bytes() if self.device == "gpu" else None
 
     def load(self, request):
         self.scenario = str(request.get("scenario", "image-rgb"))
@@ -279,12 +284,24 @@ class DaliPipeline:
             samples.append(sample.elapsed_ns)
             cpu_ns += sample.cpu_ns
             reply = reply or sample.reply(passes * len(self.files), 0)
-        return {**reply, "samples_ns": samples, "cpu_ns": cpu_ns}
+        return {**reply, "samples_ns": samples, "cpu_ns": cpu_ns, **self.gpu_memory()}
+
+    def gpu_memory(self):
+        used = None if self.used_before is None else used_bytes()
+        if used is None:
+            return {}
+        taken = max(0, used - self.used_before)
+        return {"gpu_memory": {"peak_allocated_bytes": taken, "peak_reserved_bytes": taken}}
 
     def batches(self):
         return math.ceil(len(self.files) / self.batch_size)
 
     def release(self):
+        """Also what DALI keeps for the next graph: its memory is counted by itself."""
+        if self.pipeline is not None and self.used_before is not None:
+            self.pipeline = None
+            from nvidia.dali import backend
+            backend.ReleaseUnusedMemory()
         self.spec = self.pipeline = None
 
 

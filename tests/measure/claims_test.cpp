@@ -59,6 +59,15 @@ TEST(Claims, WorkThatTheClaimDoesNotExplain) {
   Measure::Answer threads = honest;  // four cores at work explain four times as much
   threads.cpu_ns = 400 * kMs;
   EXPECT_EQ(why(check_work(request, threads, witness, 100.0 * kMs)), "");
+  // A case that warms up by its own count of steps: 40 of them are 4 s.
+  request.warmup_limit_ms = 0;
+  witness.cpu_ns = 60'000 * kMs;
+  Measure::Answer warmed = honest;
+  EXPECT_NE(why(check_work(request, warmed, witness, 100.0 * kMs)), "");
+  warmed.warmup_passes = 40;
+  EXPECT_EQ(why(check_work(request, warmed, witness, 100.0 * kMs)), "");
+  witness.answered_ns = 1000 * kMs;  // in which 40 steps cannot have been
+  EXPECT_NE(why(check_work(request, warmed, witness, 100.0 * kMs)), "");
 }
 
 }  // namespace

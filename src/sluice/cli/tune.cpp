@@ -21,7 +21,8 @@ namespace {
 
 constexpr int kMostWorkers = 64, kMostPrefetch = 64;
 constexpr double kBudget_s = 18, kThoroughBudget_s = 120;
-constexpr double kOtherBudget_s = 75, kThoroughOtherBudget_s = 300;  // torch starts for seconds
+// PyTorch starts for seconds, and so does a GPU, for which there is more to try.
+constexpr double kOtherBudget_s = 75, kThoroughOtherBudget_s = 300;
 
 struct TuneFlags {
   LoaderFlags loader;
@@ -71,10 +72,10 @@ Result<visit::TunePlan> plan_of(const TuneFlags& flags, const Globals& globals) 
                              "is --max-workers",
                              plan.rows.loader.workers, plan.max_workers)};
   plan.max_prefetch = flags.max_prefetch;
-  const bool ours = plan.library == "sluice";
+  const bool quick = plan.library == "sluice" && plan.rows.loader.gpu_index < 0;
   plan.budget_s =
-      flags.budget_s.value_or(flags.thorough ? (ours ? kThoroughBudget_s : kThoroughOtherBudget_s)
-                                             : (ours ? kBudget_s : kOtherBudget_s));
+      flags.budget_s.value_or(flags.thorough ? (quick ? kThoroughBudget_s : kThoroughOtherBudget_s)
+                                             : (quick ? kBudget_s : kOtherBudget_s));
   SLUICE_TRY(plan.worth, parse_fraction(flags.worth, "--worth"));
   if (plan.worth <= 0 || plan.worth >= 1)
     return Error{Errc::usage,
@@ -126,8 +127,8 @@ void add_tune(CLI::App& root, Context& context) {
       ->check(CLI::Range(1, kMostWorkers));
   add_number(command, "--max-prefetch", flags.max_prefetch, 1, kMostPrefetch,
              "most batches ahead to try");
-  const auto seconds = [](double ours, double other) {
-    return fmt::format("{:g}, with another library {:g}", ours, other);
+  const auto seconds = [](double quick, double slow) {
+    return fmt::format("{:g}, with another library or a GPU {:g}", quick, slow);
   };
   auto* budget = command
                      .add_option("--budget-s", flags.budget_s,

@@ -68,12 +68,17 @@ Status check_work(const Measure& request, const Measure::Answer& answer, const W
   if (!witness.cpu_ns) return ok;
   const double claimed_ns = sum_of(answer.samples_ns);
   const double busy = std::max(1.0, static_cast<double>(answer.cpu_ns) / claimed_ns);
-  const double explained_ns = claimed_ns + request.warmup_limit_ms * 1e6;
+  const double pass_ns =
+      expected_ns / static_cast<double>(std::max<std::int64_t>(request.passes, 1));
+  const double warmed_ns = std::min(static_cast<double>(answer.warmup_passes) * pass_ns,
+                                    static_cast<double>(witness.answered_ns - witness.asked_ns));
+  const double explained_ns = claimed_ns + std::max(request.warmup_limit_ms * 1e6, warmed_ns);
   if (static_cast<double>(*witness.cpu_ns) > kMostCpuTimes * busy * explained_ns + kSpareCpuNs)
     return cannot_be(fmt::format(
         "samples_ns add up to {:.3f} ms after a warm-up of at most {:g} ms, but the worker spent "
         "{:.3f} ms of CPU time",
-        claimed_ns * 1e-6, request.warmup_limit_ms, static_cast<double>(*witness.cpu_ns) * 1e-6));
+        claimed_ns * 1e-6, (explained_ns - claimed_ns) * 1e-6,
+        static_cast<double>(*witness.cpu_ns) * 1e-6));
   return ok;
 }
 

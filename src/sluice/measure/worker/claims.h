@@ -30,8 +30,9 @@ Status check_times(const Measure::Answer& answer, const Witness& witness);
 
 /// Of passes that do nothing but the work (no set-up of a loader): a sample of less than a
 /// millionth of what the worker's own preflight promised (`expected_ns`) is refused, and so is CPU
-/// time, by the kernel's count, of more than 20 times what the samples and the warm-up that was
-/// asked for explain, and 2 s beside that. Honest workers are off by less than 3 times and spend
+/// time, by the kernel's count, of more than 20 times what the samples and the warm-up explain, and
+/// 2 s beside that. The warm-up: as long as was asked for, or as many passes as it says, where a
+/// case warms up by its own count of steps. Honest workers are off by less than 3 times and spend
 /// some 0.2 s on collecting garbage.
 Status check_work(const Measure& request, const Measure::Answer& answer, const Witness& witness,
                   double expected_ns);

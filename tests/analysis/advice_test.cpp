@@ -115,6 +115,22 @@ TEST(AdviceTest, TransferIsMendedByWhatIsMissing) {
   EXPECT_TRUE(advise(facts).empty());
 }
 
+TEST(AdviceTest, CopiesThatAreHiddenInPartPromiseNoMoreThanBothPartsLeave) {
+  AdviceFacts facts = loader_of(16, 16, 0.02, 0.9, 0.08);
+  facts.verdict = Bottleneck::transfer;
+  facts.times.loader = exactly(17.8);  // as measured on an H200; with bytes it took 20.6
+  facts.times.model = exactly(20.4);
+  facts.times.together = exactly(25.3);
+  facts.times.transfer = exactly(21.6);
+  facts.times.sending = {false, "fp32"};
+  const auto advice = advise(facts);
+  ASSERT_EQ(advice.size(), 2U);
+  for (const Advice& one : advice) {
+    EXPECT_GT(one.gain.low, 1.1);
+    EXPECT_LE(one.gain.high, 25.3 / 20.4);
+  }
+}
+
 TEST(AdviceTest, FloatsForADeviceAreMendedByBytes) {
   AdviceFacts facts = loader_of(2, 2, 0.02, 0.2, 0.78);
   facts.probed.as_bytes = to(0.7);

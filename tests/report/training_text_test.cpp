@@ -69,6 +69,19 @@ TEST(TrainingText, AFileThatTellsLessSaysLess) {
   EXPECT_THAT(text, Not(HasSubstr("xecute")));
 }
 
+TEST(TrainingText, TheReportSaysWhatFedTheStep) {
+  results::ResultFile file = shortened_step();
+  file.training->data = Json{{"source", "loader"}};
+  file.run_config["num_workers"] = 3;
+  file.run_config["storage"] = "page-cache";
+  EXPECT_THAT(training_markdown(file),
+              HasSubstr("- Data: loader, 3 workers, page-cache, the CPU decodes\n"));
+  file.training->data["lanes"] = Json{{"gpu", 10}, {"cpu", 0}};
+  EXPECT_THAT(training_markdown(file), HasSubstr("the GPU decodes"));
+  file.training->data["lanes"]["cpu"] = 2;
+  EXPECT_THAT(training_markdown(file), HasSubstr("GPU and CPU decode"));
+}
+
 TEST(TrainingText, ALineOfASweepSaysWhatItWasMeasuredWith) {
   results::TrainingSweepLine line;
   line.dtype = "bf16";

@@ -151,9 +151,13 @@ void advise_transfer(std::vector<Advice>& list, const AdviceFacts& facts) {
   if (facts.verdict != Bottleneck::transfer || !facts.times.transfer) return;
   const Sending& sending = facts.times.sending;
   const double together = facts.times.together.point, copy = facts.times.transfer->point;
+  // Copies that are partly hidden already save no more than what both parts leave.
+  const double ideal = std::max(facts.times.loader.point, facts.times.model.point);
   const auto saves = [&](AdviceKind kind, double sure, double best, std::string what,
                          std::string how) {
-    const auto gain = [&](double share) { return together / (together - share * copy); };
+    const auto gain = [&](double share) {
+      return std::max(1.0, together / std::max(ideal, together - share * copy));
+    };
     const double low = 1 + kSure * (gain(sure) - 1), high = gain(best);
     if (low >= kLeastGain)
       list.push_back(

@@ -272,21 +272,6 @@ std::string advice(const std::vector<std::string>& list) {
   return out;
 }
 
-/// "loader, 3 workers, page-cache, the GPU decodes".
-std::string data_words(const results::ResultFile& file, const TrainingMetrics& metrics) {
-  std::string words = told(metrics.data, "source");
-  if (words != "loader") return words;
-  if (const Json& workers = at(file.run_config, "num_workers"); workers.is_number_integer())
-    words += fmt::format(", {} workers", workers.get<std::int64_t>());
-  if (const std::string storage = told(file.run_config, "storage"); !storage.empty())
-    words += ", " + storage;
-  const Json& lanes = at(metrics.data, "lanes");
-  if (!lanes.is_object()) return words + ", the CPU decodes";
-  const Json& by_cpu = at(lanes, "cpu");
-  const bool both = by_cpu.is_number() && by_cpu.get<double>() > 0;
-  return words + (both ? ", GPU and CPU decode" : ", the GPU decodes");
-}
-
 }  // namespace
 
 std::string settings_of(const results::TrainingSweepLine& line) {
@@ -325,6 +310,20 @@ std::string training_text(const results::ResultFile& file) {
   return out;
 }
 
+std::string feed_words(const results::ResultFile& file) {
+  if (!file.training || string_at(file.training->data, "source") != "loader") return "";
+  std::string words = "loader";
+  if (const Json& workers = at(file.run_config, "num_workers"); workers.is_number_integer())
+    words += fmt::format(", {} workers", workers.get<std::int64_t>());
+  if (const std::string storage = told(file.run_config, "storage"); !storage.empty())
+    words += ", " + storage;
+  const Json& lanes = at(file.training->data, "lanes");
+  if (!lanes.is_object()) return words + ", the CPU decodes";
+  const Json& by_cpu = at(lanes, "cpu");
+  const bool both = by_cpu.is_number() && by_cpu.get<double>() > 0;
+  return words + (both ? ", GPU and CPU decode" : ", the GPU decodes");
+}
+
 std::string training_markdown(const results::ResultFile& file) {
   const TrainingMetrics metrics = file.training.value_or(TrainingMetrics{});
   const TrainingMetrics::Config& config = metrics.config;
@@ -335,7 +334,8 @@ std::string training_markdown(const results::ResultFile& file) {
   out += entry("GPU", on_gpu(metrics) ? told(metrics.engine, "device") : "none");
   out += entry("Model", printable(config.model));
   out += entry("Batch Size", count_cell(config.per_device_batch_size));
-  out += entry("Data", data_words(file, metrics));
+  const std::string fed = feed_words(file);
+  out += entry("Data", fed.empty() ? told(metrics.data, "source") : fed);
   if (const std::string mixing = mixing_of(config); !mixing.empty()) out += entry("Mixing", mixing);
   out += "\n## Results\n\n";
   out += entry("Training", figure_cell(metrics.throughput.samples_p50.value, "{:.0f} samples/sec"));

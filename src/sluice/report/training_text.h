@@ -14,6 +14,9 @@ bool is_training_file(const results::ResultFile& file);
 /// What a line of a sweep was measured with, but for its batch: "bf16 graph full".
 std::string settings_of(const results::TrainingSweepLine& line);
 
+/// What fed the step: "loader, 3 workers, page-cache, the GPU decodes"; empty: no loader did.
+std::string feed_words(const results::ResultFile& file);
+
 /// For the terminal; also of a run in which nothing could be measured.
 std::string training_text(const results::ResultFile& file);
 /// A section of report.md: configuration, results, optimisations applied, improvements.

@@ -234,6 +234,8 @@ std::optional<Answer> training_answer(const results::ResultFile& file) {
                                    printable(peer->peer));
   else if (const auto* longest = longest_phase(metrics))
     answer.headline += fmt::format("; its longest phase is {}", printable(longest->first));
+  if (const std::string fed = feed_words(file); !fed.empty())
+    answer.headline += fmt::format(" ({})", fed);
   answer.reasons = training_reasons(file);
   answer.next = training_next(file);
   return answer;

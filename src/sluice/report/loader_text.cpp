@@ -160,7 +160,8 @@ std::string loader_text(const results::ResultFile& file) {
   const LoaderMetrics loader = file.loader.value_or(LoaderMetrics{});
   Unavailable absent;
   std::string out = loader_block(loader, absent) + "\n";
-  out += loader_figures(loader, absent) + absent.text();
+  out += loader_figures(loader, absent);
+  out += absent.text();  // what both found missing: after them, not in one expression with them
   out += loader_libraries(file);
   out += skipped_samples(file);
   out += stages_text(loader.stages);

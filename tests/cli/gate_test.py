@@ -226,6 +226,27 @@ class GateTest(unittest.TestCase):
         self.expect(0, "baseline", "prune", "--all", "--baseline-dir", base, *MAINTAINER)
         self.expect(2, "baseline", "show", profile, "--baseline-dir", base)
 
+    def test_other_work_is_skipped_and_named(self):  # R002-19
+        base = self.make_baseline("B11")
+
+        def other(metrics):
+            metrics["run_config"].update(model="vit5-tiny", per_device_batch_size=64)
+        ended = self.expect(4, "gate", "--compare", "--current", self.make_run("vit", other), "--baseline-dir", base)
+        model = self.metrics["run_config"]["model"]
+        self.assertIn(f"model (baseline '{model}', run 'vit5-tiny')", ended.stdout)
+        self.assertIn("per_device_batch_size", ended.stdout)
+        self.expect(0, "baseline", "promote", "vit", "--baseline-dir", base, "--without-eval", *MAINTAINER)
+        self.expect(2, "baseline", "show", self.metrics["machine_profile"], "--baseline-dir", base)
+        self.assertIn("vit5-tiny, batch 64", self.expect(0, "baseline", "list", "--baseline-dir", base).stdout)
+        self.expect(0, "gate", "--compare", "--current", "vit", "--baseline-dir", base)
+
+    def test_the_rule_of_the_seed(self):  # R002-18
+        base = self.make_baseline("B12")
+        words = ["gate", "--compare", "--baseline-dir", base, "--rule", "seed", "--current"]
+        ended = self.expect(1, *words, self.make_run("slower", self.scaled(0.94)))
+        self.assertIn("Rule: stored numbers alone", ended.stdout)
+        self.expect(0, *words, self.make_run("same", self.scaled(1)))
+
     def test_history_finds_the_change_and_its_commits(self):
         for i in range(24):
             def change(metrics, i=i):

@@ -2,6 +2,7 @@
 // tolerance.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/gate/baseline/compare.h"
+#include "sluice/gate/baseline/workload.h"
 
 #include <gmock/gmock.h>
 
@@ -51,6 +52,77 @@ TEST(JudgedRateTest, AWatchedProgramWithoutTokensCountsWhatItsUserCounts) {
   EXPECT_STREQ(judged_rate(metrics).unit, "steps/s");
   metrics.throughput.tokens_per_step = 4096;
   EXPECT_STREQ(judged_rate(metrics).unit, "tokens/s");
+}
+
+/// R002-19: what differs, and whether both files tell it.
+TEST(WorkloadTest, OnlyEqualWorkIsCompared) {
+  struct Other {
+    const char* pointer;
+    Json stored, now;
+    const char* said;  // empty: nothing
+  };
+  const Other cases[] = {
+      {"/run_config/model", "gpt-tiny", "vit5-tiny",
+       "model (baseline 'gpt-tiny', run 'vit5-tiny')"},
+      {"/run_config/model_shape", Json{{"dim", 192}}, Json{{"dim", 384}}, "model_shape.dim"},
+      {"/run_config/per_device_batch_size", 8, 16,
+       "per_device_batch_size (baseline '8', run '16')"},
+      {"/run_config/grad_accum_steps", 1, 2, "grad_accum_steps"},
+      {"/run_config/seq_len", 128, 256, "seq_len"},
+      {"/run_config/dtype", "fp32", "bf16", "dtype"},
+      {"/run_config/mode", "synthetic", "e2e", "mode"},
+      {"/run_config/device", "cpu", "cuda:0", "device"},
+      {"/run_config/device", "cuda:0", "cuda:1", ""},
+      {"/run_config/optimizer", "lamb", "adamw", "optimizer"},
+      {"/run_config/checkpoint_activations", false, true, "checkpoint_activations"},
+      {"/run_config/input", "names+sizes:1", "names+sizes:2", "input"},
+      {"/run_config/measure_steps", 20, 100, ""},
+      {"/run_config/repeat", 1, 5, ""},
+  };
+  for (const Other& one : cases) {
+    SCOPED_TRACE(one.pointer);
+    RunFiles stored = run_of(), now = run_of();
+    put(stored, one.pointer, one.stored);
+    put(now, one.pointer, one.now);
+    const GateReport report = compare_with_baseline(now, stored, {});
+    if (*one.said == '\0') {
+      EXPECT_EQ(report.status, GateStatus::pass);
+      continue;
+    }
+    EXPECT_EQ(report.status, GateStatus::skip);
+    ASSERT_EQ(report.lines.size(), 1U);
+    EXPECT_EQ(report.lines[0].metric, "workload");
+    EXPECT_THAT(report.lines[0].reason, HasSubstr(one.said));
+  }
+}
+
+TEST(WorkloadTest, AnEvalOfAnotherTextOrProbeSetIsNotCompared) {
+  const auto with = [](const char* pointer, const Json& value) {
+    Json eval = eval_of();
+    eval[Json::json_pointer(pointer)] = value;
+    return run_of(metrics_of(), std::move(eval));
+  };
+  const std::pair<const char*, const char*> cases[] = {
+      {"/eval_config/fixed_shard_sha256", "eval.fixed_shard_sha256"},
+      {"/eval_config/max_length", "eval.max_length"},
+      {"/model/tokenizer_sha256", "eval.tokenizer_sha256"},
+      {"/probes/basic_reasoning_25/sha256", "eval.probes.basic_reasoning_25"},
+  };
+  for (const auto& [pointer, said] : cases) {
+    SCOPED_TRACE(pointer);
+    const GateReport report = compare_with_baseline(with(pointer, "b"), with(pointer, "a"), {});
+    EXPECT_EQ(report.status, GateStatus::skip);
+    EXPECT_THAT(report.lines[0].reason, HasSubstr(said));
+    EXPECT_EQ(
+        compare_with_baseline(with(pointer, "b"), with(pointer, "a"), {}, {true, false}).status,
+        GateStatus::pass)
+        << "of the training alone";
+  }
+  EXPECT_EQ(compare_with_baseline(with("/model/weights_sha256", "b"),
+                                  with("/model/weights_sha256", "a"), {})
+                .status,
+            GateStatus::pass)
+      << "what became of the weights is what is judged";
 }
 
 constexpr const char* kTps = "/throughput/tokens_per_sec_p50";

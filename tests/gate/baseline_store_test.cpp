@@ -4,6 +4,7 @@
 #include "sluice/core/folder_guard.h"
 #include "sluice/gate/baseline/promotion.h"
 #include "sluice/gate/baseline/store.h"
+#include "sluice/gate/baseline/workload.h"
 
 #include <gmock/gmock.h>
 
@@ -43,9 +44,8 @@ class Store : public ::testing::Test {
   }
   [[nodiscard]] fs::path run() const { return root_.path() / "run"; }
   [[nodiscard]] fs::path dir() const { return root_.path() / "baselines"; }
-  [[nodiscard]] fs::path file(const char* end) const {
-    return dir() / (std::string("cpu_test") + end);
-  }
+  [[nodiscard]] fs::path file(const char* end) const { return dir() / (key() + end); }
+  static std::string key() { return "cpu_test." + workload_digest(run_of()); }
   [[nodiscard]] Promotion promotion() const {
     Promotion asked;
     asked.run = run();
@@ -58,8 +58,8 @@ class Store : public ::testing::Test {
     const auto done = promote(asked);
     ASSERT_FALSE(done) << why;
     EXPECT_THAT(done.error().message, HasSubstr(why));
-    EXPECT_FALSE(fs::exists(dir() / "cpu_test.metrics.json"));
-    EXPECT_FALSE(fs::exists(dir() / "cpu_test.history.jsonl"));
+    EXPECT_FALSE(fs::exists(file(".metrics.json")));
+    EXPECT_FALSE(fs::exists(file(".history.jsonl")));
   }
 
   FolderGuard root_;
@@ -70,7 +70,7 @@ TEST_F(Store, PromotesBothFilesAndTheVisit) {  // COMP-11
   const auto done = promote(promotion());
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(done->profile, "cpu_test");
-  const auto baseline = read_baseline(dir(), "cpu_test");
+  const auto baseline = read_baseline(dir(), key());
   ASSERT_TRUE(baseline) << baseline.error().message;
   EXPECT_EQ(text(file(".metrics.json")), dump_json(metrics_of()) + "\n");
   EXPECT_EQ(*baseline->files.eval, eval_of());
@@ -80,6 +80,60 @@ TEST_F(Store, PromotesBothFilesAndTheVisit) {  // COMP-11
   EXPECT_EQ(baseline->history[0].canary->parts.at("gemm"), 100);
   EXPECT_EQ(baseline->history[0].commit, std::string(40, 'a'));
   EXPECT_EQ(compare_with_baseline(run_of(), baseline->files, {}).status, GateStatus::pass);
+}
+
+TEST_F(Store, AMachineHasABaselineForEachWork) {  // R002-19
+  write_run();
+  ASSERT_TRUE(promote(promotion()));
+  Json other = metrics_of(500, 2);
+  other["run_config"]["model"] = "vit5-tiny";
+  other["run_config"]["per_device_batch_size"] = 64;
+  write_run(other);
+  const auto run = read_run_files(this->run());
+  ASSERT_TRUE(run);
+  // Without one of its own, the nearest is what the verdict names.
+  auto found = baseline_for(dir(), *run);
+  ASSERT_TRUE(found) << found.error().message;
+  const GateReport report = compare_with_baseline(*run, found->files, {});
+  EXPECT_EQ(report.status, GateStatus::skip);
+  EXPECT_THAT(report.lines[0].reason, HasSubstr("per_device_batch_size (baseline '8', run '64')"));
+  const auto done = promote(promotion());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_NE(done->key, key());
+  EXPECT_EQ(done->visits, 1U);
+  found = baseline_for(dir(), *run);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(compare_with_baseline(*run, found->files, {}).status, GateStatus::pass);
+  found = baseline_for(dir(), run_of());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->files.metrics->throughput.tokens_p50.value, 10'000);
+  const auto list = list_baselines(dir());
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->size(), 2U);
+  for (const BaselineInfo& info : *list) {
+    EXPECT_EQ(info.profile, "cpu_test");
+    EXPECT_THAT(info.work, HasSubstr(info.key == key() ? "batch 8" : "vit5-tiny, batch 64"));
+  }
+}
+
+TEST_F(Store, ABaselineUnderTheNameOfTheMachineAloneIsReadAndContinued) {
+  write(dir() / "cpu_test.metrics.json", dump_json(metrics_of(9'000)));
+  write(dir() / "cpu_test.eval.json", dump_json(eval_of()));
+  auto found = baseline_for(dir(), run_of());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->files.metrics->throughput.tokens_p50.value, 9'000);
+  write_run();
+  const auto done = promote(promotion());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->key, "cpu_test");
+  EXPECT_FALSE(fs::exists(file(".metrics.json")));
+  Json other = metrics_of();
+  other["run_config"]["dtype"] = "bf16";
+  EXPECT_EQ(*key_of(dir(), run_of(other)), "cpu_test." + workload_digest(run_of(other)));
+  EXPECT_TRUE(check_baselines(dir(), "cpu_test"));
+  write(dir() / "cpu_test.0123abcd.metrics.json", "{");
+  EXPECT_THAT(check_baselines(dir(), "cpu_test").error().message, HasSubstr("0123abcd"));
+  EXPECT_TRUE(check_baselines(dir(), "cpu_tes"));
 }
 
 TEST_F(Store, PromotionsAtOnceAllStayInTheHistory) {
@@ -98,7 +152,7 @@ TEST_F(Store, PromotionsAtOnceAllStayInTheHistory) {
   for (std::thread& thread : threads)
     thread.join();
   EXPECT_EQ(failures, 0);
-  const auto baseline = read_baseline(dir(), "cpu_test");
+  const auto baseline = read_baseline(dir(), key());
   ASSERT_TRUE(baseline) << baseline.error().message;
   EXPECT_EQ(baseline->history.size(), std::size_t{kAtOnce});
   EXPECT_FALSE(fs::exists(dir() / ".lock")) << "the folder may lie in a repository";
@@ -118,8 +172,8 @@ TEST_F(Store, WaitsForAnotherPromotionUntilCancelled) {
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::interrupted);
   EXPECT_THAT(done.error().message, HasSubstr("while waiting for process "));
-  EXPECT_FALSE(prune_history(dir(), "cpu_test", 1, fds[0]));
-  EXPECT_FALSE(remove_baseline(dir(), "cpu_test", fds[0]));
+  EXPECT_FALSE(prune_history(dir(), key(), 1, fds[0]));
+  EXPECT_FALSE(remove_baseline(dir(), key(), fds[0]));
   ::close(fds[0]);
   ::close(fds[1]);
 }
@@ -302,7 +356,7 @@ TEST_F(Store, HalfAPairIsNoticed) {
   write_run();
   ASSERT_TRUE(promote(promotion()));
   write(file(".eval.json"), dump_json(eval_of(9)));
-  const auto baseline = read_baseline(dir(), "cpu_test");
+  const auto baseline = read_baseline(dir(), key());
   ASSERT_FALSE(baseline);
   EXPECT_THAT(baseline.error().message, HasSubstr("promote a run again"));
 }
@@ -343,21 +397,21 @@ TEST_F(Store, ListPruneRemove) {
   EXPECT_FALSE(list->at(0).problem.empty());
   EXPECT_EQ(list->at(1).visits, 3U);
   EXPECT_TRUE(list->at(1).has_eval);
-  EXPECT_EQ(*prune_history(dir(), "cpu_test", 5), 0U);
-  EXPECT_EQ(*prune_history(dir(), "cpu_test", 1), 2U);
-  const auto rest = read_baseline(dir(), "cpu_test");
+  EXPECT_EQ(*prune_history(dir(), key(), 5), 0U);
+  EXPECT_EQ(*prune_history(dir(), key(), 1), 2U);
+  const auto rest = read_baseline(dir(), key());
   ASSERT_EQ(rest->history.size(), 1U);
   EXPECT_EQ(rest->history[0].figures.at("tokens_per_sec_p50"), 10'200);
-  EXPECT_TRUE(remove_baseline(dir(), "cpu_test"));
-  EXPECT_EQ(remove_baseline(dir(), "cpu_test").error().code, Errc::not_found);
-  EXPECT_FALSE(read_baseline(dir(), "cpu_test")->files.metrics);
+  EXPECT_TRUE(remove_baseline(dir(), key()));
+  EXPECT_EQ(remove_baseline(dir(), key()).error().code, Errc::not_found);
+  EXPECT_FALSE(read_baseline(dir(), key())->files.metrics);
 }
 
 TEST_F(Store, ABrokenHistoryNamesItsLine) {
   write_run();
   ASSERT_TRUE(promote(promotion()));
   write(file(".history.jsonl"), text(file(".history.jsonl")) + "{\"figures\": {\"a\": 1");
-  const auto baseline = read_baseline(dir(), "cpu_test");
+  const auto baseline = read_baseline(dir(), key());
   ASSERT_FALSE(baseline);
   EXPECT_THAT(baseline.error().message, HasSubstr("history.jsonl"));
 }

@@ -49,6 +49,21 @@ const GateLine* line_of(const GateReport& report, const std::string& metric) {
   return nullptr;
 }
 
+TEST(Decide, TheRuleOfTheSeedKnowsNoExcuse) {  // R002-18
+  Evidence evidence = evidence_at(0.107);
+  put(evidence.current, "/timing/run_p50_s", Json{0.107, 0.1, 0.1});
+  put(evidence.current, "/pairs", pairs_that(GateStatus::pass, 0.1));
+  GatePolicy policy = asking(true, true);
+  EXPECT_NE(decide(evidence, policy).report.status, GateStatus::fail) << "pairs excuse it";
+  policy.rule = GateRule::seed;
+  const Decision decision = decide(evidence, policy);
+  EXPECT_EQ(decision.report.status, GateStatus::fail);
+  EXPECT_EQ(decision.report.rule, "stored numbers alone");
+  EXPECT_EQ(decision.wanted, WantedEvidence::nothing);
+  evidence.current = run_at(0.104);
+  EXPECT_EQ(decide(evidence, policy).report.status, GateStatus::pass);
+}
+
 TEST(Decide, TheFenceIsOfVisitsThatDidTheSameWork) {
   Evidence evidence = evidence_at(0.1);
   for (RunFiles* run : {&evidence.current, &evidence.baseline.files}) {

@@ -14,7 +14,14 @@ namespace sluice::gate {
 /// What a visit beyond the prediction fence is.
 enum class FenceMode { fail, warn, off };
 
+/// By what a run is judged.
+enum class GateRule {
+  pairs,  // stored numbers, weighed against pairs with the baseline's program, machine and luck
+  seed,   // stored numbers and tolerances alone: no pairs, no second run, no fence, no excuses
+};
+
 struct GatePolicy {
+  GateRule rule = GateRule::pairs;
   Tolerances tolerances{};
   FenceMode fence = FenceMode::fail;
   CompareScope scope{};
@@ -48,6 +55,7 @@ struct Decision {
 ///    decide, and the loss lies beyond their interval: the two contradict each other, INVALID.
 /// 3. The machine (canary, wait for cores, stolen time) explains the loss: INVALID, unless pairs
 ///    FAIL, since it slowed both programs.
+/// By GateRule::seed none of this is asked.
 Decision decide(const Evidence& evidence, const GatePolicy& policy);
 
 /// The metrics of two runs as those of one: the faster counts, the medians of both stay, and

@@ -10,6 +10,7 @@
 #include "sluice/env/git.h"
 #include "sluice/gate/baseline/pairs.h"
 #include "sluice/gate/baseline/promotion.h"
+#include "sluice/gate/baseline/workload.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/visit/gate/kept_program.h"
 
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 struct BaselineFlags {
   fs::path dir = gate::kBaselineDir;
   fs::path run;
-  std::string profile;
+  std::string key;
   bool maintainer = false;
   std::string reason;
   std::string main_branch = "main";
@@ -55,10 +56,9 @@ gate::Authority authority_of(const BaselineFlags& flags) {
 }
 
 Json to_json(const gate::BaselineInfo& info) {
-  Json json{{"machine_profile", info.profile},
-            {"timestamp", info.timestamp},
-            {"commit", info.commit},
-            {"eval", info.has_eval},
+  Json json{{"key", info.key},       {"machine_profile", info.profile},
+            {"work", info.work},     {"timestamp", info.timestamp},
+            {"commit", info.commit}, {"eval", info.has_eval},
             {"visits", info.visits}};
   if (!info.problem.empty()) json["problem"] = info.problem;
   return json;
@@ -75,10 +75,11 @@ Result<ExitCode> run_list(const BaselineFlags& flags, const Globals& globals) {
   }
   for (const gate::BaselineInfo& info : list) {
     if (!info.problem.empty()) {
-      print("{}  cannot be read: {}\n", info.profile, info.problem);
+      print("{}  cannot be read: {}\n", info.key, info.problem);
       continue;
     }
-    print("{}  {}  commit {}  {}, {} stored run{}\n", info.profile, printable(info.timestamp),
+    print("{}  {}{}{}  commit {}  {}, {} stored run{}\n", info.key, info.work,
+          info.work.empty() ? "" : "  ", printable(info.timestamp),
           printable(info.commit).substr(0, 12),
           info.has_eval ? "metrics and eval" : "metrics alone", info.visits,
           info.visits == 1 ? "" : "s");
@@ -87,39 +88,44 @@ Result<ExitCode> run_list(const BaselineFlags& flags, const Globals& globals) {
   return ExitCode::done;
 }
 
-/// The profile that was named, or the only one there is.
-Result<std::string> chosen_profile(const BaselineFlags& flags) {
-  if (!flags.profile.empty()) return flags.profile;
+/// What was named, or the only one there is, of that machine if one is named.
+Result<std::string> chosen_key(const BaselineFlags& flags) {
   SLUICE_TRY(const auto list, gate::list_baselines(flags.dir));
-  if (list.size() == 1) return list.front().profile;
   std::vector<std::string> names;
-  for (const gate::BaselineInfo& info : list)
-    names.push_back(info.profile);
-  return Error{list.empty() ? Errc::not_found : Errc::usage,
-               fmt::format("{}: {}", printable(flags.dir.string()),
-                           list.empty() ? "no baselines" : "name a profile: " + join(names))};
+  for (const gate::BaselineInfo& info : list) {
+    if (info.key == flags.key) return info.key;
+    if (flags.key.empty() || info.profile == flags.key) names.push_back(info.key);
+  }
+  if (names.size() == 1) return names.front();
+  const std::string where = printable(flags.dir.string());
+  if (list.empty()) return Error{Errc::not_found, where + ": no baselines"};
+  if (names.empty())
+    return Error{Errc::not_found, fmt::format("{}: no baseline {}", where, printable(flags.key))};
+  return Error{Errc::usage, fmt::format("{}: name one of {}", where, join(names))};
 }
 
 Result<ExitCode> run_show(const BaselineFlags& flags, const Globals& globals) {
-  SLUICE_TRY(const std::string profile, chosen_profile(flags));
-  SLUICE_TRY(const gate::Baseline baseline, gate::read_baseline(flags.dir, profile));
-  if (!baseline.files.metrics)
-    return Error{Errc::not_found, fmt::format("{}: no baseline of machine profile {}",
-                                              printable(flags.dir.string()), printable(profile))};
+  SLUICE_TRY(const std::string key, chosen_key(flags));
+  SLUICE_TRY(const gate::Baseline baseline, gate::read_baseline(flags.dir, key));
+  const std::string profile = printable(baseline.files.machine_profile());
   const gate::Visit visit = gate::visit_of(baseline.files);
   if (globals.json) {
     Json history = Json::array();
     for (const gate::Visit& one : baseline.history)
       history.push_back(gate::to_json(one));
-    print("{}\n", dump_json(Json{{"machine_profile", profile},
+    print("{}\n", dump_json(Json{{"key", key},
+                                 {"machine_profile", profile},
                                  {"metrics", results::to_json(*baseline.files.metrics)},
                                  {"eval", baseline.files.eval.value_or(Json())},
                                  {"history", std::move(history)}}));
     return ExitCode::done;
   }
-  print("machine profile  {}\nmeasured         {}\ncommit           {}{}\nstored runs      {}\n",
-        profile, printable(visit.timestamp), printable(visit.commit),
-        visit.dirty ? ", with changes" : "", baseline.history.size());
+  print("baseline         {}\nmachine profile  {}\n", key, profile);
+  for (const auto& [name, value] : gate::workload_of(baseline.files))
+    print("work             {} {}\n", printable(name), printable(value));
+  print("measured         {}\ncommit           {}{}\nstored runs      {}\n",
+        printable(visit.timestamp), printable(visit.commit), visit.dirty ? ", with changes" : "",
+        baseline.history.size());
   for (const auto& [name, value] : visit.figures)
     print("{:<32} {:.6g}\n", printable(name), value);
   if (visit.canary) {
@@ -161,6 +167,7 @@ Result<ExitCode> run_promote(const BaselineFlags& flags, const Globals& globals)
   keep_program_of(flags.run);
   if (globals.json) {
     print("{}\n", dump_json(Json{
+                      {"key", done.key},
                       {"machine_profile", done.profile},
                       {"metrics", done.paths.metrics.string()},
                       {"eval", flags.without_eval ? Json(nullptr) : Json(done.paths.eval.string())},
@@ -169,8 +176,8 @@ Result<ExitCode> run_promote(const BaselineFlags& flags, const Globals& globals)
                       {"doubts", done.doubts}}));
     return ExitCode::done;
   }
-  print("promoted: {} is the baseline of {} ({} stored run{} in its history)\n",
-        printable(flags.run.string()), done.profile, done.visits, done.visits == 1 ? "" : "s");
+  print("promoted: {} is the baseline {} ({} stored run{} in its history)\n",
+        printable(flags.run.string()), done.key, done.visits, done.visits == 1 ? "" : "s");
   return ExitCode::done;
 }
 
@@ -178,23 +185,21 @@ Result<ExitCode> run_prune(const BaselineFlags& flags, const Globals& globals) {
   if (flags.keep.has_value() == flags.all)
     return Error{Errc::usage, "baseline prune: give either --keep N or --all"};
   SLUICE_CHECK(gate::check(authority_of(flags)));
-  SLUICE_TRY(const std::string profile, chosen_profile(flags));
+  SLUICE_TRY(const std::string key, chosen_key(flags));
   std::size_t gone = 0;
   const measure::Interrupt interrupt;
   if (flags.all) {
-    SLUICE_CHECK(gate::remove_baseline(flags.dir, profile, interrupt.fd()));
+    SLUICE_CHECK(gate::remove_baseline(flags.dir, key, interrupt.fd()));
   } else {
-    SLUICE_TRY(gone, gate::prune_history(flags.dir, profile, static_cast<std::size_t>(*flags.keep),
+    SLUICE_TRY(gone, gate::prune_history(flags.dir, key, static_cast<std::size_t>(*flags.keep),
                                          interrupt.fd()));
   }
   if (globals.json)
-    print("{}\n",
-          dump_json(Json{
-              {"machine_profile", profile}, {"removed", flags.all}, {"visits_removed", gone}}));
+    print("{}\n", dump_json(Json{{"key", key}, {"removed", flags.all}, {"visits_removed", gone}}));
   else if (flags.all)
-    print("removed: the baseline of {}\n", profile);
+    print("removed: the baseline {}\n", key);
   else
-    print("removed: {} stored run{} of {}\n", gone, gone == 1 ? "" : "s", profile);
+    print("removed: {} stored run{} of {}\n", gone, gone == 1 ? "" : "s", key);
   return ExitCode::done;
 }
 
@@ -213,14 +218,18 @@ void add_baseline(CLI::App& root, Context& context) {
     add_dir_flag(*command, *flags);
     return std::pair(command, flags);
   };
-  const auto list = add("list", "List every machine profile that has a baseline", run_list);
+  const auto list =
+      add("list", "List the baselines: of every machine profile and of what is trained on it",
+          run_list);
   add_examples(*list.first, {"sluice baseline list", "sluice baseline list --json"});
-  const auto show = add("show", "Show the figures and stored runs of one profile", run_show);
-  add_value(*show.first, "profile", show.second->profile, "PROFILE",
-            "machine profile; default: the only one");
+  const auto show =
+      add("show", "Show the work, the figures and the stored runs of one baseline", run_show);
+  add_value(
+      *show.first, "baseline", show.second->key, "KEY",
+      "baseline as `list` names it, or a machine profile that has one; default: the only one");
   add_examples(*show.first, {"sluice baseline show", "sluice baseline show --json"});
   const auto promote =
-      add("promote", "Make a run the baseline of its machine profile", run_promote);
+      add("promote", "Make a run the baseline of its machine profile and its work", run_promote);
   add_value(*promote.first, "run", promote.second->run, "RUN",
             "run folder with metrics.json and eval.json")
       ->required();
@@ -231,8 +240,9 @@ void add_baseline(CLI::App& root, Context& context) {
                {"sluice baseline promote runs/first   # on branch main",
                 "sluice baseline promote runs/first --maintainer --reason 'new machine'"});
   const auto prune = add("prune", "Shorten a history, or remove a baseline", run_prune);
-  add_value(*prune.first, "profile", prune.second->profile, "PROFILE",
-            "machine profile; default: the only one");
+  add_value(
+      *prune.first, "baseline", prune.second->key, "KEY",
+      "baseline as `list` names it, or a machine profile that has one; default: the only one");
   add_value(*prune.first, "--keep", prune.second->keep, "N",
             "number of newest stored runs that stay in the history")
       ->check(CLI::Range(0, 1'000'000));

@@ -34,6 +34,7 @@ struct GateFlags {
   bool once = false;
   bool alone = false;
   gate::FenceMode fence = gate::FenceMode::fail;
+  std::string rule = "pairs";
   std::string preset = "default";
   std::map<std::string, double> given;  // tolerances, by name
   std::filesystem::path baseline_dir = gate::kBaselineDir;
@@ -84,6 +85,9 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
             "safetensors file of the GPT to evaluate; default: the built-in one");
   add_value(command, "--eval-worker", flags.worker, "CMD",
             "program that answers for the model to evaluate, as for `sluice eval --worker`");
+  add_choice(command, "--rule", flags.rule, {"pairs", "seed"},
+             "by what speed is judged: pairs with the program of the baseline, machine and luck "
+             "weighed (pairs), or stored numbers and tolerances alone (seed)");
   command.add_flag("--no-pairs", flags.alone,
                    "compare with stored numbers only, not with the program of the baseline");
   command.add_flag("--no-confirm", flags.once,
@@ -146,8 +150,10 @@ Result<visit::GatePlan> plan_of(const GateFlags& flags, const CLI::App& command,
   plan.training.policy.max_runs = kMoreRuns * plan.training.policy.runs;
   plan.baseline_dir = flags.baseline_dir;
   plan.fence = flags.fence;
-  plan.pairs = !flags.alone;
-  plan.confirm = !flags.once;
+  const bool seed = flags.rule == "seed";
+  plan.rule = seed ? gate::GateRule::seed : gate::GateRule::pairs;
+  plan.pairs = !flags.alone && !seed;
+  plan.confirm = !flags.once && !seed;
   plan.eval.checkpoint = flags.checkpoint;
   if (!flags.worker.empty()) plan.eval.worker = {"/bin/sh", "-c", "exec " + flags.worker};
   if (plan.modes.measures()) {
@@ -202,7 +208,7 @@ void add_gate(CLI::App& root, Context& context) {
   add_against_flags(**command, flags->against);
   add_bench_training_flags(**command, flags->training);
   show_first(**command,
-             {"--quick", "--bench", "--eval", "--compare", "--baseline-dir", "--current",
+             {"--quick", "--bench", "--eval", "--compare", "--baseline-dir", "--current", "--rule",
               "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct", "--against",
               "--run", "--tau", "--mode", "--measure-steps", "--repeat", "--model"});
   add_examples(**command, {"sluice gate --quick --out runs/first   # exits with 4: no baseline yet",

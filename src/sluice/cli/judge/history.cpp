@@ -33,7 +33,7 @@ Result<std::vector<gate::FoundVisit>> all_visits(const HistoryFlags& flags) {
   SLUICE_TRY(std::vector<gate::FoundVisit> found, gate::find_visits(flags.runs, problems));
   SLUICE_TRY(const auto baselines, gate::list_baselines(flags.dir));
   for (const gate::BaselineInfo& info : baselines) {
-    SLUICE_TRY(const gate::BaselinePaths paths, gate::baseline_paths(flags.dir, info.profile));
+    SLUICE_TRY(const gate::BaselinePaths paths, gate::baseline_paths(flags.dir, info.key));
     SLUICE_TRY(const auto visits, gate::read_history(paths.history));
     for (const gate::Visit& visit : visits)
       found.push_back({info.profile, visit});

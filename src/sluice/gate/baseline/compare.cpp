@@ -4,6 +4,7 @@
 #include "sluice/gate/baseline/compare.h"
 
 #include "sluice/core/text.h"
+#include "sluice/gate/baseline/workload.h"
 #include "sluice/gate/compare/training_work.h"
 #include "sluice/results/eval_file.h"
 
@@ -228,6 +229,21 @@ std::optional<GateLine> other_work(const RunFiles& current, const RunFiles& base
                              printable(baseline.name), printable(stored), printable(now)));
 }
 
+/// Numbers of another model, batch or text say nothing about this program.
+std::optional<GateLine> other_workload(const RunFiles& current, const RunFiles& baseline,
+                                       CompareScope scope) {
+  std::vector<std::string> found;
+  if (scope.bench && baseline.metrics)
+    found = differences(workload_of(*baseline.metrics), workload_of(*current.metrics));
+  if (scope.eval && baseline.eval)
+    for (std::string& one : differences(workload_of(*baseline.eval), workload_of(*current.eval)))
+      found.push_back(std::move(one));
+  if (found.empty()) return std::nullopt;
+  return skipped("workload", fmt::format("{}: the baseline is of other work: {}; only equal work "
+                                         "is compared, promote a run of this one",
+                                         printable(baseline.name), join(found)));
+}
+
 /// One line where both have an MFU that means another thing; it is compared nowhere.
 void add_estimator(GateReport& report, const RunFiles& current, const RunFiles& baseline) {
   const std::string now = estimator_of(*current.metrics);
@@ -272,6 +288,7 @@ std::optional<GateLine> obstacle_to_comparison(const RunFiles& current, const Ru
   };
   std::optional<GateLine> line;
   if (scope.bench && baseline.metrics) line = other_work(current, baseline);
+  if (!line) line = other_workload(current, baseline, scope);
   if (!line && scope.bench && baseline.metrics)
     line = other_schema(baseline.metrics->schema_version, results::kTrainingSchema, "metrics.json");
   if (!line && scope.eval && baseline.eval)

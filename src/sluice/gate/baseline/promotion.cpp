@@ -208,14 +208,16 @@ Result<Promoted> promote(const Promotion& promotion) {
   SLUICE_CHECK(check_machine(promotion.run, files));
   Promoted done;
   done.profile = files.machine_profile();
-  SLUICE_TRY(done.paths, baseline_paths(promotion.dir, done.profile));
+  SLUICE_CHECK(baseline_paths(promotion.dir, done.profile));  // a name that no file can have
+  SLUICE_TRY(done.key, key_of(promotion.dir, files));
+  SLUICE_TRY(done.paths, baseline_paths(promotion.dir, done.key));
   // Before a folder is made, and again beside what is stored by then.
   SLUICE_TRY(done.doubts,
-             accepted_doubts(promotion, files, read_baseline(promotion.dir, done.profile)));
+             accepted_doubts(promotion, files, read_baseline(promotion.dir, done.key)));
   SLUICE_CHECK(create_folders(promotion.dir));
   SLUICE_TRY(const FileLock lock, lock_baselines(promotion.dir, promotion.cancel_fd));
   SLUICE_TRY(done.doubts,
-             accepted_doubts(promotion, files, read_baseline(promotion.dir, done.profile, lock)));
+             accepted_doubts(promotion, files, read_baseline(promotion.dir, done.key, lock)));
   SLUICE_TRY(const Json document, metrics_document(promotion.run));
   const std::string metrics = dump_json(document) + "\n";
   const std::string eval = files.eval ? dump_json(*files.eval) + "\n" : std::string();

@@ -29,7 +29,7 @@ struct Promotion {
   int cancel_fd = -1;         // readable: another promotion is waited for no longer
 };
 struct Promoted {
-  std::string profile;
+  std::string profile, key;
   BaselinePaths paths;
   std::size_t visits = 0;
   std::vector<std::string> doubts;  // what the maintainer took responsibility for

@@ -1,4 +1,4 @@
-// sluice/gate/baseline/store.cpp - reads, lists and shortens what is stored of a machine profile.
+// sluice/gate/baseline/store.cpp - reads, lists and shortens what is stored of machines and work.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/gate/baseline/store.h"
 
@@ -6,6 +6,7 @@
 #include "sluice/core/log.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
+#include "sluice/gate/baseline/workload.h"
 
 #include <fmt/format.h>
 
@@ -85,9 +86,29 @@ Result<Baseline> read_files(const fs::path& dir, const BaselinePaths& paths) {
   return baseline;
 }
 
-Error no_baseline(const fs::path& dir, const std::string& profile) {
-  return {Errc::not_found,
-          fmt::format("{}: no baseline of machine profile {}", shown(dir), printable(profile))};
+Error no_baseline(const fs::path& dir, const std::string& key) {
+  return {Errc::not_found, fmt::format("{}: no baseline {}", shown(dir), printable(key))};
+}
+
+/// "vit5-tiny, batch 8, fp32, synthetic".
+std::string work_words(const RunFiles& files) {
+  if (!files.metrics) return "";
+  const results::TrainingMetrics::Config& config = files.metrics->config;
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& word) {
+    if (!word.empty()) words.push_back(printable(word));
+  };
+  add(config.model);
+  if (config.per_device_batch_size) add(fmt::format("batch {}", *config.per_device_batch_size));
+  add(config.dtype);
+  add(config.mode);
+  return join(words);
+}
+
+/// `key` is of `profile`: the name alone, or with the digest of a workload.
+bool is_of(const std::string& key, const std::string& profile) {
+  return key == profile ||
+         (key.starts_with(profile + ".") && key.find('.', profile.size() + 1) == std::string::npos);
 }
 
 }  // namespace
@@ -100,18 +121,18 @@ Result<FileLock> lock_baselines(const fs::path& dir, int cancel_fd) {
        }});
 }
 
-Result<BaselinePaths> baseline_paths(const fs::path& dir, const std::string& profile) {
-  const bool sound = !profile.empty() && profile.front() != '.' &&
-                     std::ranges::all_of(profile, [](unsigned char c) {
-                       return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                              (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == '-';
-                     });
+Result<BaselinePaths> baseline_paths(const fs::path& dir, const std::string& key) {
+  const bool sound =
+      !key.empty() && key.front() != '.' && std::ranges::all_of(key, [](unsigned char c) {
+        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+               c == '.' || c == '_' || c == '-';
+      });
   if (!sound)
-    return Error{Errc::invalid_input,
-                 fmt::format("machine profile '{}': expected letters, digits and . _ - only",
-                             printable(profile))};
-  return BaselinePaths{dir / (profile + kMetricsEnd), dir / (profile + kEvalEnd),
-                       dir / (profile + kHistoryEnd)};
+    return Error{
+        Errc::invalid_input,
+        fmt::format("baseline '{}': expected letters, digits and . _ - only", printable(key))};
+  return BaselinePaths{dir / (key + kMetricsEnd), dir / (key + kEvalEnd),
+                       dir / (key + kHistoryEnd)};
 }
 
 Result<RunFiles> read_run_files(const fs::path& folder) {
@@ -126,20 +147,63 @@ Result<RunFiles> read_run_files(const fs::path& folder) {
   return files;
 }
 
-Result<Baseline> read_baseline(const fs::path& dir, const std::string& profile,
+Result<Baseline> read_baseline(const fs::path& dir, const std::string& key,
                                const FileLock& /*held*/) {
-  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
+  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, key));
   return read_files(dir, paths);
 }
 
-Result<Baseline> read_baseline(const fs::path& dir, const std::string& profile) {
-  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
+Result<Baseline> read_baseline(const fs::path& dir, const std::string& key) {
+  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, key));
   auto baseline = read_files(dir, paths);
   std::error_code ignored;
   if (baseline || !fs::exists(dir / kLockInFolder, ignored)) return baseline;
   // A promotion is under way, which replaces its files one by one: what is there when it is done?
   const auto lock = lock_baselines(dir, -1);
   return read_files(dir, paths);
+}
+
+Result<std::string> key_of(const fs::path& dir, const RunFiles& run) {
+  const std::string profile = run.machine_profile();
+  const std::string own = fmt::format("{}.{}", profile, workload_digest(run));
+  SLUICE_TRY(const auto list, list_baselines(dir));
+  std::optional<std::string> same;
+  for (const BaselineInfo& info : list) {
+    if (info.key == own) return own;
+    if (same || !is_of(info.key, profile)) continue;
+    const auto stored = read_baseline(dir, info.key);
+    // A broken one under the name of the machine alone is that of the run, to be told or replaced.
+    const bool fits = stored ? differences(workload_of(stored->files), workload_of(run)).empty()
+                             : info.key == profile;
+    if (fits) same = info.key;
+  }
+  return same.value_or(own);
+}
+
+Result<Baseline> baseline_for(const fs::path& dir, const RunFiles& run) {
+  SLUICE_TRY(const std::string key, key_of(dir, run));
+  SLUICE_TRY(Baseline nearest, read_baseline(dir, key));
+  if (nearest.files.metrics || nearest.files.eval) return nearest;
+  SLUICE_TRY(const auto list, list_baselines(dir));
+  std::size_t fewest = 0;
+  for (const BaselineInfo& info : list) {
+    if (!is_of(info.key, run.machine_profile())) continue;
+    SLUICE_TRY(Baseline one, read_baseline(dir, info.key));
+    const std::size_t differing = differences(workload_of(one.files), workload_of(run)).size();
+    if (nearest.files.metrics && differing >= fewest) continue;
+    nearest = std::move(one);
+    fewest = differing;
+  }
+  return nearest;
+}
+
+Status check_baselines(const fs::path& dir, const std::string& profile) {
+  SLUICE_CHECK(baseline_paths(dir, profile));
+  SLUICE_TRY(const auto list, list_baselines(dir));
+  for (const BaselineInfo& info : list)
+    if (is_of(info.key, profile) && !info.problem.empty())
+      return Error{Errc::invalid_input, info.problem};
+  return ok;
 }
 
 Result<std::vector<BaselineInfo>> list_baselines(const fs::path& dir) {
@@ -155,9 +219,11 @@ Result<std::vector<BaselineInfo>> list_baselines(const fs::path& dir) {
     std::string name = it->path().filename().string();
     if (!name.ends_with(kMetricsEnd)) continue;
     BaselineInfo info;
-    info.profile = name.substr(0, name.size() - std::string_view(kMetricsEnd).size());
-    const auto baseline = read_baseline(dir, info.profile);
+    info.key = name.substr(0, name.size() - std::string_view(kMetricsEnd).size());
+    const auto baseline = read_baseline(dir, info.key);
     if (baseline) {
+      info.profile = baseline->files.machine_profile();
+      info.work = work_words(baseline->files);
       const Visit visit = visit_of(baseline->files);
       info.has_eval = baseline->files.eval.has_value();
       info.timestamp = visit.timestamp;
@@ -168,15 +234,15 @@ Result<std::vector<BaselineInfo>> list_baselines(const fs::path& dir) {
     }
     list.push_back(std::move(info));
   }
-  std::ranges::sort(list, {}, &BaselineInfo::profile);
+  std::ranges::sort(list, {}, &BaselineInfo::key);
   return list;
 }
 
-Result<std::size_t> prune_history(const fs::path& dir, const std::string& profile, std::size_t keep,
+Result<std::size_t> prune_history(const fs::path& dir, const std::string& key, std::size_t keep,
                                   int cancel_fd) {
-  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
+  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, key));
   std::error_code ignored;
-  if (!fs::is_directory(dir, ignored)) return no_baseline(dir, profile);
+  if (!fs::is_directory(dir, ignored)) return no_baseline(dir, key);
   SLUICE_TRY(const FileLock lock, lock_baselines(dir, cancel_fd));
   SLUICE_TRY(const std::string text, read_text_file(paths.history));
   std::vector<std::string> lines = split(text, '\n');
@@ -189,10 +255,10 @@ Result<std::size_t> prune_history(const fs::path& dir, const std::string& profil
   return gone;
 }
 
-Status remove_baseline(const fs::path& dir, const std::string& profile, int cancel_fd) {
-  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, profile));
+Status remove_baseline(const fs::path& dir, const std::string& key, int cancel_fd) {
+  SLUICE_TRY(const BaselinePaths paths, baseline_paths(dir, key));
   std::error_code ignored;
-  if (!fs::is_directory(dir, ignored)) return no_baseline(dir, profile);
+  if (!fs::is_directory(dir, ignored)) return no_baseline(dir, key);
   SLUICE_TRY(const FileLock lock, lock_baselines(dir, cancel_fd));
   bool any = false;
   for (const fs::path& path : {paths.metrics, paths.eval, paths.history}) {
@@ -201,7 +267,7 @@ Status remove_baseline(const fs::path& dir, const std::string& profile, int canc
     if (code)
       return Error{Errc::io, fmt::format("{}: cannot be removed: {}", shown(path), code.message())};
   }
-  if (!any) return no_baseline(dir, profile);
+  if (!any) return no_baseline(dir, key);
   return ok;
 }
 

@@ -88,8 +88,9 @@ std::string statistics_of(const gate::GateReport& report) {
 
 std::string gate_text(const gate::GateReport& report) {
   std::string text =
-      fmt::format("=== Performance Gate Report ===\nMachine Profile: {}\nTimestamp: {}\n\n",
-                  printable(report.machine_profile), printable(report.timestamp));
+      fmt::format("=== Performance Gate Report ===\nMachine Profile: {}\nTimestamp: {}\n{}\n",
+                  printable(report.machine_profile), printable(report.timestamp),
+                  report.rule.empty() ? "" : "Rule: " + printable(report.rule) + "\n");
   text += row("Metric", "Baseline", "Current", "Delta", "Status") + std::string(84, '-') + "\n";
   for (const GateLine& line : report.lines) {
     if (line.status == GateStatus::skip) continue;

@@ -33,9 +33,8 @@ class GateVisit {
     backend::VisitOptions visit = training_visit(plan_.training);
     visit.argv = caller_.argv;
     SLUICE_TRY(profile_, backend::profile_of_visit(visit));
-    if (plan_.modes.compare) {  // a baseline that cannot be read is no reason to measure first
-      SLUICE_TRY(baseline_, gate::read_baseline(plan_.baseline_dir, profile_));
-    }
+    if (plan_.modes.compare)  // a baseline that cannot be read is no reason to measure first
+      SLUICE_CHECK(gate::check_baselines(plan_.baseline_dir, profile_));
     SLUICE_CHECK(eval::check_config(plan_.eval));
     SLUICE_TRY(const results::RunFolder folder, open_run_folder(caller_, "gate", profile_));
     out_.folder = folder.path();
@@ -85,6 +84,8 @@ class GateVisit {
 
   /// Asks for the verdict, and fetches what it still wants, until it wants nothing more.
   Status compare() {
+    SLUICE_TRY(baseline_, gate::baseline_for(plan_.baseline_dir,
+                                             {out_.folder.string(), out_.metrics, out_.eval}));
     const std::string no_pairs = why_no_pairs();
     if (!no_pairs.empty()) log::info("no pairs: {}", no_pairs);
     gate::GatePolicy policy = policy_of({plan_.modes.bench, plan_.modes.eval});
@@ -147,7 +148,8 @@ class GateVisit {
   }
 
   [[nodiscard]] gate::GatePolicy policy_of(gate::CompareScope scope) const {
-    return {.tolerances = plan_.tolerances, .fence = plan_.fence, .scope = scope};
+    return {
+        .rule = plan_.rule, .tolerances = plan_.tolerances, .fence = plan_.fence, .scope = scope};
   }
 
   static gate::GateReport stamped(gate::GateReport report) {
@@ -176,7 +178,7 @@ class GateVisit {
                 shown(plan_.current));
     profile_ = current.machine_profile();
     if (!profile_.empty()) {
-      SLUICE_TRY(baseline_, gate::read_baseline(plan_.baseline_dir, profile_));
+      SLUICE_TRY(baseline_, gate::baseline_for(plan_.baseline_dir, current));
     }
     out_.metrics = current.metrics;
     out_.eval = current.eval;
@@ -262,6 +264,7 @@ class GateVisit {
     if (out_.folder.empty()) return ok;
     if (out_.report) {
       Json verdict = gate::to_json(*out_.report);
+      verdict["gate_rule"] = plan_.rule == gate::GateRule::seed ? "seed" : "pairs";
       verdict["tolerances"] = gate::to_json(plan_.tolerances);
       SLUICE_CHECK(write_file_atomic(place("verdict.json"), dump_json(verdict) + "\n"));
       SLUICE_CHECK(write_file_atomic(place("gate_report.txt"), report::gate_text(*out_.report)));

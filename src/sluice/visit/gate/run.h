@@ -23,6 +23,7 @@ struct GatePlan {
   GateModes modes;
   TrainingPlan training;  // its `profile` is for the pass of its own
   eval::EvalConfig eval;
+  gate::GateRule rule = gate::GateRule::pairs;
   gate::Tolerances tolerances;
   gate::FenceMode fence = gate::FenceMode::fail;
   std::filesystem::path baseline_dir = gate::kBaselineDir;

@@ -128,6 +128,7 @@ Json config_json(const TrainingPlan& plan, const Measured& one) {
             {"mfu_estimator", to_string(plan.estimator)},
             {"dtype", to_string(one.regime)},
             {"model", engine.model.name},
+            {"model_shape", train::to_json(engine.model)},
             {"device", engine.device},
             {"optimizer", engine.optimizer ? to_string(engine.update.kind) : "none"},
             {"compile", to_string(engine.rung)},
@@ -152,6 +153,12 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const Training
   const train::ModelSpec& model = plan.engine.model;
   analysis::TrainingFacts facts;
   facts.run_config = config_json(plan, one);
+  if (plan.input) {
+    facts.run_config["recipe"] = plan.input->three_augment ? "three-augment" : "rrc224";
+    facts.run_config["loader"] = to_string(plan.input->lanes);
+    if (plan.others.empty() && !file.dataset.hash.empty())
+      facts.run_config["input"] = file.dataset.hash;
+  }
   facts.machine_profile = file.machine_profile;
   facts.env = env_json(file);
   facts.timestamp = utc_now();

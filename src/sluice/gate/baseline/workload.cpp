@@ -1,0 +1,93 @@
+// sluice/gate/baseline/workload.cpp - fields as text, whoever wrote the file.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/gate/baseline/workload.h"
+
+#include "sluice/core/json.h"
+#include "sluice/core/sha256.h"
+#include "sluice/core/text.h"
+
+#include <fmt/format.h>
+
+namespace sluice::gate {
+namespace {
+
+/// Of numbers and texts; one level of objects becomes fields of their own.
+void put(Workload& to, const std::string& name, const Json& value) {
+  if (value.is_string())
+    to[name] = value.get<std::string>();
+  else if (value.is_number() || value.is_boolean())
+    to[name] = value.dump();
+  else if (value.is_object())
+    for (const auto& [key, inner] : value.items())
+      if (!inner.is_structured()) put(to, name + "." + key, inner);
+}
+
+void put(Workload& to, const std::string& name, const std::string& text) {
+  if (!text.empty()) to[name] = text;
+}
+
+constexpr const char* kTrainingKeys[] = {
+    "world_size",     "seq_len", "optimizer", "compile", "mixup",       "cutmix",   "recipe",
+    "random_erasing", "input",   "loader",    "storage", "model_shape", "framework"};
+constexpr const char* kEvalKeys[] = {"fixed_shard_sha256", "max_length", "stride", "max_new_tokens",
+                                     "temperature"};
+
+}  // namespace
+
+Workload workload_of(const results::TrainingMetrics& metrics) {
+  const results::TrainingMetrics::Config& config = metrics.config;
+  Workload work;
+  put(work, "mode", config.mode);
+  put(work, "model", config.model);
+  put(work, "dtype", config.dtype);
+  const std::string device = config.device.substr(0, config.device.find(':'));
+  put(work, "device", device);
+  if (config.per_device_batch_size)
+    work["per_device_batch_size"] = std::to_string(*config.per_device_batch_size);
+  if (config.grad_accum_steps) work["grad_accum_steps"] = std::to_string(*config.grad_accum_steps);
+  if (config.checkpoint_activations)
+    work["checkpoint_activations"] = *config.checkpoint_activations ? "true" : "false";
+  for (const char* key : kTrainingKeys)
+    put(work, key, at(config.other, key));
+  if (device == "cpu") put(work, "threads", at(config.other, "threads"));
+  return work;
+}
+
+Workload workload_of(const Json& eval) {
+  Workload work;
+  const Json& config = at(eval, "eval_config");
+  for (const char* key : kEvalKeys)
+    put(work, std::string("eval.") + key, at(config, key));
+  put(work, "eval.tokenizer_sha256", at(at(eval, "model"), "tokenizer_sha256"));
+  if (const Json& probes = at(eval, "probes"); probes.is_object())
+    for (const auto& [name, probe] : probes.items())
+      put(work, "eval.probes." + name, at(probe, "sha256"));
+  return work;
+}
+
+Workload workload_of(const RunFiles& files) {
+  Workload work = files.metrics ? workload_of(*files.metrics) : Workload{};
+  if (files.eval) work.merge(workload_of(*files.eval));
+  return work;
+}
+
+std::vector<std::string> differences(const Workload& baseline, const Workload& run) {
+  std::vector<std::string> found;
+  for (const auto& [name, stored] : baseline) {
+    const auto now = run.find(name);
+    if (now != run.end() && now->second != stored)
+      found.push_back(fmt::format("{} (baseline '{}', run '{}')", printable(name),
+                                  printable(stored), printable(now->second)));
+  }
+  return found;
+}
+
+std::string workload_digest(const RunFiles& files) {
+  std::string lines;
+  if (files.metrics)
+    for (const auto& [name, value] : workload_of(*files.metrics))
+      lines += fmt::format("{}={}\n", name, value);
+  return sha256_hex(lines).substr(0, 8);
+}
+
+}  // namespace sluice::gate

@@ -80,6 +80,34 @@ class CiTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout)
 
 
+class MeasureTest(unittest.TestCase):
+    """The step that measures, with a program that ends as it is told and writes down what it was asked."""
+
+    def codes_of(self, base, *ends):
+        text = subprocess.run([PROGRAM, "ci", "--print"], capture_output=True, text=True, check=True).stdout
+        block = re.search(r"name: Bench and eval.*?run: \|\n((?: {10}[^\n]*\n)+)", text, re.DOTALL).group(1)
+        with tempfile.TemporaryDirectory() as folder:
+            there = Path(folder)
+            (there / "ends").write_text("\n".join(ends) + "\n")
+            (there / "sluice").write_text('#!/bin/sh\necho "$@" >> asked\nmkdir perf/stored\nread -r code < ends\nsed -i 1d ends\nexit "$code"\n')
+            (there / "sluice").chmod(0o755)
+            (there / "perf").mkdir()
+            subprocess.run(["bash", "-eo", "pipefail", "-c", block], cwd=folder, check=True,
+                           env={"UPDATE": "", "BASE_REF": base, "GITHUB_OUTPUT": "output", "PATH": "/usr/bin:/bin"})
+            return (there / "output").read_text(), (there / "asked").read_text().splitlines()
+
+    def test_baselines_are_those_of_the_base_branch(self):
+        output, asked = self.codes_of("main", "0")
+        self.assertEqual(output, "code=0\n")
+        self.assertIn("--baseline-ref origin/main", asked[0])
+        self.assertNotIn("--baseline-ref", self.codes_of("", "0")[1][0])
+
+    def test_an_undecided_run_is_made_once_more(self):
+        for ends, code, times in [(["5", "0"], 0, 2), (["5", "5"], 5, 2), (["5", "1"], 1, 2), (["1"], 1, 1)]:
+            output, asked = self.codes_of("main", *ends)
+            self.assertEqual((output, len(asked)), (f"code={code}\n", times))
+
+
 class VerdictTest(unittest.TestCase):
     """The last step of the workflow, run as the runner would."""
 
@@ -92,7 +120,8 @@ class VerdictTest(unittest.TestCase):
     def test_exit_codes(self):
         for event, stored, pairs, code, warns in [
                 ("pull_request", "0", "0", 0, False), ("pull_request", "4", "0", 0, True), ("pull_request", "1", "0", 1, False),
-                ("pull_request", "4", "1", 1, True), ("pull_request", "1", "5", 1, False), ("pull_request", "5", "0", 5, False),
+                ("pull_request", "4", "1", 1, True), ("pull_request", "1", "5", 1, True), ("pull_request", "5", "0", 0, True),
+                ("pull_request", "5", "4", 0, True), ("workflow_dispatch", "5", "", 5, False),
                 ("pull_request", "0", "2", 2, False), ("workflow_dispatch", "4", "", 4, False),
                 ("workflow_dispatch", "0", "", 0, False)]:
             done = self.verdict(event, stored, pairs)

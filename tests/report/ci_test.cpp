@@ -80,7 +80,7 @@ TEST(CiGithub, StepsOfTheGate) {
   EXPECT_GE(at(gate, {"steps"}).items().size(), 8U);
   EXPECT_EQ(at(step_named(gate, "Check out"), {"with", "fetch-depth"}).text(), "0");
   EXPECT_NE(run_of(gate, "Bench and eval")
-                .find("./sluice gate --quick $parts --baseline-dir "
+                .find("./sluice gate --quick \"${parts[@]}\" --baseline-dir "
                       "bench/baselines --out perf/stored"),
             std::string::npos);
   EXPECT_NE(run_of(gate, "Paired")

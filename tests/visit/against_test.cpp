@@ -5,8 +5,9 @@
 
 #include "sluice/core/file.h"
 #include "sluice/peers/timed_command.h"
+#include "sluice/visit/gate/repository.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -128,6 +129,26 @@ TEST_F(AgainstTest, OutsideARepositoryItSaysSo) {
   expect_error(run_against(plan, {&Progress::silent(), -1}), Errc::usage, "git cannot be started");
   setenv("PATH", path.c_str(), 1);
   unsetenv("GIT_CEILING_DIRECTORIES");
+}
+
+TEST_F(AgainstTest, AFolderIsReadAsARevisionHasIt) {  // R002-22
+  sh("mkdir -p base && printf 'one\\n' > base/a.json && git add . && git commit -qm baselines && "
+     "git tag before && echo two > base/a.json && echo new > base/b.json && git add . && "
+     "git commit -qm mine && echo three > base/a.json");
+  const auto found = folder_at("before", "base", folder_ / "copy", "--baseline-ref", -1);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(sh("cat " + (found->path / "a.json").string()), "one\n");
+  EXPECT_FALSE(fs::exists(found->path / "b.json"));
+  EXPECT_THAT(found->changed, ::testing::ElementsAre("base/a.json", "base/b.json"));
+  const auto none = folder_at("base", "base", folder_ / "none", "--baseline-ref", -1);
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_FALSE(fs::exists(none->path));
+  const auto unknown = folder_at("nope", "base", folder_ / "x", "--baseline-ref", -1);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Errc::usage);
+  EXPECT_THAT(unknown.error().message,
+              ::testing::HasSubstr("--baseline-ref nope: unknown revision"));
+  EXPECT_FALSE(folder_at("before", folder_ / "base", folder_ / "x", "--baseline-ref", -1));
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct GateFlags {
   std::string preset = "default";
   std::map<std::string, double> given;  // tolerances, by name
   std::filesystem::path baseline_dir = gate::kBaselineDir;
+  std::string baseline_ref;
   std::filesystem::path current;
   std::filesystem::path checkpoint;
   std::string worker;
@@ -79,6 +80,9 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
   begin_group(command, "Comparison with the baseline");
   add_value(command, "--baseline-dir", flags.baseline_dir, "DIR", "folder of stored baselines")
       ->capture_default_str();
+  add_value(command, "--baseline-ref", flags.baseline_ref, "REV",
+            "revision whose --baseline-dir counts, such as the branch a pull request goes to; "
+            "default: the folder as it lies here");
   add_value(command, "--current", flags.current, "RUN",
             "run folder to judge, with --compare alone; default: --out");
   add_value(command, "--checkpoint", flags.checkpoint, "FILE",
@@ -149,6 +153,7 @@ Result<visit::GatePlan> plan_of(const GateFlags& flags, const CLI::App& command,
   plan.training.policy.target_width = kRunsAgree;
   plan.training.policy.max_runs = kMoreRuns * plan.training.policy.runs;
   plan.baseline_dir = flags.baseline_dir;
+  plan.baseline_ref = flags.baseline_ref;
   plan.fence = flags.fence;
   const bool seed = flags.rule == "seed";
   plan.rule = seed ? gate::GateRule::seed : gate::GateRule::pairs;

@@ -60,12 +60,20 @@ constexpr const char* kMeasure =
         id: stored
         env:
           UPDATE: ${{ inputs.update_baseline }}
+          BASE_REF: ${{ github.base_ref }}
         run: |
-          parts=""
-          if [ "$UPDATE" = true ]; then parts="--env --bench --eval"; fi
+          parts=()
+          if [ "$UPDATE" = true ]; then parts+=(--env --bench --eval); fi
+          # A pull request may not bring the numbers it is judged by.
+          if [ -n "$BASE_REF" ]; then parts+=(--baseline-ref "origin/$BASE_REF"); fi
+          measure() { @SLUICE@ gate @FLAGS@ "${parts[@]}" --baseline-dir @BASELINES@ --out perf/stored; }
           code=0
-          # shellcheck disable=SC2086
-          @SLUICE@ gate @FLAGS@ $parts --baseline-dir @BASELINES@ --out perf/stored || code=$?
+          measure || code=$?
+          if [ "$code" = 5 ]; then  # the machine did not let it tell: once more
+            mv perf/stored perf/stored-first
+            code=0
+            measure || code=$?
+          fi
           echo "code=$code" >> "$GITHUB_OUTPUT"
 
       - name: Paired compare with the base revision
@@ -75,8 +83,14 @@ constexpr const char* kMeasure =
           BASE_REF: ${{ github.base_ref }}
           BUILD: @BUILD_TEXT@
         run: |
+          measure() { @SLUICE@ gate --against "origin/$BASE_REF" --build "$BUILD" --allow-dirty --out perf/pairs; }
           code=0
-          @SLUICE@ gate --against "origin/$BASE_REF" --build "$BUILD" --allow-dirty --out perf/pairs || code=$?
+          measure || code=$?
+          if [ "$code" = 5 ]; then
+            mv perf/pairs perf/pairs-first
+            code=0
+            measure || code=$?
+          fi
           echo "code=$code" >> "$GITHUB_OUTPUT"
 
       - name: Summary, annotations and exports
@@ -118,7 +132,9 @@ constexpr const char* kMeasure =
           worst=0
           for code in $STORED $PAIRS; do
             if [ "$code" = 4 ] && [ "$EVENT" = pull_request ]; then
-              echo "::warning title=performance gate::no baseline for this machine profile yet: docs/perf.md"
+              echo "::warning title=performance gate::no baseline of this machine and work yet: docs/perf.md"
+            elif [ "$code" = 5 ] && [ "$EVENT" = pull_request ]; then
+              echo "::warning title=performance gate::not decided, twice: the machine was too restless; nothing is said against the change"
             elif [ "$code" != 0 ] && [ "$worst" != 1 ]; then
               worst=$code
             fi

@@ -6,6 +6,7 @@
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/text.h"
 #include "sluice/peers/timed_command.h"
+#include "sluice/visit/gate/repository.h"
 
 #include <fmt/format.h>
 
@@ -18,35 +19,6 @@ namespace sluice::visit {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr double kGitTimeoutS = 120;
-
-/// Set inside hooks, where they would point every git command at the wrong tree.
-std::map<std::string, std::optional<std::string>> outside_hooks() {
-  std::map<std::string, std::optional<std::string>> variables;
-  for (const char* name : {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
-    variables[name] = std::nullopt;
-  return variables;
-}
-
-/// What `git` printed, without the end of the line.
-Result<std::string> git(const std::string& arguments, const fs::path& folder, int cancel_fd) {
-  peers::TimedCommand command{.name = "git", .command = "git " + arguments};
-  command.folder = folder;
-  command.environment = outside_hooks();
-  command.environment["GIT_TERMINAL_PROMPT"] = "0";
-  command.environment["LC_ALL"] = "C";
-  command.timeout_s = kGitTimeoutS;
-  command.cancel_fd = cancel_fd;
-  SLUICE_TRY(peers::CommandRun done, peers::run_timed(command));
-  while (!done.printed.empty() && done.printed.back() == '\n')
-    done.printed.pop_back();
-  return std::move(done.printed);
-}
-
-bool of_the_question(const Error& error) {  // neither interrupted nor late: git said no
-  return error.code == Errc::measurement;
-}
-
 struct Place {
   fs::path root;       // of the repository
   std::string prefix;  // of the current folder below it
@@ -55,24 +27,10 @@ struct Place {
 
 Result<Place> find_place(const AgainstPlan& plan, int cancel_fd) {
   Place place;
-  const auto root = git("rev-parse --show-toplevel", {}, cancel_fd);
-  if (!root && root.error().code == Errc::usage)
-    return Error{Errc::usage, "--against: git cannot be started; it checks the revision out"};
-  if (!root && of_the_question(root.error()))
-    return Error{Errc::usage,
-                 "--against: the current folder is in no git work tree; expected a repository"};
-  if (!root) return root.error();
-  place.root = *root;
+  SLUICE_TRY(place.sha, commit_of(plan.revision, "--against", cancel_fd));
+  SLUICE_TRY(const std::string root, git("rev-parse --show-toplevel", {}, cancel_fd));
+  place.root = root;
   SLUICE_TRY(place.prefix, git("rev-parse --show-prefix", {}, cancel_fd));
-  const auto sha = git("rev-parse --verify --quiet --end-of-options " +
-                           peers::shell_quoted(plan.revision + "^{commit}"),
-                       {}, cancel_fd);
-  if (!sha && of_the_question(sha.error()))
-    return Error{Errc::usage, fmt::format("--against {}: unknown revision; expected a commit, "
-                                          "branch or tag of this repository",
-                                          printable(plan.revision))};
-  if (!sha) return sha.error();
-  place.sha = *sha;
   SLUICE_TRY(const std::string changes,
              git("-c core.fsmonitor=false status --porcelain --untracked-files=no", {}, cancel_fd));
   if (!changes.empty() && !plan.allow_dirty)

@@ -3,6 +3,7 @@
 #include "sluice/visit/gate/run.h"
 
 #include "sluice/core/file.h"
+#include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/core/user_folders.h"
@@ -13,11 +14,15 @@
 #include "sluice/report/gate/exports.h"
 #include "sluice/report/gate/text.h"
 #include "sluice/visit/gate/pairs.h"
+#include "sluice/visit/gate/repository.h"
 #include "sluice/visit/training/profile.h"
 #include "sluice/visit/training/result.h"
 #include "sluice/visit/visit.h"
 
 #include <fmt/format.h>
+
+#include <optional>
+#include <unistd.h>
 
 namespace sluice::visit {
 namespace {
@@ -29,12 +34,14 @@ class GateVisit {
   GateVisit(const Caller& caller, const GatePlan& plan) : caller_(caller), plan_(plan) {}
 
   Result<GateOutcome> run() {
+    baseline_dir_ = plan_.baseline_dir;
+    if (plan_.modes.compare && !plan_.baseline_ref.empty()) SLUICE_CHECK(take_base_baselines());
     if (!plan_.modes.measures()) return compare_stored();
     backend::VisitOptions visit = training_visit(plan_.training);
     visit.argv = caller_.argv;
     SLUICE_TRY(profile_, backend::profile_of_visit(visit));
     if (plan_.modes.compare)  // a baseline that cannot be read is no reason to measure first
-      SLUICE_CHECK(gate::check_baselines(plan_.baseline_dir, profile_));
+      SLUICE_CHECK(gate::check_baselines(baseline_dir_, profile_));
     SLUICE_CHECK(eval::check_config(plan_.eval));
     SLUICE_TRY(const results::RunFolder folder, open_run_folder(caller_, "gate", profile_));
     out_.folder = folder.path();
@@ -82,10 +89,31 @@ class GateVisit {
     return write_file_atomic(place("eval.json"), dump_json(*out_.eval) + "\n");
   }
 
+  /// A change may not bring the numbers it is judged by.
+  Status take_base_baselines() {
+    const measure::Interrupt interrupt;
+    base_.emplace(fs::temp_directory_path() / fmt::format("sluice-baselines-{}", ::getpid()));
+    SLUICE_TRY(const FolderAtRevision found,
+               folder_at(plan_.baseline_ref, plan_.baseline_dir, base_->path(), "--baseline-ref",
+                         interrupt.fd()));
+    baseline_dir_ = found.path;
+    for (const std::string& file : found.changed)
+      log::warn("{}: differs from {}, whose baselines count", printable(file),
+                printable(plan_.baseline_ref));
+    return ok;
+  }
+
+  Status find_baseline(const gate::RunFiles& run) {
+    SLUICE_TRY(baseline_, gate::baseline_for(baseline_dir_, run));
+    if (base_)  // the copy goes; what it is of, stays
+      baseline_.files.name = fmt::format(
+          "{}:{}", plan_.baseline_ref, fs::relative(baseline_.files.name, base_->path()).string());
+    return ok;
+  }
+
   /// Asks for the verdict, and fetches what it still wants, until it wants nothing more.
   Status compare() {
-    SLUICE_TRY(baseline_, gate::baseline_for(plan_.baseline_dir,
-                                             {out_.folder.string(), out_.metrics, out_.eval}));
+    SLUICE_CHECK(find_baseline({out_.folder.string(), out_.metrics, out_.eval}));
     const std::string no_pairs = why_no_pairs();
     if (!no_pairs.empty()) log::info("no pairs: {}", no_pairs);
     gate::GatePolicy policy = policy_of({plan_.modes.bench, plan_.modes.eval});
@@ -178,7 +206,7 @@ class GateVisit {
                 shown(plan_.current));
     profile_ = current.machine_profile();
     if (!profile_.empty()) {
-      SLUICE_TRY(baseline_, gate::baseline_for(plan_.baseline_dir, current));
+      SLUICE_CHECK(find_baseline(current));
     }
     out_.metrics = current.metrics;
     out_.eval = current.eval;
@@ -276,6 +304,8 @@ class GateVisit {
   const Caller& caller_;
   const GatePlan& plan_;
   std::string profile_;
+  fs::path baseline_dir_;
+  std::optional<FolderGuard> base_;  // copies of the baselines of --baseline-ref
   gate::Baseline baseline_;
   RunnableProgram kept_;  // of the baseline, if it can be paired with
   Json environment_, traces_;

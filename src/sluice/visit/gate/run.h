@@ -27,6 +27,7 @@ struct GatePlan {
   gate::Tolerances tolerances;
   gate::FenceMode fence = gate::FenceMode::fail;
   std::filesystem::path baseline_dir = gate::kBaselineDir;
+  std::string baseline_ref;       // revision whose baselines count; empty: those that lie here
   std::filesystem::path current;  // of a comparison alone: the run folder that is judged
   bool pairs = true;              // run the baseline's program beside this one, if it is kept
   bool confirm = true;            // without pairs: measure once more before a slow run fails

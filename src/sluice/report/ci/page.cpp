@@ -22,7 +22,7 @@ constexpr const char* kStart = R"(<!-- @MARKER@; run it again to change it. -->
 @SLUICE@ gate --against origin/@BRANCH@            # against the base revision, in pairs
 ```
 
-Exit codes: 0 pass, 1 regression, 2 bad input, 3 inconclusive (with `--strict`), 4 no baseline for this machine profile,
+Exit codes: 0 pass, 1 regression, 2 bad input, 3 inconclusive (with `--strict`), 4 no baseline of this machine and work,
 5 the measurement says nothing (noise, failed rows), 124 timed out.
 
 ## Running Locally
@@ -57,8 +57,8 @@ constexpr const char* kMiddle =
 ## Machine Profiles
 
 A profile names what makes numbers comparable: processor or GPU, driver, versions. `@SLUICE@ env` prints it.
-Each profile has its own files `@BASELINES@/<profile>.{metrics,eval}.json`. On a new profile the gate exits with 4;
-on a pull request that is a warning, not a failure.
+Each profile has its own files for each thing that is trained, `@BASELINES@/<profile>.<workload>.{metrics,eval}.json`.
+On a new profile, model or batch the gate exits with 4; on a pull request that is a warning, not a failure.
 
 ## Interpreting Results
 
@@ -70,7 +70,7 @@ on a pull request that is a warning, not a failure.
 | INCONCLUSIVE | the noise allows no answer; the line says how many pairs would | no (with `--strict` yes) |
 | SKIP | nothing to compare with | no |
 | FAIL | worse than the tolerance allows | yes |
-| INVALID | the measurement must not be believed | yes |
+| INVALID | the measurement must not be believed | no: CI measures once more, then warns |
 
 | tolerance against the stored baseline | default | strict | lenient |
 |---|--:|--:|--:|
@@ -82,8 +82,8 @@ chooses a column.
 
 constexpr const char* kGithub = R"(## CI Integration
 
-`.github/workflows/perf_gate.yml` runs on pull requests to `@BRANCH@`: build, bench and eval against the stored baseline, then
-base and head in pairs. It leaves a step summary, one annotation per line that failed, one comment that is edited
+`.github/workflows/perf_gate.yml` runs on pull requests to `@BRANCH@`: build, bench and eval against the baseline
+that the base branch stores, then base and head in pairs. It leaves a step summary, one annotation per line that failed, one comment that is edited
 on every push (not on pull requests from forks), and the artifact `perf-gate` for @DAYS@ days.
 The label `skip-perf-gate` skips it. Make the check *perf-gate* required to block merges.
 The job that runs code of the pull request may only read; commenting and pushing are jobs of their own.
@@ -93,9 +93,9 @@ A self-hosted runner on a public repository runs what strangers send: allow work
 
 constexpr const char* kGitlab = R"(## CI Integration
 
-Include `.gitlab/perf_gate.yml`. It runs on merge requests: build, bench and eval against the stored baseline, then
-target branch and head in pairs. GitLab shows `junit.xml` and `metrics.prom` in the merge request; everything else is kept as artifacts
-for @DAYS@ days. The label `skip-perf-gate` skips it; exit code 4 is a warning.
+Include `.gitlab/perf_gate.yml`. It runs on merge requests: build, bench and eval against the baseline
+that the target branch stores, then target branch and head in pairs. GitLab shows `junit.xml` and `metrics.prom` in the merge request; everything else is kept as artifacts
+for @DAYS@ days. The label `skip-perf-gate` skips it; exit codes 4 and 5 are warnings.
 
 )";
 

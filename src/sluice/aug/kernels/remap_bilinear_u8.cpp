@@ -69,21 +69,43 @@ HWY_INLINE void put_weights(const RemapRow row, int j, const Whole& a, const Who
   hn::StoreU(hn::ShiftLeft<15 - kBitsY>(hn::And(y, hn::Set(d, (1 << kBitsY) - 1))), d, row.wy + j);
 }
 
-void make_taps(const Source src, const RemapRow row) {
+/// Taps of pixels from..to, which lie inside.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+HWY_INLINE void inside_taps(const Source src, const RemapRow row, int from, int to) {
+  const hn::FixedTag<float, kRemapGroup> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto pitch = hn::Set(di, src.pitch), step = hn::Set(di, src.step);
+  for (int j = from; j < to; j += kRemapGroup) {
+    const auto x = hn::NearestInt(hn::Mul(hn::LoadU(d, row.x + j), hn::Set(d, 1 << kBitsX)));
+    const auto y = hn::NearestInt(hn::Mul(hn::LoadU(d, row.y + j), hn::Set(d, 1 << kBitsY)));
+    const auto offset = hn::Add(hn::Mul(hn::ShiftRight<kBitsY>(y), pitch),
+                                hn::Mul(hn::ShiftRight<kBitsX>(x), step));
+    hn::StoreU(offset, di, row.offset + j);
+    const auto wx = hn::And(x, hn::Set(di, (1 << kBitsX) - 1));
+    const auto wy = hn::ShiftLeft<15 - kBitsY>(hn::And(y, hn::Set(di, (1 << kBitsY) - 1)));
+    hn::StoreU(hn::DemoteTo(HalfBytes(), wx), HalfBytes(), row.wx + j);
+    hn::StoreU(hn::DemoteTo(SignedWords(), wy), SignedWords(), row.wy + j);
+  }
+}
+#else
+HWY_INLINE void inside_taps(const Source src, const RemapRow row, int from, int to) {
   const GroupFloat d;
   const GroupInt di;
+  for (int j = from; j < to; j += kRemapGroup) {
+    const float *x = row.x + j, *y = row.y + j;
+    const Whole a = whole_parts_of(hn::LoadU(d, x), hn::LoadU(d, y));
+    const Whole b = whole_parts_of(hn::LoadU(d, x + 4), hn::LoadU(d, y + 4));
+    hn::StoreU(offset_of(src, a), di, row.offset + j);
+    hn::StoreU(offset_of(src, b), di, row.offset + j + 4);
+    put_weights(row, j, a, b);
+  }
+}
+#endif
+
+void make_taps(const Source src, const RemapRow row) {
+  const GroupInt di;
   for_each_block(
-      src, row,
-      [&](int from, int to) HWY_ATTR {
-        for (int j = from; j < to; j += kRemapGroup) {
-          const float *x = row.x + j, *y = row.y + j;
-          const Whole a = whole_parts_of(hn::LoadU(d, x), hn::LoadU(d, y));
-          const Whole b = whole_parts_of(hn::LoadU(d, x + 4), hn::LoadU(d, y + 4));
-          hn::StoreU(offset_of(src, a), di, row.offset + j);
-          hn::StoreU(offset_of(src, b), di, row.offset + j + 4);
-          put_weights(row, j, a, b);
-        }
-      },
+      src, row, [&](int from, int to) HWY_ATTR { inside_taps(src, row, from, to); },
       [&](int from, int to) HWY_ATTR {
         for (int j = from; j < to; j += kRemapGroup) {
           const Whole a = whole_parts(src, row.x + j, row.y + j);

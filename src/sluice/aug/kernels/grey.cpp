@@ -111,12 +111,13 @@ class GreyFours {
     green_ = hn::BitCast(d16_, hn::Set(d32, 19235));
   }
 
+  using D8 = hn::ScalableTag<std::uint8_t>;
+  static HWY_INLINE hn::Vec<D8> load(const std::uint8_t* src) { return hn::LoadU(D8(), src); }
+
   /// kPixels greys in 32 bits each.
-  HWY_INLINE auto greys(const std::uint8_t* src) const {
-    const D8 d8;
+  HWY_INLINE auto greys(hn::Vec<D8> rgb) const {
     const D32 d32;
-    const auto pixels =
-        hn::BitCast(d16_, hn::TableLookupBytes(blocks(hn::LoadU(d8, src), apart_), spread_));
+    const auto pixels = hn::BitCast(d16_, hn::TableLookupBytes(blocks(rgb, apart_), spread_));
     auto none = hn::Zero(d32);
     auto sum = hn::Set(d32, 1 << 14);
     // x86 adds the products of neighbours into the first sum
@@ -127,18 +128,17 @@ class GreyFours {
     sum = hn::ReorderWidenMulAccumulate(d32, odd, green_, sum, none);
     return hn::ShiftRight<15>(sum);
   }
-  HWY_INLINE void three(std::uint8_t* dst, const std::uint8_t* src) const {
+  HWY_INLINE void three(std::uint8_t* dst, hn::Vec<D8> rgb) const {
     const D8 d8;
-    const auto bytes = hn::TableLookupBytes(hn::BitCast(d8, greys(src)), thrice_);
+    const auto bytes = hn::TableLookupBytes(hn::BitCast(d8, greys(rgb)), thrice_);
     hn::StoreU(blocks(bytes, together_), d8, dst);
   }
-  HWY_INLINE void one(std::uint8_t* dst, const std::uint8_t* src) const {
+  HWY_INLINE void one(std::uint8_t* dst, hn::Vec<D8> rgb) const {
     const hn::Rebind<std::uint8_t, D32> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, greys(src)), narrow, dst);
+    hn::StoreU(hn::DemoteTo(narrow, greys(rgb)), narrow, dst);
   }
 
  private:
-  using D8 = hn::ScalableTag<std::uint8_t>;
   using D16 = hn::ScalableTag<std::int16_t>;
   using D32 = hn::ScalableTag<std::int32_t>;
   using Where = decltype(hn::SetTableIndices(D32(), static_cast<const std::int32_t*>(nullptr)));
@@ -157,23 +157,50 @@ class GreyFours {
   hn::Vec<D16> red_blue_, green_;
 };
 
-void grey_rgb_bytes(std::uint8_t* HWY_RESTRICT dst, const std::uint8_t* HWY_RESTRICT src,
-                    std::size_t pixels, int channels_out) {
+/// The pixels that whole vectors make; dst is not src.
+std::size_t grey_apart(std::uint8_t* HWY_RESTRICT dst, const std::uint8_t* HWY_RESTRICT src,
+                       std::size_t pixels, int channels_out) {
   constexpr std::size_t kStep = GreyFours::kPixels;
-  constexpr std::ptrdiff_t kFar = 2048;
+  constexpr std::ptrdiff_t kFar = 2048;  // bytes
   const GreyFours fours;
   std::size_t p = 0;
   if (channels_out == 3)
     for (; 3 * p + HWY_MAX_BYTES <= 3 * pixels; p += kStep) {
       ask_to_read(src + 3 * p, kFar);
       ask_to_write(dst + 3 * p, kFar);
-      fours.three(dst + 3 * p, src + 3 * p);
+      fours.three(dst + 3 * p, GreyFours::load(src + 3 * p));
     }
   else
     for (; 3 * p + HWY_MAX_BYTES <= 3 * pixels; p += kStep) {
       ask_to_read(src + 3 * p, kFar);
-      fours.one(dst + p, src + 3 * p);
+      fours.one(dst + p, GreyFours::load(src + 3 * p));
     }
+  return p;
+}
+
+/// A store goes beyond its pixels, over those of the next step, which are loaded before; the last
+/// step writes its own pixels and no more.
+std::size_t grey_in_place(std::uint8_t* rows, std::size_t pixels) {
+  constexpr std::size_t kStep = GreyFours::kPixels;
+  if (3 * pixels < HWY_MAX_BYTES) return 0;
+  const GreyFours fours;
+  std::size_t p = 0;
+  auto rgb = GreyFours::load(rows);
+  for (; 3 * (p + kStep) + HWY_MAX_BYTES <= 3 * pixels; p += kStep) {
+    const auto next = GreyFours::load(rows + 3 * (p + kStep));
+    fours.three(rows + 3 * p, rgb);
+    rgb = next;
+  }
+  HWY_ALIGN std::uint8_t last[HWY_MAX_BYTES];
+  fours.three(last, rgb);
+  std::memcpy(rows + 3 * p, last, 3 * kStep);
+  return p + kStep;
+}
+
+void grey_rgb_bytes(std::uint8_t* dst, const std::uint8_t* src, std::size_t pixels,
+                    int channels_out) {
+  std::size_t p =
+      dst == src ? grey_in_place(dst, pixels) : grey_apart(dst, src, pixels, channels_out);
   for (; p < pixels; ++p)
     std::fill_n(dst + static_cast<std::size_t>(channels_out) * p, channels_out,
                 grey_pixel(src + 3 * p));

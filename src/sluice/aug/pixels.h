@@ -39,14 +39,6 @@ void fill_samples(T* row, std::size_t begin, std::size_t end, T value) {
     std::fill(row + begin, row + end, value);
 }
 
-/// Asks for `bytes` of memory that will be read soon: for parts of rows, where prefetchers lose the
-/// track at each end.
-inline void ask_for(const void* memory, std::size_t bytes) {
-  const char* begin = static_cast<const char*>(memory);
-  for (std::size_t at = 0; at < bytes; at += 64)
-    __builtin_prefetch(begin + at);
-}
-
 /// Shapes agree: a copy.
 template <class T>
 void copy_image(const ImageSpan<T>& dst, const ImageView<T>& src) {

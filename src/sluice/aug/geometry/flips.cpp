@@ -1,5 +1,6 @@
 // sluice/aug/geometry/flips.cpp - left becomes right, top becomes bottom, rows become columns.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/aug/kernels/copy_rows.h"
 #include "sluice/aug/kernels/mirror.h"
 #include "sluice/aug/kernels/transpose.h"
 #include "sluice/aug/make_transform.h"
@@ -35,13 +36,16 @@ void vertical_flip_reference(ImageSpan<T> dst, ImageView<T> src, const NoDraw&) 
         dst.at(x, y, c) = src.at(x, src.height() - 1 - y, c);
 }
 
-/// Reads forwards and writes backwards: prefetchers follow the first, and the second needs none.
+/// Reads forwards, which prefetchers follow, and writes rows from the last.
 template <class T>
 void vertical_flip_fast(const Frames<T>& frames, const NoDraw&, Scratch&) {
-  for (std::size_t f = 0; f < frames.size(); ++f)
-    for (int y = 0; y < frames.src[f].height(); ++y)
-      std::memcpy(frames.dst[f].row(frames.src[f].height() - 1 - y), frames.src[f].row(y),
-                  frames.src[f].row_bytes());
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    const ImageSpan<T>& dst = frames.dst[f];
+    const ImageView<T>& src = frames.src[f];
+    kernels::copy_rows({row_as_bytes<T>(dst, dst.height() - 1), -pitch(dst),
+                        row_as_bytes<T>(src, 0), pitch(src), src.row_bytes(),
+                        static_cast<std::size_t>(src.height())});
+  }
 }
 
 Shape output(const NoDraw&, Shape input) {

@@ -1,5 +1,6 @@
 // sluice/aug/geometry/pad.cpp - a frame of constant pixels around the image.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/aug/kernels/copy_rows.h"
 #include "sluice/aug/make_transform.h"
 #include "sluice/aug/pixels.h"
 
@@ -36,6 +37,7 @@ void pad_reference(ImageSpan<T> dst, ImageView<T> src, const PadDraw& draw) {
       }
 }
 
+/// The end of a row and the beginning of the next are filled at once where no gap lies between.
 template <class T>
 void pad_fast(const Frames<T>& frames, const PadDraw& draw, Scratch&) {
   const T fill = static_cast<T>(draw.fill);
@@ -44,18 +46,20 @@ void pad_fast(const Frames<T>& frames, const PadDraw& draw, Scratch&) {
     const ImageView<T>& src = frames.src[f];
     const std::size_t side =
         static_cast<std::size_t>(draw.padding) * static_cast<std::size_t>(src.channels());
-    const std::size_t end = side + src.row_samples();
-    for (int y = 0; y < dst.height(); ++y) {
-      T* row = dst.row(y);
-      const int from = y - draw.padding;
-      if (from < 0 || from >= src.height()) {
-        fill_samples(row, 0, dst.row_samples(), fill);
-        continue;
-      }
-      fill_samples(row, 0, side, fill);
-      std::memcpy(row + side, src.row(from), src.row_bytes());
-      fill_samples(row, end, dst.row_samples(), fill);
+    const std::size_t row = dst.row_samples();
+    const std::size_t between = dst.contiguous() ? side : 0;  // of the next row, filled with this
+    const int bottom = draw.padding + src.height();
+    for (int y = 0; y < draw.padding; ++y)
+      fill_samples(dst.row(y), 0, row, fill);
+    for (int y = draw.padding; y < bottom; ++y) {
+      T* to = dst.row(y);
+      if (between == 0 || y == draw.padding) fill_samples(to, 0, side, fill);
+      kernels::copy_rows({reinterpret_cast<std::uint8_t*>(to + side), pitch(dst),
+                          row_as_bytes<T>(src, y - draw.padding), pitch(src), src.row_bytes(), 1});
+      fill_samples(to, row - side, row + (y + 1 < bottom ? between : 0), fill);
     }
+    for (int y = bottom; y < dst.height(); ++y)
+      fill_samples(dst.row(y), 0, row, fill);
   }
 }
 

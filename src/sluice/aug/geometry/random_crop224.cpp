@@ -2,6 +2,7 @@
 // smaller.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/aug/geometry/crop_draws.h"
+#include "sluice/aug/kernels/copy_rows.h"
 #include "sluice/aug/make_transform.h"
 #include "sluice/aug/pixels.h"
 
@@ -55,23 +56,21 @@ void random_crop224_fast(const Frames<T>& frames, const RandomCrop224Draw& draw,
   const auto channels = static_cast<std::size_t>(input.channels);
   const std::size_t begin = static_cast<std::size_t>(left) * channels;
   const std::size_t end = static_cast<std::size_t>(right) * channels;
-  constexpr int kAhead = 6;  // rows
-  const std::size_t bytes = (end - begin) * sizeof(T);
+  const int top = std::clamp(-draw.y, 0, draw.height);  // likewise rows
+  const int bottom = begin == end ? top : std::clamp(input.height - draw.y, top, draw.height);
   for (std::size_t f = 0; f < frames.size(); ++f) {
     const ImageSpan<T>& dst = frames.dst[f];
     for (int y = 0; y < draw.height; ++y) {
-      T* row = dst.row(y);
-      const int from = y + draw.y;
-      if (from < 0 || from >= input.height || begin == end) {
-        fill_samples(row, 0, dst.row_samples(), T{0});
-        continue;
-      }
-      if (begin > 0) fill_samples(row, 0, begin, T{0});
-      if (from + kAhead < input.height)
-        ask_for(&frames.src[f].at(left + draw.x, from + kAhead, 0), bytes);
-      std::memcpy(row + begin, &frames.src[f].at(left + draw.x, from, 0), bytes);
-      if (end < dst.row_samples()) fill_samples(row, end, dst.row_samples(), T{0});
+      const bool inside = y >= top && y < bottom;
+      fill_samples(dst.row(y), 0, inside ? begin : dst.row_samples(), T{0});
+      if (inside) fill_samples(dst.row(y), end, dst.row_samples(), T{0});
     }
+    if (top < bottom)
+      kernels::copy_rows({row_as_bytes<T>(dst, top) + begin * sizeof(T), pitch(dst),
+                          row_as_bytes<T>(frames.src[f], top + draw.y) +
+                              static_cast<std::size_t>(left + draw.x) * channels * sizeof(T),
+                          pitch(frames.src[f]), (end - begin) * sizeof(T),
+                          static_cast<std::size_t>(bottom - top)});
   }
 }
 

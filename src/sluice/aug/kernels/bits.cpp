@@ -10,6 +10,8 @@
 #include <hwy/highway.h>
 // clang-format on
 
+#include "sluice/aug/kernels/map_ahead-inl.h"
+
 #include <array>
 
 HWY_BEFORE_NAMESPACE();
@@ -23,7 +25,7 @@ HWY_INLINE void each_byte(std::uint8_t* dst, const std::uint8_t* src, std::size_
                           Plain plain) {
   const hn::ScalableTag<std::uint8_t> d;
   const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
+  std::size_t i = kAskBeforeStores ? map_ahead(dst, src, count, op) : 0;
   for (; i + 4 * lanes <= count; i += 4 * lanes) {
     const auto a = hn::LoadU(d, src + i), b = hn::LoadU(d, src + i + lanes);
     const auto c = hn::LoadU(d, src + i + 2 * lanes), e = hn::LoadU(d, src + i + 3 * lanes);
@@ -45,7 +47,7 @@ void invert_bytes(std::uint8_t* dst, const std::uint8_t* src, std::size_t count)
 void and_bytes(std::uint8_t* dst, const std::uint8_t* src, std::size_t count, std::uint8_t mask) {
   const auto all = hn::Set(hn::ScalableTag<std::uint8_t>(), mask);
   each_byte(
-      dst, src, count, [&](auto x) HWY_ATTR { return hn::And(x, all); },
+      dst, src, count, [=](auto x) HWY_ATTR { return hn::And(x, all); },
       [&](std::uint8_t x) HWY_ATTR { return static_cast<std::uint8_t>(x & mask); });
 }
 

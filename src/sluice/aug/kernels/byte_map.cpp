@@ -12,6 +12,8 @@
 #include <hwy/highway.h>
 // clang-format on
 
+#include "sluice/aug/kernels/map_ahead-inl.h"
+
 #include <hwy/cache_control.h>
 
 #include <algorithm>
@@ -78,10 +80,10 @@ struct Scaled {
 template <class Op>
 HWY_INLINE std::size_t each_vector(std::uint8_t* dst, const std::uint8_t* src, std::size_t count,
                                    Op op) {
+  if (kAskBeforeStores && count >= kPastCaches) return map_ahead(dst, src, count, op);
   const MapTag d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t kAhead = 1024;  // bytes: the arithmetic hides no misses of its own
-  constexpr std::size_t kLine = 64;
   std::size_t i = 0;
   // Eight results before their stores: four, or a store behind each, cost a fifth more.
   for (; i + 8 * lanes <= count; i += 8 * lanes) {
@@ -112,11 +114,11 @@ std::size_t linear_vectors(std::uint8_t* dst, const std::uint8_t* src, std::size
   const auto drop = hn::Set(MapTag(), map.drop);
   if (!map.keep)
     return each_vector(dst, src, count,
-                       [&](MapVec x) HWY_ATTR { return hn::SaturatedSub(scaled(x), drop); });
+                       [=](MapVec x) HWY_ATTR { return hn::SaturatedSub(scaled(x), drop); });
   if (map.drop == 0)
     return each_vector(dst, src, count,
-                       [&](MapVec x) HWY_ATTR { return hn::SaturatedAdd(x, scaled(x)); });
-  return each_vector(dst, src, count, [&](MapVec x) HWY_ATTR {
+                       [=](MapVec x) HWY_ATTR { return hn::SaturatedAdd(x, scaled(x)); });
+  return each_vector(dst, src, count, [=](MapVec x) HWY_ATTR {
     // One of the two differences is 0, so that only the end result saturates.
     const auto t = scaled(x);
     return hn::SaturatedSub(hn::SaturatedAdd(x, hn::SaturatedSub(t, drop)),

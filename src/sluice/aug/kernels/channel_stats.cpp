@@ -104,6 +104,23 @@ std::size_t range_rgb(std::uint8_t* low, std::uint8_t* above, const std::uint8_t
   return periods;
 }
 
+/// One channel in one walk. Returns the periods done.
+std::size_t sum_plain(std::uint64_t* sum, const std::uint8_t* src, std::size_t periods) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> d64;
+  const std::size_t lanes = hn::Lanes(d), count = periods * kStatsLanes;
+  auto a = hn::Zero(d64), b = a;
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    a = hn::Add(a, hn::SumsOf8(hn::LoadU(d, src + i)));
+    b = hn::Add(b, hn::SumsOf8(hn::LoadU(d, src + i + lanes)));
+  }
+  *sum += hn::GetLane(hn::SumOfLanes(d64, hn::Add(a, b)));
+  for (; i < count; ++i)
+    *sum += src[i];
+  return periods;
+}
+
 void sum_bytes(std::uint64_t* sums, const std::uint8_t* src, std::size_t pixels,
                std::size_t channels) {
   const Bytes d;
@@ -112,6 +129,9 @@ void sum_bytes(std::uint64_t* sums, const std::uint8_t* src, std::size_t pixels,
   std::size_t left = pixels / kStatsLanes;  // periods
   if (channels == 3) {
     src += sum_rgb(sums, src, left) * period;
+    left = 0;
+  } else if (channels == 1) {
+    src += sum_plain(sums, src, left) * period;
     left = 0;
   }
   for (; left > 0; src += std::min(left, kPeriods) * period, left -= std::min(left, kPeriods)) {

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/aug/kernels/mirror.h"
 
+#include "sluice/aug/kernels/ahead.h"
+
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -24,7 +26,7 @@ using Bytes = hn::FixedTag<std::uint8_t, 16>;
 /// ones, which come after.
 template <std::size_t kPixel>
 void mirror_row(std::uint8_t* HWY_RESTRICT dst, const std::uint8_t* HWY_RESTRICT src,
-                std::size_t pixels) {
+                std::size_t pixels, Ahead ahead) {
   constexpr std::size_t kCount = 16 / kPixel;
   constexpr std::size_t kUsed = kCount * kPixel;
   constexpr std::size_t kRest = 16 - kUsed;
@@ -48,6 +50,10 @@ void mirror_row(std::uint8_t* HWY_RESTRICT dst, const std::uint8_t* HWY_RESTRICT
   };
   std::size_t at = 0;
   for (; at + 3 * kUsed + 16 <= row; at += 4 * kUsed) {
+    if constexpr (kAskBeforeStores) {
+      ask_to_read(src + at, ahead.src);
+      ask_to_write(end - at, ahead.dst);
+    }
     step(at);
     step(at + kUsed);
     step(at + 2 * kUsed);
@@ -78,11 +84,12 @@ template <std::size_t kPixel>
 void mirror_rows(const MirrorRows& job) {
   std::uint8_t* dst = job.dst;
   const std::uint8_t* src = job.src;
+  const Ahead ahead = rows_ahead(job.pixels * job.pixel_bytes, job.src_pitch, job.dst_pitch);
   for (std::size_t y = 0; y < job.rows; ++y, dst += job.dst_pitch, src += job.src_pitch) {
     if constexpr (kPixel > 16)
       mirror_row_wide(dst, src, job.pixels, job.pixel_bytes);
     else
-      mirror_row<kPixel>(dst, src, job.pixels);
+      mirror_row<kPixel>(dst, src, job.pixels, ahead);
   }
 }
 

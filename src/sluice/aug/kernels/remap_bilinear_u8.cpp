@@ -69,21 +69,43 @@ HWY_INLINE void put_weights(const RemapRow row, int j, const Whole& a, const Who
   hn::StoreU(hn::ShiftLeft<15 - kBitsY>(hn::And(y, hn::Set(d, (1 << kBitsY) - 1))), d, row.wy + j);
 }
 
-void make_taps(const Source src, const RemapRow row) {
+/// Taps of pixels from..to, which lie inside.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+HWY_INLINE void inside_taps(const Source src, const RemapRow row, int from, int to) {
+  const hn::FixedTag<float, kRemapGroup> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto pitch = hn::Set(di, src.pitch), step = hn::Set(di, src.step);
+  for (int j = from; j < to; j += kRemapGroup) {
+    const auto x = hn::NearestInt(hn::Mul(hn::LoadU(d, row.x + j), hn::Set(d, 1 << kBitsX)));
+    const auto y = hn::NearestInt(hn::Mul(hn::LoadU(d, row.y + j), hn::Set(d, 1 << kBitsY)));
+    const auto offset = hn::Add(hn::Mul(hn::ShiftRight<kBitsY>(y), pitch),
+                                hn::Mul(hn::ShiftRight<kBitsX>(x), step));
+    hn::StoreU(offset, di, row.offset + j);
+    const auto wx = hn::And(x, hn::Set(di, (1 << kBitsX) - 1));
+    const auto wy = hn::ShiftLeft<15 - kBitsY>(hn::And(y, hn::Set(di, (1 << kBitsY) - 1)));
+    hn::StoreU(hn::DemoteTo(HalfBytes(), wx), HalfBytes(), row.wx + j);
+    hn::StoreU(hn::DemoteTo(SignedWords(), wy), SignedWords(), row.wy + j);
+  }
+}
+#else
+HWY_INLINE void inside_taps(const Source src, const RemapRow row, int from, int to) {
   const GroupFloat d;
   const GroupInt di;
+  for (int j = from; j < to; j += kRemapGroup) {
+    const float *x = row.x + j, *y = row.y + j;
+    const Whole a = whole_parts_of(hn::LoadU(d, x), hn::LoadU(d, y));
+    const Whole b = whole_parts_of(hn::LoadU(d, x + 4), hn::LoadU(d, y + 4));
+    hn::StoreU(offset_of(src, a), di, row.offset + j);
+    hn::StoreU(offset_of(src, b), di, row.offset + j + 4);
+    put_weights(row, j, a, b);
+  }
+}
+#endif
+
+void make_taps(const Source src, const RemapRow row) {
+  const GroupInt di;
   for_each_block(
-      src, row,
-      [&](int from, int to) HWY_ATTR {
-        for (int j = from; j < to; j += kRemapGroup) {
-          const float *x = row.x + j, *y = row.y + j;
-          const Whole a = whole_parts_of(hn::LoadU(d, x), hn::LoadU(d, y));
-          const Whole b = whole_parts_of(hn::LoadU(d, x + 4), hn::LoadU(d, y + 4));
-          hn::StoreU(offset_of(src, a), di, row.offset + j);
-          hn::StoreU(offset_of(src, b), di, row.offset + j + 4);
-          put_weights(row, j, a, b);
-        }
-      },
+      src, row, [&](int from, int to) HWY_ATTR { inside_taps(src, row, from, to); },
       [&](int from, int to) HWY_ATTR {
         for (int j = from; j < to; j += kRemapGroup) {
           const Whole a = whole_parts(src, row.x + j, row.y + j);
@@ -146,6 +168,82 @@ HWY_INLINE hn::Vec<Bytes> two_loads(const std::uint8_t* first, const std::uint8_
   return hn::Combine(Bytes(), hn::LoadU(d, second), hn::LoadU(d, first));
 }
 
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+
+using Bytes32 = hn::FixedTag<std::uint8_t, 32>;
+using Words16 = hn::FixedTag<std::uint16_t, 16>;
+using SignedWords16 = hn::FixedTag<std::int16_t, 16>;
+
+/// The 16-bit arithmetic of across() and down() below, on twice as many pixels.
+HWY_INLINE hn::Vec<Words16> across(hn::Vec<Words16> left, hn::Vec<Words16> right,
+                                   hn::Vec<Words16> w) {
+  return hn::Add(hn::ShiftLeft<8>(left), hn::Mul(hn::Sub(right, left), w));
+}
+HWY_INLINE hn::Vec<Words16> down(hn::Vec<Words16> upper, hn::Vec<Words16> lower,
+                                 hn::Vec<SignedWords16> w) {
+  const SignedWords16 di;
+  const Words16 d;
+  const auto half = hn::Xor(hn::AverageRound(lower, hn::Not(upper)), hn::Set(d, 0x8000));
+  const auto start = hn::BitCast(di, hn::ShiftRight<1>(upper));
+  const auto sum = hn::Add(start, hn::MulFixedPoint15(hn::BitCast(di, half), w));
+  return hn::BitCast(d, hn::ShiftRight<7>(hn::Add(sum, hn::Set(di, 64))));  // 0 to 255
+}
+
+/// Pixels of three channels, four at a time, two in each 16 bytes: a load of eight bytes brings
+/// both taps of a row, and a lookup widens them.
+HWY_INLINE void pixels_rgb(std::uint8_t* to, const Taps taps, int count) {
+  const Bytes32 d;
+  const Bytes d16;
+  constexpr std::uint8_t kNone = 0x80;
+  alignas(16) static constexpr std::uint8_t kLeft[16] = {
+      0, kNone, 1, kNone, 2, kNone, kNone, kNone, 8, kNone, 9, kNone, 10, kNone, kNone, kNone};
+  alignas(16) static constexpr std::uint8_t kRight[16] = {
+      3, kNone, 4, kNone, 5, kNone, kNone, kNone, 11, kNone, 12, kNone, 13, kNone, kNone, kNone};
+  // Bytes of the pixels 0, 1 (even) and 2, 3 (odd) of 16.
+  alignas(16) static constexpr std::uint8_t kPack[16] = {0, 2, 4,  8,  10, 12, 1,  3,
+                                                         5, 9, 11, 13, 13, 13, 13, 13};
+  // Weights of the pixels 0, 1, 4, 5 and of 2, 3, 6, 7 of a group.
+  alignas(32) static constexpr std::uint8_t kTimesX[2][32] = {
+      {0, kNone, 0, kNone, 0, kNone, 0, kNone, 1, kNone, 1, kNone, 1, kNone, 1, kNone,
+       4, kNone, 4, kNone, 4, kNone, 4, kNone, 5, kNone, 5, kNone, 5, kNone, 5, kNone},
+      {2, kNone, 2, kNone, 2, kNone, 2, kNone, 3, kNone, 3, kNone, 3, kNone, 3, kNone,
+       6, kNone, 6, kNone, 6, kNone, 6, kNone, 7, kNone, 7, kNone, 7, kNone, 7, kNone}};
+  alignas(32) static constexpr std::uint8_t kTimesY[2][32] = {
+      {0, 1, 0, 1, 0, 1, 0, 1, 2,  3,  2,  3,  2,  3,  2,  3,
+       8, 9, 8, 9, 8, 9, 8, 9, 10, 11, 10, 11, 10, 11, 10, 11},
+      {4,  5,  4,  5,  4,  5,  4,  5,  6,  7,  6,  7,  6,  7,  6,  7,
+       12, 13, 12, 13, 12, 13, 12, 13, 14, 15, 14, 15, 14, 15, 14, 15}};
+  const auto left = hn::LoadDup128(d, kLeft), right = hn::LoadDup128(d, kRight);
+  const auto pack = hn::LoadDup128(d, kPack);
+  const hn::Repartition<std::uint64_t, Bytes32> d64;
+  const Words16 dw;
+  for (int i = 0; i < count; i += kRemapGroup, to += 3 * kRemapGroup) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, taps.wx + i, sizeof(eight));
+    const auto wx = hn::BitCast(d, hn::Set(d64, eight));
+    const auto wy = hn::BitCast(d, hn::LoadDup128(SignedWords16(), taps.wy + i));
+    const auto four = [&](int k) HWY_ATTR {
+      const std::int32_t* offset = taps.offset + i + 2 * k;
+      const auto row = [&](const std::uint8_t* base, hn::Vec<Words16> weight) HWY_ATTR {
+        const auto pixels = hn::Combine(d, two_loads(base + offset[4], base + offset[5]),
+                                        two_loads(base + offset[0], base + offset[1]));
+        return across(hn::BitCast(dw, hn::TableLookupBytesOr0(pixels, left)),
+                      hn::BitCast(dw, hn::TableLookupBytesOr0(pixels, right)), weight);
+      };
+      const auto weight = hn::BitCast(dw, hn::TableLookupBytesOr0(wx, hn::Load(d, kTimesX[k])));
+      const auto weight_y =
+          hn::BitCast(SignedWords16(), hn::TableLookupBytes(wy, hn::Load(d, kTimesY[k])));
+      return down(row(taps.base, weight), row(taps.base + taps.pitch, weight), weight_y);
+    };
+    const auto both = hn::Or(four(0), hn::ShiftLeft<8>(four(1)));
+    const auto bytes = hn::TableLookupBytes(hn::BitCast(d, both), pack);
+    hn::StoreU(hn::LowerHalf(d16, bytes), d16, to);
+    hn::StoreU(hn::UpperHalf(d16, bytes), d16, to + 12);
+  }
+}
+
+#else
+
 /// Pixels of three channels, two at a time: a load of eight bytes brings both taps of a row.
 HWY_INLINE void pixels_rgb(std::uint8_t* to, const Taps taps, int count) {
   const Bytes d;
@@ -182,6 +280,8 @@ HWY_INLINE void pixels_rgb(std::uint8_t* to, const Taps taps, int count) {
     hn::StoreU(hn::TableLookupBytes(high, pack), d, to + 12);
   }
 }
+
+#endif
 
 /// Any number of channels, eight at a time; the last eight overlap those before.
 HWY_INLINE void pixels_any(std::uint8_t* to, const Taps taps, int count, std::size_t channels) {

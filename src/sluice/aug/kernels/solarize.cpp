@@ -10,6 +10,8 @@
 #include <hwy/highway.h>
 // clang-format on
 
+#include "sluice/aug/kernels/map_ahead-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace sluice::aug::kernels::HWY_NAMESPACE {
 
@@ -20,15 +22,14 @@ void solarize_u8(std::uint8_t* dst, const std::uint8_t* src, std::size_t count,
   const hn::ScalableTag<std::uint8_t> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto limit = hn::Set(d, threshold);
-  const auto step = [&](std::size_t i) HWY_ATTR {
-    const auto x = hn::LoadU(d, src + i);
-    // x ^ 255 is 255 - x: one mask, no select
-    hn::StoreU(hn::Xor(x, hn::VecFromMask(d, hn::Eq(hn::Max(x, limit), x))), d, dst + i);
+  // x ^ 255 is 255 - x: one mask, no select
+  const auto op = [=](auto x) HWY_ATTR {
+    return hn::Xor(x, hn::VecFromMask(d, hn::Eq(hn::Max(x, limit), x)));
   };
-  std::size_t i = 0;
+  std::size_t i = kAskBeforeStores ? map_ahead(dst, src, count, op) : 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    step(i);
-    step(i + lanes);
+    hn::StoreU(op(hn::LoadU(d, src + i)), d, dst + i);
+    hn::StoreU(op(hn::LoadU(d, src + i + lanes)), d, dst + i + lanes);
   }
   for (; i < count; ++i)
     dst[i] = src[i] >= threshold ? static_cast<std::uint8_t>(255 - src[i]) : src[i];

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/aug/kernels/transpose.h"
 
-#include <hwy/cache_control.h>
+#include "sluice/aug/kernels/ahead.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,16 +26,41 @@ using LongPairs = hn::FixedTag<std::uint64_t, 2>;
 
 /// Source rows taken together: their lines stay in the first-level cache until every column of
 /// them has been used.
-constexpr std::size_t kRows = 32;
+constexpr std::size_t kRows = 32, kRowsOfLarge = 64;
+
+/// Of an image that is not in the second-level cache every output row is a page and a line that
+/// nothing has asked for.
+HWY_INLINE bool is_large(const TransposeJob& job) {
+  return kAskBeforeStores && job.width * job.height * job.pixel_bytes > (std::size_t{1} << 20);
+}
+
+/// The next columns of a block, and the output rows that they become.
+HWY_NOINLINE void ask_for_columns(const TransposeJob& job, std::size_t x, std::size_t y,
+                                  std::size_t pixels) {
+  constexpr std::size_t kFar = 16;  // output rows
+  const std::size_t rows = std::min(kRowsOfLarge, job.height - y);
+  const std::size_t at = x * job.pixel_bytes;
+  if (at % kLine < pixels * job.pixel_bytes)
+    for (std::size_t row = y; row < y + rows; ++row)
+      ask_to_read(job.src + static_cast<std::ptrdiff_t>(row) * job.src_pitch + at, 2 * kLine);
+  for (std::size_t next = x + kFar; next < x + kFar + pixels && next < job.width; ++next) {
+    const std::uint8_t* to =
+        job.dst + static_cast<std::ptrdiff_t>(next) * job.dst_pitch + y * job.pixel_bytes;
+    for (std::size_t k = 0; k < rows * job.pixel_bytes; k += kLine)
+      ask_to_write(to + k);
+  }
+}
 
 /// A walk down columns is one that no prefetcher follows: while one block of rows is used, the
 /// lines of the next are asked for, each when the columns reach it.
+template <bool kLarge>
 HWY_INLINE void ask_for_next(const TransposeJob& job, std::size_t x, std::size_t y,
                              std::size_t pixels) {
+  if constexpr (kLarge) return ask_for_columns(job, x, y, pixels);
   const std::size_t at = x * job.pixel_bytes;
-  if (at % 64 >= pixels * job.pixel_bytes) return;
+  if (at % kLine >= pixels * job.pixel_bytes) return;
   for (std::size_t next = y + kRows; next < y + 2 * kRows && next < job.height; ++next)
-    hwy::Prefetch(job.src + static_cast<std::ptrdiff_t>(next) * job.src_pitch + at);
+    ask_to_read(job.src + static_cast<std::ptrdiff_t>(next) * job.src_pitch + at);
 }
 
 HWY_INLINE std::uint8_t* at(const TransposeJob& job, std::size_t x, std::size_t y) {
@@ -59,12 +84,12 @@ void copy_pixels(const TransposeJob& job, std::size_t x0, std::size_t x1, std::s
 
 /// Pixels of 5 to 16 bytes: 16 are loaded and stored; what is too much belongs to the next pixel,
 /// which comes after. [x0, x1) and [y0, y1) end where that would leave the row.
-template <std::size_t kPixel>
+template <std::size_t kPixel, bool kLarge>
 void copy_wide(const TransposeJob& job, std::size_t x0, std::size_t x1, std::size_t y0,
                std::size_t y1) {
   const Bytes d;
   for (std::size_t x = x0; x < x1; ++x) {
-    ask_for_next(job, x, y0, 1);
+    ask_for_next<kLarge>(job, x, y0, 1);
     std::uint8_t* to = at(job, x, y0);
     const std::uint8_t* p = from(job, x, y0);
     std::size_t y = y0;
@@ -85,7 +110,7 @@ void copy_wide(const TransposeJob& job, std::size_t x0, std::size_t x1, std::siz
 
 /// Four pixels of 3 or 4 bytes from each of four rows: 32 bits per pixel, a 4 x 4 transpose, and
 /// back to 12 bytes. Steps as above: x in fours, y in fours.
-template <std::size_t kPixel>
+template <std::size_t kPixel, bool kLarge>
 void copy_fours(const TransposeJob& job, std::size_t x0, std::size_t x1, std::size_t y0,
                 std::size_t y1) {
   const Bytes d;
@@ -106,7 +131,7 @@ void copy_fours(const TransposeJob& job, std::size_t x0, std::size_t x1, std::si
     hn::StoreU(kPixel == 3 ? hn::TableLookupBytes(bytes, pack) : bytes, d, to);
   };
   for (std::size_t x = x0; x < x1; x += 4) {
-    ask_for_next(job, x, y0, 4);
+    ask_for_next<kLarge>(job, x, y0, 4);
     const std::uint8_t* p = from(job, x, y0);
     std::uint8_t* to = at(job, x, y0);
     for (std::size_t y = y0; y < y1; y += 4, p += 4 * job.src_pitch, to += 4 * kPixel) {
@@ -136,24 +161,33 @@ HWY_INLINE std::size_t safe_end(std::size_t begin, std::size_t end, std::size_t 
   return begin + step * std::min((end - begin) / step, (last - begin) / step + 1);
 }
 
-template <std::size_t kPixel>
-void transpose_by(const TransposeJob& job) {
+template <std::size_t kPixel, bool kLarge>
+void transpose_blocks(const TransposeJob& job) {
   constexpr std::size_t kStep = kPixel == 3 || kPixel == 4 ? 4 : 1;
-  for (std::size_t y = 0; y < job.height; y += kRows) {
-    const std::size_t end = std::min(y + kRows, job.height);
+  constexpr std::size_t kTogether = kLarge ? kRowsOfLarge : kRows;
+  for (std::size_t y = 0; y < job.height; y += kTogether) {
+    const std::size_t end = std::min(y + kTogether, job.height);
     if constexpr (kPixel < 3 || kPixel > 16) {
       copy_pixels<kPixel <= 16 ? kPixel : 0>(job, 0, job.width, y, end);
     } else {
       const std::size_t x1 = safe_end<kPixel>(0, job.width, job.width, kStep);
       const std::size_t y1 = safe_end<kPixel>(y, end, job.height, kStep);
       if constexpr (kStep == 4)
-        copy_fours<kPixel>(job, 0, x1, y, y1);
+        copy_fours<kPixel, kLarge>(job, 0, x1, y, y1);
       else
-        copy_wide<kPixel>(job, 0, x1, y, y1);
+        copy_wide<kPixel, kLarge>(job, 0, x1, y, y1);
       copy_pixels<kPixel>(job, 0, x1, y1, end);
       copy_pixels<kPixel>(job, x1, job.width, y, end);
     }
   }
+}
+
+template <std::size_t kPixel>
+void transpose_by(const TransposeJob& job) {
+  if (is_large(job))
+    transpose_blocks<kPixel, true>(job);
+  else
+    transpose_blocks<kPixel, false>(job);
 }
 
 void transpose_any(const TransposeJob& job) {

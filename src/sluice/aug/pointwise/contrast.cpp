@@ -52,23 +52,23 @@ void contrast_reference(ImageSpan<T> dst, ImageView<T> src, const ContrastDraw& 
       }
 }
 
-/// Sum is std::uint64_t for bytes, which is exact, and double for floats.
+/// Sum is std::uint64_t for bytes, which is exact, and double for floats. Channels that weigh alike
+/// need no sums of their own.
 template <class Sum, class T>
 double mean_of(ImageView<T> src) {
-  std::array<Sum, image::kMaxChannels> sums{};
-  const auto channels = static_cast<std::size_t>(src.channels());
-  const auto width = static_cast<std::size_t>(src.width());
+  const std::size_t kinds = src.channels() == 3 ? 3 : 1;
+  const std::size_t row = src.row_samples() / kinds;
   const auto height = static_cast<std::size_t>(src.height());
+  std::array<Sum, 3> sums{};
   if (src.contiguous())
-    kernels::add_channel_sums(sums.data(), src.data(), width * height, channels);
+    kernels::add_channel_sums(sums.data(), src.data(), row * height, kinds);
   else
     for (int y = 0; y < src.height(); ++y)
-      kernels::add_channel_sums(sums.data(), src.row(y), width, channels);
+      kernels::add_channel_sums(sums.data(), src.row(y), row, kinds);
   double sum = 0;
-  for (std::size_t c = 0; c < channels; ++c)
-    sum += static_cast<double>(sums[c]) *
-           (channels == 3 ? kGrey[c] : 1 / static_cast<double>(channels));
-  return sum / static_cast<double>(width * height);
+  for (std::size_t c = 0; c < kinds; ++c)
+    sum += static_cast<double>(sums[c]) * (kinds == 3 ? kGrey[c] : 1.0);
+  return sum / static_cast<double>(row * height);
 }
 
 template <class T>

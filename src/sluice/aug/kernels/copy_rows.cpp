@@ -39,11 +39,22 @@ HWY_INLINE void copy_row(std::uint8_t* HWY_RESTRICT dst, const std::uint8_t* HWY
   copy_line(dst + bytes - kLine, src + bytes - kLine);
 }
 
+/// Asks for a row's part that is read soon. Where stores need no asking, this is all that helps,
+/// and only for parts of longer rows, at whose ends prefetchers lose the track.
+HWY_INLINE void ask_for_part(const std::uint8_t* src, std::size_t bytes, std::ptrdiff_t ahead) {
+  for (std::size_t at = 0; at < bytes; at += kLine)
+    ask_to_read(src + at, ahead);
+}
+
 void copy_rows_ahead(const CopyRows& job) {
+  constexpr std::size_t kPartsAhead = 6;  // rows
+  const bool parts = !kAskBeforeStores && job.src_pitch > static_cast<std::ptrdiff_t>(job.bytes);
   const Ahead ahead = rows_ahead(job.bytes, job.src_pitch, job.dst_pitch);
   std::uint8_t* dst = job.dst;
   const std::uint8_t* src = job.src;
   for (std::size_t y = 0; y < job.rows; ++y, dst += job.dst_pitch, src += job.src_pitch) {
+    if (parts && y + kPartsAhead < job.rows)
+      ask_for_part(src, job.bytes, static_cast<std::ptrdiff_t>(kPartsAhead) * job.src_pitch);
     if (!kAskBeforeStores || job.bytes < kLine)
       std::memcpy(dst, src, job.bytes);
     else

@@ -199,8 +199,29 @@ execution: {{num_runs: 1, batch_size: 2, workers: 2}}
         done = self.measure(config, "--resume", "--num-runs", 2, check=2)
         self.assertIn("num_runs was 3", done.stderr)
 
-    def loader_files(self):
-        return sorted((self.out / "results/image-rgb/pipeline").glob("*.json"))
+    def test_clips_give_one_batch_in_every_process_and_scope(self):
+        clips = self.folder / "clips"
+        made = self.run_program("data", "make", "--kind", "video", "--count", 3, "--width", 240, "--height", 200, "--out", clips)
+        if "libsluice_video" in made.stderr:
+            self.skipTest(made.stderr)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        config = self.folder / "clips.yaml"
+        digests = set()
+        for scope in ("memory_dataloader_augment", "decode_dataloader_augment"):
+            config.write_text(f"""version: 1
+selection: {{scenario: video-16f, mode: pipeline, libraries: [sluice], transforms: [ColorJitter]}}
+data: {{data_dir: {clips}}}
+execution: {{num_runs: 2, batch_size: 2, workers: 1, pipeline_scope: {scope}}}
+""")
+            shutil.rmtree(self.out, ignore_errors=True)
+            self.measure(config)
+            row, = json.loads(self.loader_files("video-16f")[0].read_text())["rows"]
+            self.assertEqual((row["status"], row["n_runs"], row["unit"]), ("ok", 2, "clips/s"), row["reason"])
+            digests.add(row["output_digest"])
+        self.assertEqual(len(digests), 1, digests)
+
+    def loader_files(self, scenario="image-rgb"):
+        return sorted((self.out / f"results/{scenario}/pipeline").glob("*.json"))
 
     def digests(self):
         return [row["output_digest"] for row in json.loads(self.loader_files()[0].read_text())["rows"]]

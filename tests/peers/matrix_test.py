@@ -55,7 +55,7 @@ class MatrixTest(unittest.TestCase):
         self.assertIn("albumentationsx", found["ColorJitter"]["different"])  # fixed factors
 
     def test_planned_files_hold_ok_rows_of_installed_libraries(self):
-        for name in ("local_rgb_micro_cpu", "local_rgb_dataloader_cpu", "local_video_micro_cpu"):
+        for name in ("local_rgb_micro_cpu", "local_rgb_dataloader_cpu", "local_video_micro_cpu", "local_video_dataloader_cpu"):
             with self.subTest(config=name):
                 self.run_config(SOURCE / f"configs/examples/{name}.yaml")
 

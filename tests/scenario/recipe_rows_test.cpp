@@ -178,6 +178,10 @@ TEST_F(RecipeRowsTest, DamagedFilesThatAreKnownAreLeftOutAndOthersAreNamed) {
   EXPECT_EQ(digest("Pad", {}).size(), 64U);
 }
 
+TEST_F(RecipeRowsTest, AnyNumberOfWorkersThatAPlanMayAskForRuns) {
+  EXPECT_EQ(digest("Pad", {{"workers", 100}}), digest("Pad", {{"workers", 1}}));
+}
+
 TEST_F(RecipeRowsTest, ALimitTakesTheFirst) {
   context_.num_items = 3;
   const auto subject = make("Pad", {});

@@ -220,6 +220,19 @@ execution: {{num_runs: 2, batch_size: 2, workers: 1, pipeline_scope: {scope}}}
             digests.add(row["output_digest"])
         self.assertEqual(len(digests), 1, digests)
 
+    def test_a_library_without_a_package_for_this_machine_is_rows_that_say_so(self):
+        other = ["setarch", "linux32"]  # `uname -m` is then i686, or armv8l
+        if shutil.which(other[0]) is None or subprocess.run([*other, "true"], check=False, capture_output=True).returncode:
+            self.skipTest("no setarch, or it may not choose another machine")
+        config = self.config(["Resize", "Pad"], runs=1)
+        config.write_text(config.read_text().replace("pillow", "cykooz-resizer"))
+        subprocess.run([*other, PROGRAM, "run", "--config", config, "--out", self.out, *QUICK], check=True, capture_output=True,
+                       env=self.environment)
+        for row in self.rows("cykooz-resizer").values():
+            self.assertEqual(row["status"], "unsupported")
+            self.assertRegex(row["reason"], "cykooz-resizer has no package for .*, only for x86_64")
+        self.assertEqual(self.rows("sluice")["Resize"]["status"], "ok")
+
     def loader_files(self, scenario="image-rgb"):
         return sorted((self.out / f"results/{scenario}/pipeline").glob("*.json"))
 

@@ -199,6 +199,23 @@ execution: {{num_runs: 1, batch_size: 2, workers: 2}}
         done = self.measure(config, "--resume", "--num-runs", 2, check=2)
         self.assertIn("num_runs was 3", done.stderr)
 
+    def test_a_resume_that_is_refused_leaves_every_file_its_name(self):
+        config = self.folder / "loader.yaml"
+        config.write_text(f"""version: 1
+selection: {{scenario: image-rgb, mode: pipeline, libraries: [sluice, pillow], transforms: [Pad]}}
+data: {{data_dir: {self.data}, num_items: 3}}
+execution: {{num_runs: 1, batch_size: 2, workers: 1}}
+""")
+        self.measure(config)
+        before = self.loader_files()
+        self.assertEqual(len(before), 2)
+        changed = json.loads(before[0].read_text())  # pillow's, looked at last
+        changed["tool"]["git"] = "another"
+        before[0].write_text(json.dumps(changed))
+        done = self.measure(config, "--resume", "--num-runs", 3, check=2)
+        self.assertIn("tool.git was", done.stderr)
+        self.assertEqual(self.loader_files(), before)
+
     def test_clips_give_one_batch_in_every_process_and_scope(self):
         clips = self.folder / "clips"
         made = self.run_program("data", "make", "--kind", "video", "--count", 3, "--width", 240, "--height", 200, "--out", clips)

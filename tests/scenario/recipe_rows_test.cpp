@@ -7,6 +7,7 @@
 #include "sluice/image/inputs/photo.h"
 #include "sluice/image/inputs/shared_inputs.h"
 #include "sluice/image/video.h"
+#include "sluice/scenario/loader/kept_memory.h"
 #include "sluice/scenario/loader/recipe_spec.h"
 #include "sluice/scenario/scenario.h"
 
@@ -180,6 +181,22 @@ TEST_F(RecipeRowsTest, DamagedFilesThatAreKnownAreLeftOutAndOthersAreNamed) {
 
 TEST_F(RecipeRowsTest, AnyNumberOfWorkersThatAPlanMayAskForRuns) {
   EXPECT_EQ(digest("Pad", {{"workers", 100}}), digest("Pad", {{"workers", 1}}));
+}
+
+TEST(KeptMemory, IsOneBlockForOneLoaderAfterAnother) {
+  KeptMemory memory;
+  const auto first = memory.allocate(1 << 20);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(memory.allocate(1)) << "lent";
+  memory.free(*first);
+  const auto smaller = memory.allocate(1 << 12);
+  ASSERT_TRUE(smaller);
+  EXPECT_EQ(smaller->data(), first->data());
+  EXPECT_EQ(smaller->size(), std::size_t{1} << 12);
+  memory.free(*smaller);
+  const auto larger = memory.allocate(1 << 21);
+  ASSERT_TRUE(larger);
+  (*larger)[(1 << 21) - 1] = std::byte{1};
 }
 
 TEST_F(RecipeRowsTest, ALimitTakesTheFirst) {

@@ -8,6 +8,7 @@
 #include "sluice/scenario/batch.h"
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/loader/copy_target.h"
+#include "sluice/scenario/loader/kept_memory.h"
 #include "sluice/scenario/loader/recipe_input.h"
 #include "sluice/scenario/loader/recipe_spec.h"
 #include "sluice/scenario/scenario.h"
@@ -118,10 +119,8 @@ class RecipeSubject final : public measure::Subject {
     options.drop_last = false;
     options.persistent_workers = false;
     options.next_epoch_ahead = false;
-    if (target_) {
-      options.pin_memory = true;
-      options.pinned_allocator = target_->pinned();
-    }
+    options.pin_memory = true;
+    options.pinned_allocator = target_ ? target_->pinned() : memory_;
     SLUICE_TRY(auto made, loader::Loader::make(input_.dataset, recipe_, options));
     SLUICE_CHECK(made->start_epoch(epoch));
     return made;
@@ -197,6 +196,7 @@ class RecipeSubject final : public measure::Subject {
   RecipeInput input_;
   std::shared_ptr<const loader::Staged> recipe_;
   std::unique_ptr<CopyTarget> target_;  // null: batches stay in host memory
+  std::shared_ptr<loader::PinnedAllocator> memory_ = std::make_shared<KeptMemory>();
   std::vector<std::byte> sample_;
   std::unique_ptr<loader::RecipeScratch> scratch_;
   SystemClock clock_;

@@ -160,7 +160,8 @@ std::string loader_text(const results::ResultFile& file) {
   const LoaderMetrics loader = file.loader.value_or(LoaderMetrics{});
   Unavailable absent;
   std::string out = loader_block(loader, absent) + "\n";
-  out += loader_figures(loader, absent) + absent.text();
+  out += loader_figures(loader, absent);
+  out += absent.text();  // a statement of its own: operands of + have no order
   out += loader_libraries(file);
   out += skipped_samples(file);
   out += stages_text(loader.stages);

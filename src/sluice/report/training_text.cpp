@@ -291,7 +291,9 @@ std::string training_text(const results::ResultFile& file) {
   Unavailable absent;
   if (is_training_file(file)) {
     out = training_block(*file.training, absent) + "\n";
-    out += training_figures(*file.training, absent) + absent.text() + phases_text(*file.training);
+    out += training_figures(*file.training, absent);
+    out += absent.text();  // a statement of its own: operands of + have no order
+    out += phases_text(*file.training);
   } else {
     out = fmt::format("Training Benchmark Results:\n===========================\n{}\n",
                       has_ours(summary) ? "nothing was measured" : "our engine was not asked for");

@@ -53,6 +53,8 @@ class MatrixTest(unittest.TestCase):
         pictures = [peer.picture(n, 240, 256) for n in range(2)]
         for number, picture in enumerate(pictures):
             Image.fromarray(picture).save(cls.images / f"{number}.png")
+        cls.clips = folder / "clips"
+        subprocess.run([PROGRAM, "data", "make", "--kind", "video", "--count", "2", "--out", cls.clips, "--quiet"], check=True)
         cls.inputs = {}
         for scenario, arrays in (("image-rgb", pictures),
                                  ("image-9ch", [numpy.concatenate([p] * 3, axis=2) for p in pictures]),
@@ -97,7 +99,7 @@ class MatrixTest(unittest.TestCase):
         if why:
             return why
         memory = mode == "micro" or scope == SCOPES[0]
-        source = {"inputs": self.inputs[scenario]} if memory else {"data_dir": str(self.images)}
+        source = {"inputs": self.inputs[scenario]} if memory else {"data_dir": str(self.clips if scenario.startswith("video") else self.images)}
         why = self.reason(worker.ask("load", scenario=scenario, mode=mode, **{"data_dir": "", **source}))
         if why:
             return why
@@ -114,8 +116,6 @@ class MatrixTest(unittest.TestCase):
             if claim["mode"] == "decode" or claim["library"] == "opencv":
                 continue  # decoders and OpenCV's worker have tests of their own
             scopes = SCOPES if claim["mode"] == "pipeline" else [""]
-            if claim["scenario"].startswith("video") and claim["mode"] == "pipeline":
-                scopes = SCOPES[:1]  # clips in memory; files are decode_test's
             worker = self.worker(claim)
             if worker is None:
                 left_out.add(claim["library"])

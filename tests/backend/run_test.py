@@ -199,8 +199,59 @@ execution: {{num_runs: 1, batch_size: 2, workers: 2}}
         done = self.measure(config, "--resume", "--num-runs", 2, check=2)
         self.assertIn("num_runs was 3", done.stderr)
 
-    def loader_files(self):
-        return sorted((self.out / "results/image-rgb/pipeline").glob("*.json"))
+    def test_a_resume_that_is_refused_leaves_every_file_its_name(self):
+        config = self.folder / "loader.yaml"
+        config.write_text(f"""version: 1
+selection: {{scenario: image-rgb, mode: pipeline, libraries: [sluice, pillow], transforms: [Pad]}}
+data: {{data_dir: {self.data}, num_items: 3}}
+execution: {{num_runs: 1, batch_size: 2, workers: 1}}
+""")
+        self.measure(config)
+        before = self.loader_files()
+        self.assertEqual(len(before), 2)
+        changed = json.loads(before[0].read_text())  # pillow's, looked at last
+        changed["tool"]["git"] = "another"
+        before[0].write_text(json.dumps(changed))
+        done = self.measure(config, "--resume", "--num-runs", 3, check=2)
+        self.assertIn("tool.git was", done.stderr)
+        self.assertEqual(self.loader_files(), before)
+
+    def test_clips_give_one_batch_in_every_process_and_scope(self):
+        clips = self.folder / "clips"
+        made = self.run_program("data", "make", "--kind", "video", "--count", 3, "--width", 240, "--height", 200, "--out", clips)
+        if "libsluice_video" in made.stderr:
+            self.skipTest(made.stderr)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        config = self.folder / "clips.yaml"
+        digests = set()
+        for scope in ("memory_dataloader_augment", "decode_dataloader_augment"):
+            config.write_text(f"""version: 1
+selection: {{scenario: video-16f, mode: pipeline, libraries: [sluice], transforms: [ColorJitter]}}
+data: {{data_dir: {clips}}}
+execution: {{num_runs: 2, batch_size: 2, workers: 1, pipeline_scope: {scope}}}
+""")
+            shutil.rmtree(self.out, ignore_errors=True)
+            self.measure(config)
+            row, = json.loads(self.loader_files("video-16f")[0].read_text())["rows"]
+            self.assertEqual((row["status"], row["n_runs"], row["unit"]), ("ok", 2, "clips/s"), row["reason"])
+            digests.add(row["output_digest"])
+        self.assertEqual(len(digests), 1, digests)
+
+    def test_a_library_without_a_package_for_this_machine_is_rows_that_say_so(self):
+        other = ["setarch", "linux32"]  # `uname -m` is then i686, or armv8l
+        if shutil.which(other[0]) is None or subprocess.run([*other, "true"], check=False, capture_output=True).returncode:
+            self.skipTest("no setarch, or it may not choose another machine")
+        config = self.config(["Resize", "Pad"], runs=1)
+        config.write_text(config.read_text().replace("pillow", "cykooz-resizer"))
+        subprocess.run([*other, PROGRAM, "run", "--config", config, "--out", self.out, *QUICK], check=True, capture_output=True,
+                       env=self.environment)
+        for row in self.rows("cykooz-resizer").values():
+            self.assertEqual(row["status"], "unsupported")
+            self.assertRegex(row["reason"], "cykooz-resizer has no package for .*, only for x86_64")
+        self.assertEqual(self.rows("sluice")["Resize"]["status"], "ok")
+
+    def loader_files(self, scenario="image-rgb"):
+        return sorted((self.out / f"results/{scenario}/pipeline").glob("*.json"))
 
     def digests(self):
         return [row["output_digest"] for row in json.loads(self.loader_files()[0].read_text())["rows"]]

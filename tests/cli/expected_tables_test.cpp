@@ -68,6 +68,7 @@ TEST(PaperTables, AskForItemsBatchWorkersRunsAndDevice) {
   EXPECT_EQ(named("image-rgb/micro/kornia_dev-cuda").rows.size(), 57U);
   const auto host = named("video-16f/micro/albumentationsx_dev-cuda");
   EXPECT_EQ(host.device, "none") << "it runs on the host of that machine";
+  EXPECT_EQ(host.run_device, "cuda") << "a run on a machine without a GPU is another table";
   const auto reduced = tables_of_profile(Profile::ram_reduced);
   ASSERT_TRUE(reduced);
   EXPECT_TRUE(std::ranges::none_of(*reduced, [](const publish::ExpectedTable& table) {

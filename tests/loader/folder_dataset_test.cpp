@@ -89,6 +89,18 @@ TEST_F(FolderDatasetTest, ArraysAreSamplesWhereThereAreNoImagesOrWhenAskedFor) {
   EXPECT_THAT(samples(open(options)), ElementsAre("a.npy=-1", "b.npy=-1"));
 }
 
+TEST_F(FolderDatasetTest, ClipsAreSamplesWhenAskedForAlone) {
+  put("data/b.mp4");
+  put("data/a.MOV");
+  put("data/c.jpg");
+  EXPECT_THAT(samples(open()), ElementsAre("c.jpg=-1"));
+  DatasetOptions options;
+  options.kind = DatasetKind::clips;
+  EXPECT_THAT(samples(open(options)), ElementsAre("a.MOV=-1", "b.mp4=-1"));
+  options.prefix = "c";
+  EXPECT_THAT(samples(open(options)), ElementsAre(HasSubstr("clips (.mp4")));
+}
+
 TEST_F(FolderDatasetTest, NoSampleIsOneErrorThatSaysWhatIsAccepted) {
   fs::create_directories(folder_ / "data");
   const auto empty = open();

@@ -271,8 +271,8 @@ TEST(Loader, RefusesWhatCannotWork) {
   options.drop_last = false;
   EXPECT_EQ(refused(5, options), "accepted");
   EXPECT_EQ(refused(0, options), "the dataset has no samples; at least 1 is needed");
-  EXPECT_EQ(refused(100, options_for(65)), "workers is 65; accepted: 0 to 64");
-  EXPECT_EQ(refused(100, options_for(-1)), "workers is -1; accepted: 0 to 64");
+  EXPECT_EQ(refused(100, options_for(1025)), "workers is 1025; accepted: 0 to 1024");
+  EXPECT_EQ(refused(100, options_for(-1)), "workers is -1; accepted: 0 to 1024");
   options.prefetch = 0;
   EXPECT_EQ(refused(100, options), "prefetch is 0; accepted: 1 to 1024");
   options = options_for(1);

@@ -5,14 +5,18 @@
 
 #include "sluice/aug/registry.h"
 #include "sluice/image/codec.h"
+#include "sluice/image/inputs/clip_maker.h"
 #include "sluice/image/inputs/photo.h"
 #include "sluice/image/normalize.h"
+#include "sluice/image/video.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace sluice::loader::staged_test {
@@ -74,7 +78,7 @@ void expect_as_compose(const std::string& transform, int width, int height, int 
   const auto encoded = Staged::make({.transform = transform, .channels = channels});
   ASSERT_TRUE(encoded) << encoded.error().message;
   StagedOptions in_memory{.transform = transform, .channels = channels};
-  in_memory.decoded = [&](std::uint64_t) { return pixels.view<std::uint8_t>(); };
+  in_memory.decoded = [&](std::uint64_t, int) { return pixels.view<std::uint8_t>(); };
   const auto decoded = Staged::make(in_memory);
   ASSERT_TRUE(decoded);
   for (std::uint64_t index = 0; index < 3; ++index) {
@@ -101,6 +105,61 @@ TEST(Staged, PutsZerosAroundSmallImages) {
   }
 }
 
+/// Frames that differ, encoded, and as they are decoded; empty where the module is missing.
+std::pair<std::vector<std::uint8_t>, image::VideoClip> video(int frames, int width, int height) {
+  image::VideoClip clip, decoded;
+  std::vector<std::uint8_t> mp4;
+  EXPECT_TRUE(image::ClipMaker().make(clip, 3, 5, {frames, width, height}));
+  const Status made = image::encode_clip(mp4, clip, {.gop = 12});
+  if (!made) {
+    EXPECT_EQ(made.error().code, Errc::unsupported) << made.error().message;
+    return {};
+  }
+  image::VideoOptions sequential;
+  sequential.sequential = true;
+  EXPECT_TRUE(image::decode_clip(decoded, mp4, frames, sequential));
+  return {std::move(mp4), std::move(decoded)};
+}
+
+TEST(Staged, OneDrawHoldsForAllFramesOfAClip) {
+  constexpr int kFrames = 5, kTotal = 30;
+  for (const auto& [width, height] : {std::pair{300, 240}, {120, 400}}) {
+    const auto [mp4, decoded] = video(kTotal, width, height);
+    if (mp4.empty()) GTEST_SKIP() << "libsluice_video.so is missing";
+    const auto numbers = image::clip_indices(kTotal, kFrames);
+    std::vector<Image> frames;
+    for (const std::int64_t number : numbers) {
+      const auto view = std::as_const(decoded).frame(static_cast<int>(number));
+      frames.push_back(Image::make(view.width(), view.height(), 3).value());
+      for (int y = 0; y < view.height(); ++y)
+        std::copy_n(view.row(y), view.row_samples(), frames.back().span<std::uint8_t>().row(y));
+    }
+    for (const char* transform :
+         {"HorizontalFlip", "RandomResizedCrop", "ColorJitter", "Rotate", "Elastic", "Erasing"}) {
+      SCOPED_TRACE(fmt::format("{} {}x{}", transform, width, height));
+      StagedOptions options{.transform = transform, .frames = kFrames};
+      const auto encoded = Staged::make(options);
+      ASSERT_TRUE(encoded) << encoded.error().message;
+      EXPECT_EQ((*encoded)->output().channels, 3 * kFrames);
+      options.decoded = [&](std::uint64_t, int f) {
+        return frames[static_cast<std::size_t>(f)].view<std::uint8_t>();
+      };
+      const auto in_memory = Staged::make(options);
+      ASSERT_TRUE(in_memory);
+      for (std::uint64_t index = 0; index < 2; ++index) {
+        const SampleKey key{7, 1, index};
+        std::vector<float> want;
+        for (const Image& frame : frames) {
+          const auto one = by_compose(**encoded, frame, key);
+          want.insert(want.end(), one.begin(), one.end());
+        }
+        EXPECT_EQ(run(**encoded, mp4, key), want) << "of a file, sample " << index;
+        EXPECT_EQ(run(**in_memory, {}, key), want) << "in memory, sample " << index;
+      }
+    }
+  }
+}
+
 TEST(Staged, EveryTransformHasARecipeInTheChannelsItKnows) {
   for (const aug::TransformSpec& spec : aug::registry()) {
     const auto rgb = Staged::make({.transform = spec.name});
@@ -118,6 +177,10 @@ TEST(Staged, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(unknown.error().code, Errc::unsupported);
   EXPECT_THAT(unknown.error().message, HasSubstr("Sparkle"));
   EXPECT_EQ(Staged::make({.transform = "Pad", .channels = 4}).error().code, Errc::usage);
+  EXPECT_EQ(Staged::make({.transform = "Pad", .channels = 9, .frames = 16}).error().message,
+            "channels 9: clips have 3");
+  EXPECT_EQ(Staged::make({.transform = "Pad", .frames = -1}).error().message,
+            "frames -1: 0 to 1024 is accepted");
   const auto damaged = photo(300, 300);
   const auto recipe = Staged::make({.transform = "Pad"}).value();
   SystemClock system;

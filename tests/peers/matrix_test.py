@@ -54,8 +54,19 @@ class MatrixTest(unittest.TestCase):
         self.assertIn("pillow", found["Blur"]["different"])           # 11 x 11, not 5 x 5
         self.assertIn("albumentationsx", found["ColorJitter"]["different"])  # fixed factors
 
+    def test_after_a_crop_resize_is_the_same_in_torchvision(self):
+        squares = pathlib.Path(tempfile.mkdtemp(prefix="sluice-matrix-test-"))
+        try:
+            subprocess.run([PROGRAM, "data", "make", "--count", "2", "--width", "224", "--height", "224", "--out", squares, "--quiet"], check=True)
+            found = answer("peers", "audit", "--scenarios", "image-rgb", "--transforms", "Resize", "--data-dir", squares)["scenarios"]["image-rgb"]
+        finally:
+            shutil.rmtree(squares)
+        shipped = json.loads((SOURCE / "adapters/semantics.json").read_text())["scenarios"]["image-rgb/pipeline"]
+        self.assertEqual(found["Resize"]["different"], {})
+        self.assertEqual(sorted(found["Resize"]["agree"]), sorted(shipped["Resize"]["agree"]))
+
     def test_planned_files_hold_ok_rows_of_installed_libraries(self):
-        for name in ("local_rgb_micro_cpu", "local_rgb_dataloader_cpu", "local_video_micro_cpu"):
+        for name in ("local_rgb_micro_cpu", "local_rgb_dataloader_cpu", "local_video_micro_cpu", "local_video_dataloader_cpu"):
             with self.subTest(config=name):
                 self.run_config(SOURCE / f"configs/examples/{name}.yaml")
 

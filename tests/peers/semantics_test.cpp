@@ -150,6 +150,19 @@ TEST(AuditDocument, AnswersWhatItWasGiven) {
   EXPECT_EQ(audit->not_comparable("video-16f", "Solarize", "a"), "");
 }
 
+TEST(AuditDocument, ThePipelineHasTheLastWordOnItsOwnRows) {
+  const Json apart{{"agree", {"b"}}, {"different", {{"a", "wider"}}}, {"notes", Json::object()}};
+  const Json alike{{"agree", {"a", "b"}}, {"different", Json::object()}, {"notes", Json::object()}};
+  const Json document{{"scenarios",
+                       {{"image-rgb", {{"Resize", apart}, {"Pad", apart}}},
+                        {"image-rgb/pipeline", {{"Resize", alike}}}}}};
+  const auto audit = Audit::read(dump_json(document, -1), "semantics.json");
+  ASSERT_TRUE(audit) << audit.error().message;
+  EXPECT_EQ(audit->not_comparable("image-rgb", "Resize", "a"), "wider");
+  EXPECT_EQ(audit->not_comparable("image-rgb", "Resize", "a", "pipeline"), "");
+  EXPECT_EQ(audit->not_comparable("image-rgb", "Pad", "a", "pipeline"), "wider");
+}
+
 TEST(AuditDocument, RefusesAnotherShapeWithTheKey) {
   const auto audit = Audit::read(R"({"scenarios": {"image-rgb": {"X": {"agree": 3}}}})", "s.json");
   ASSERT_FALSE(audit);

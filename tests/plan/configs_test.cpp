@@ -49,7 +49,7 @@ TEST(Configs, ThePublishedNamesAreThere) {
         "prod_g2_9ch_micro_gpu", "prod_g2_9ch_dataloader_gpu", "gcp_g2_video_smoke"})
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_EQ(names.size(), 26u);
-  EXPECT_EQ(configs("examples").size(), 6u);
+  EXPECT_EQ(configs("examples").size(), 7u);
 }
 
 TEST(Configs, EveryOneValidatesPlansAndNamesEachFileOnce) {

@@ -30,7 +30,7 @@ TEST(Matrix, EveryScenarioHasItsLibraries) {
   EXPECT_THAT(library_names("image-9ch", Mode::pipeline),
               ElementsAre("sluice", "albumentationsx", "torchvision", "kornia"));
   EXPECT_THAT(library_names("video-16f", Mode::pipeline),
-              ElementsAre("albumentationsx", "torchvision", "kornia", "dali"));
+              ElementsAre("sluice", "albumentationsx", "torchvision", "kornia", "dali"));
   EXPECT_TRUE(library_names("video-decode-16f", Mode::micro).empty());
 }
 

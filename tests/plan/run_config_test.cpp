@@ -59,7 +59,7 @@ TEST(RunConfig, PipelinesTakeAllItemsAndNormalizeIsNoRecipe) {
   EXPECT_FALSE(run->data.num_items);
   EXPECT_EQ(run->selection.transforms->size(), 50u);
   EXPECT_EQ(run->execution.thread_policy, "pipeline-default");
-  EXPECT_THAT(run->libraries(), ElementsAre("albumentationsx", "torchvision", "kornia"));
+  EXPECT_THAT(run->libraries(), ElementsAre("sluice", "albumentationsx", "torchvision", "kornia"));
 }
 
 TEST(RunConfig, DecodeModeSelectsDecoders) {

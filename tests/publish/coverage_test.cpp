@@ -105,6 +105,17 @@ TEST_F(CoverageTest, WithoutAFileNameAnyFileOfTheDeviceWillDo) {
   EXPECT_TRUE(covered().complete());
 }
 
+TEST_F(CoverageTest, HostRowsOfARunOnAGpuAreNotThoseOfAMachineWithoutOne) {
+  table_.file.clear();
+  table_.run_device = "cuda";  // its device is none
+  EXPECT_FALSE(covered().complete());
+  file_.run_config["execution"]["device"] = "cuda";
+  file_.matrix.emplace().device = "none";
+  EXPECT_TRUE(covered().complete());
+  table_.run_device.clear();
+  EXPECT_FALSE(covered().complete());
+}
+
 TEST_F(CoverageTest, NamedParametersMustAgree) {
   table_.rows[0].params = {{"transform", "Resize"}};
   EXPECT_TRUE(covered().complete());

@@ -24,7 +24,10 @@ std::string config_text(const results::ResultFile& file, const char* section, co
 }
 
 std::string device_of(const results::ResultFile& file) {
-  if (file.matrix && file.matrix->device) return *file.matrix->device;
+  return file.matrix && file.matrix->device ? *file.matrix->device : run_device_of(file);
+}
+
+std::string run_device_of(const results::ResultFile& file) {
   return config_text(file, "execution", "device", "none");
 }
 

@@ -17,5 +17,7 @@ std::string config_text(const results::ResultFile& file, const char* section, co
 /// Where the rows of this file ran: "none" is the CPU. A library that stays on the host in a run on
 /// a device says so in `summary.device`.
 std::string device_of(const results::ResultFile& file);
+/// What the run was asked for.
+std::string run_device_of(const results::ResultFile& file);
 
 }  // namespace sluice::analysis

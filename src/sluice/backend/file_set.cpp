@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace sluice::backend {
 
@@ -19,8 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The file of `job` where an earlier visit left it, perhaps under the name of fewer runs: it then
-/// gets its name of today. Nothing: there is none.
+/// The file of `job` where an earlier visit left it, perhaps under the name of fewer runs. Nothing:
+/// there is none.
 Result<std::optional<fs::path>> earlier_file(const results::RunFolder& folder, const plan::Job& job,
                                              const plan::RunConfig& config) {
   const fs::path path = folder.results() / job.output;
@@ -34,13 +35,17 @@ Result<std::optional<fs::path>> earlier_file(const results::RunFolder& folder, c
                    fmt::format("{}: cannot be resumed: execution.num_runs was {} and "
                                "is now {}; as many or more are accepted",
                                printable(before.string()), runs, config.execution.num_runs)};
-    fs::rename(before, path, code);
-    if (!code) return std::optional(path);
-    return Error{Errc::io,
-                 fmt::format("{}: cannot be renamed to {}: {}", printable(before.string()),
-                             path.filename().string(), code.message())};
+    return std::optional(before);
   }
   return std::optional<fs::path>();
+}
+
+Status give_name(const fs::path& path, const fs::path& name) {
+  std::error_code code;
+  if (path != name) fs::rename(path, name, code);
+  if (!code) return ok;
+  return Error{Errc::io, fmt::format("{}: cannot be renamed to {}: {}", printable(path.string()),
+                                     name.filename().string(), code.message())};
 }
 
 /// Known not to work there, hence never attempted.
@@ -63,6 +68,7 @@ bool says_its_last(const plan::Plan& plan, const measure::Row& row) {
 Result<FileSet> FileSet::open(const results::RunFolder& folder, const plan::Plan& plan,
                               const results::ResultFile& head) {
   FileSet set(folder, plan);
+  std::vector<std::pair<fs::path, fs::path>> names;  // renamed once all may be continued
   for (const plan::Job& job : plan.jobs) {
     results::ResultFile file = head;
     std::optional<fs::path> path;
@@ -74,9 +80,12 @@ Result<FileSet> FileSet::open(const results::RunFolder& folder, const plan::Plan
       SLUICE_CHECK(results::check_resumable(earlier, head, path->string()));
       file = std::move(earlier);
       file.run_config = head.run_config;  // the same, or with more runs
+      names.emplace_back(*path, folder.results() / job.output);
     }
     set.files_.push_back(std::move(file));
   }
+  for (const auto& [path, name] : names)
+    SLUICE_CHECK(give_name(path, name));
   // Files of one session carry one seed and one session id: those of the first visit.
   const auto earlier = std::find_if(set.files_.begin(), set.files_.end(), [&](const auto& file) {
     return file.session_id != head.session_id;

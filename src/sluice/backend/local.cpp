@@ -162,8 +162,9 @@ class LocalRun {
                  crew.measure(crew_case_of(plan_, c), static_cast<int>(c), files.so_far(one.name)));
       for (measure::Row& row : rows) {
         if (audit)
-          row.not_comparable = audit->not_comparable(std::string(plan_.config.scenario().name),
-                                                     one.transform, row.library);
+          row.not_comparable =
+              audit->not_comparable(std::string(plan_.config.scenario().name), one.transform,
+                                    row.library, plan::to_string(plan_.config.mode()));
       }
       SLUICE_CHECK(files.add(rows));
     }

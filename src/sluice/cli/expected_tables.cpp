@@ -63,6 +63,7 @@ void add_tables(std::vector<publish::ExpectedTable>& out, const plan::Plan& made
     table.file.clear();
     table.optional = paper.optional;
     table.items = paper.items;
+    table.run_device = paper.device;
     table.name = fmt::format("{}/{}/{}", job.scenario, plan::to_string(job.mode), job.library);
     if (job.mode == Mode::pipeline)
       table.name += fmt::format("_{}", plan::to_string(made.config.execution.pipeline_scope));

@@ -49,7 +49,7 @@ struct LoaderOptions {
 /// is for one thread at a time, stop() and stats() for any.
 class Loader {
  public:
-  static constexpr int kMaxWorkers = 64;
+  static constexpr int kMaxWorkers = 1024;
   static constexpr int kMaxPrefetch = 1024;
 
   /// Refuses (usage) options out of range, an empty dataset, and with drop_last a batch of all

@@ -22,6 +22,8 @@ cannot win one. How likeness is found:
 - One whose outputs differ is **drawn**: compared are output shape and the means over draws of brightness, contrast, distance from the input
   and shares of changed and of black pixels; a difference counts from 6 levels (6 % of the pixels) and four standard errors on.
 - A fixed and a drawn one are not the same, nor are two output shapes.
+- In a pipeline the crop before a transform makes items square. What that changes is audited over squares of 224 × 224 and stands under
+  `pipeline`; all other rows of pipelines are judged by the section of their scenario.
 - The group in which most libraries agree is the measure; `sluice` and `opencv` follow, they have no vote. Where no two libraries agree, none
   of the rows can be compared.
 

@@ -154,13 +154,16 @@ Result<Audit> Audit::read(const std::string& text, const std::string& name) {
 }
 
 std::string Audit::not_comparable(const std::string& scenario, const std::string& transform,
-                                  const std::string& library) const {
-  const auto found = scenarios_.find(scenario);
-  if (found == scenarios_.end()) return "";
-  const auto agreement = found->second.find(transform);
-  if (agreement == found->second.end()) return "";
-  const auto reason = agreement->second.different.find(library);
-  return reason == agreement->second.different.end() ? "" : reason->second;
+                                  const std::string& library, const std::string& mode) const {
+  for (const std::string& name : {scenario + "/" + mode, scenario}) {
+    const auto found = scenarios_.find(name);
+    if (found == scenarios_.end()) continue;
+    const auto agreement = found->second.find(transform);
+    if (agreement == found->second.end()) continue;
+    const auto reason = agreement->second.different.find(library);
+    return reason == agreement->second.different.end() ? "" : reason->second;
+  }
+  return "";
 }
 
 Result<std::optional<Audit>> read_audit(const std::filesystem::path& path) {

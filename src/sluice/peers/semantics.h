@@ -54,15 +54,16 @@ Agreement agreement(const std::vector<Picture>& inputs, const std::vector<Output
 Json to_json(const Agreement& agreement);
 Result<Agreement> agreement_from_json(const Json& json, const std::string& name);
 
-/// The audit that ships with the adapters: {scenario: {transform: Agreement}}.
+/// The audit that ships with the adapters: {scenario: {transform: Agreement}}. Under
+/// "<scenario>/pipeline" stand transforms of which the crop before them makes something else.
 class Audit {
  public:
   static Result<Audit> read(const std::string& text, const std::string& name);
   /// Why rows of this library cannot be compared with the others; empty when they can, or when
   /// nothing is known.
   [[nodiscard]] std::string not_comparable(const std::string& scenario,
-                                           const std::string& transform,
-                                           const std::string& library) const;
+                                           const std::string& transform, const std::string& library,
+                                           const std::string& mode = "micro") const;
   [[nodiscard]] const std::map<std::string, std::map<std::string, Agreement>>& scenarios() const {
     return scenarios_;
   }

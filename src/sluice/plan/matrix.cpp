@@ -61,7 +61,7 @@ void add_pipeline(std::vector<Support>& table, const MatrixScenario& scenario) {
     return table.emplace_back(
         Support{scenario.name, Mode::pipeline, library, devices, scopes, group, backend});
   };
-  if (!video) row("sluice", host(), all_scopes(), "", Backend::native);
+  row("sluice", host(), all_scopes(), "", Backend::native).host_fallback = video;
   row("albumentationsx", host(), all_scopes(), "torch", Backend::dataloader).host_fallback = video;
   row("torchvision", any_device(), all_scopes(), "torch", Backend::dataloader);
   row("kornia", any_device(), all_scopes(), "torch", Backend::dataloader);

@@ -113,12 +113,16 @@ std::int64_t items_of(const results::ResultFile& file) {
   return there > 0 ? std::min(there, asked->get<std::int64_t>()) : asked->get<std::int64_t>();
 }
 
+bool on_device(const results::ResultFile& file, const ExpectedTable& table) {
+  const std::string& asked = table.run_device.empty() ? table.device : table.run_device;
+  return analysis::device_of(file) == table.device && analysis::run_device_of(file) == asked;
+}
+
 /// The files that may hold the rows of a table.
 std::vector<const Found*> files_of(const std::vector<Found>& all, const ExpectedTable& table) {
   std::vector<const Found*> files;
   for (const auto& found : all) {
-    const bool fits = table.file.empty() ? analysis::device_of(found.file) == table.device
-                                         : found.path == table.file;
+    const bool fits = table.file.empty() ? on_device(found.file, table) : found.path == table.file;
     if (fits && (table.items == 0 || items_of(found.file) >= table.items)) files.push_back(&found);
   }
   return files;

@@ -23,9 +23,12 @@ struct ExpectedRow {
 
 /// One library in one regime: what one result file holds.
 struct ExpectedTable {
-  std::string name;             // what listings call it: the path of its file, or a regime
-  std::filesystem::path file;   // relative to the folder; empty: any file of it may hold the rows
-  std::string device = "none";  // of the files that count, where `file` is empty
+  std::string name;            // what listings call it: the path of its file, or a regime
+  std::filesystem::path file;  // relative to the folder; empty: any file of it may hold the rows
+  // Of the files that count, where `file` is empty: where their rows ran, and what the run was
+  // asked for (empty: the same). Clips of a host library in a run on a GPU: none, cuda.
+  std::string device = "none";
+  std::string run_device{};
   bool optional = false;
   std::int64_t items = 0;  // at least so many must have been measured; 0: any number
   int runs = 1;            // fresh processes of an ok row, over all files that hold it

@@ -27,6 +27,7 @@ struct AuditFlags {
   std::vector<std::string> scenarios = {"image-rgb", "image-9ch", "video-16f"};
   std::vector<std::string> libraries;
   std::vector<std::string> transforms;
+  std::string data_dir;
   int items = 2;
   int draws = 16;
 };
@@ -40,6 +41,7 @@ Result<plan::Plan> plan_of(const AuditFlags& flags, const std::string& scenario)
   plan::Overrides overrides;
   if (!flags.libraries.empty()) overrides.libraries = flags.libraries;
   if (!flags.transforms.empty()) overrides.transforms = flags.transforms;
+  if (!flags.data_dir.empty()) overrides.data_dir = flags.data_dir;
   SLUICE_TRY(const plan::RunConfig config, plan::read_run_config(document, overrides));
   return plan::make_plan(config);
 }
@@ -97,7 +99,8 @@ Result<ExitCode> audit(Context& context, const AuditFlags& flags) {
                audit_scenario(context, flags, scenario, scratch.path(), runner));
   }
   const Json document{
-      {"pictures", fmt::format("{} generated photographs (of clips the first frame)", flags.items)},
+      {"pictures", fmt::format("{} {} (of clips the first frame)", flags.items,
+                               flags.data_dir.empty() ? "generated photographs" : "photographs")},
       {"draws", flags.draws},
       {"scenarios", std::move(scenarios)}};
   const std::string text = dump_json(document, 2) + "\n";
@@ -125,6 +128,8 @@ void add_peers_audit(CLI::App& peers, Context& context) {
   command
       .add_option("--transforms", flags.transforms, "transforms to compare; default: the whole set")
       ->delimiter(',');
+  command.add_option("--data-dir", flags.data_dir,
+                     "folder of images or clips to run them on; default: generated ones");
   add_number(command, "--items", flags.items, 1, 16, "number of pictures");
   add_number(command, "--draws", flags.draws, 2, 256, "outputs per picture and library");
   add_force_flag(command, context.globals);

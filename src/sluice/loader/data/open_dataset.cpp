@@ -83,7 +83,7 @@ Result<Found> look(storage::ObjectStore& store, const DatasetOptions& options) {
         found.tars.push_back(object);
       else if (wanted(DatasetKind::arrays) && is_array_key(object.key))
         found.arrays.add(object);
-      else if (options.clips && is_clip_key(object.key))
+      else if ((options.clips || options.kind == DatasetKind::clips) && is_clip_key(object.key))
         found.clips.add(object);
     }
     return ok;
@@ -112,6 +112,9 @@ Error nothing(const storage::ObjectStore& store, const DatasetOptions& options,
     case DatasetKind::arrays:
       accepted = "arrays (.npy) are accepted";
       break;
+    case DatasetKind::clips:
+      accepted = "clips (.mp4 .mov .avi .mkv .webm) are accepted";
+      break;
   }
   const char* more = options.clips ? ", and clips (.mp4 .mov .avi .mkv .webm)" : "";
   const std::string under =
@@ -135,6 +138,8 @@ const char* to_string(DatasetKind kind) {
       return "tar";
     case DatasetKind::arrays:
       return "arrays";
+    case DatasetKind::clips:
+      return "clips";
   }
   return "?";
 }

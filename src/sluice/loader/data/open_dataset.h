@@ -18,13 +18,14 @@ enum class DatasetKind : std::uint8_t {
   images,     // .jpg .jpeg .png .webp, in any case; other objects are passed over
   tar,        // *.tar in WebDataset's layout
   arrays,     // *.npy
+  clips,      // .mp4 .mov .avi .mkv .webm; never automatic
 };
 const char* to_string(DatasetKind kind);
 
 struct DatasetOptions {
   std::string prefix{};  // only objects whose keys begin with it
   DatasetKind kind = DatasetKind::automatic;
-  bool clips = false;                  // where none of them is there: .mp4 .mov .avi .mkv .webm
+  bool clips = false;                  // where none of an automatic choice is there: clips
   std::filesystem::path labels_csv{};  // empty: labels by folder (tar: by .cls members)
 };
 

@@ -5,6 +5,7 @@
 #include "sluice/aug/geometry/crop_draws.h"
 #include "sluice/aug/registry.h"
 #include "sluice/core/text.h"
+#include "sluice/image/video.h"
 #include "sluice/loader/recipe/photo_steps.h"
 
 #include <fmt/format.h>
@@ -32,7 +33,10 @@ bool is_crop(std::string_view transform) {
 struct StagedScratch final : RecipeScratch {
   image::Decoder decoder;
   image::Image decoded, stacked;
-  std::array<image::Image, 2> made;  // of the steps, in turn
+  image::VideoClip clip;
+  std::vector<StagedPixels> pixels;               // the frames as the last step left them
+  std::array<std::vector<image::Image>, 2> made;  // of the steps, in turn
+  std::vector<image::ImageSpan<std::uint8_t>> to;
   aug::Drawn drawn;
   aug::Scratch scratch;
   PlaceScratch place;
@@ -77,15 +81,20 @@ void stack_thrice(image::ImageSpan<std::uint8_t> dst, StagedPixels src) {
 
 class StagedRecipe final : public Staged {
  public:
-  StagedRecipe(const StagedOptions& options, aug::Compose steps, const OutputSpec& output,
+  StagedRecipe(const StagedOptions& options, aug::Compose steps, const OutputSpec& frame,
                const image::Normalization& normalization)
       : options_(options),
         steps_(std::move(steps)),
-        output_(output),
+        frame_(frame),
         normalization_(normalization),
         resized_(steps_.transform(0).spec().name == kResizedCrop) {}
 
-  [[nodiscard]] OutputSpec output() const override { return output_; }
+  [[nodiscard]] OutputSpec output() const override {
+    OutputSpec whole = frame_;
+    whole.channels *= frames();
+    return whole;
+  }
+  [[nodiscard]] OutputSpec frame_output() const override { return frame_; }
   [[nodiscard]] std::unique_ptr<RecipeScratch> make_scratch() const override {
     return std::make_unique<StagedScratch>();
   }
@@ -97,36 +106,58 @@ class StagedRecipe final : public Staged {
   Status run(std::span<std::byte> out, std::span<const std::byte> encoded, const SampleKey& key,
              RecipeContext& context) const override {
     auto& scratch = static_cast<StagedScratch&>(context.scratch);
-    StagedPixels pixels;
-    Window window;
+    scratch.pixels.resize(static_cast<std::size_t>(frames()));
     context.clock.enter(Stage::decode);
-    if (options_.decoded) {
-      const StagedPixels whole = options_.decoded(key.index);
-      window = draw(scratch, key, aug::shape_of(whole));
-      const image::Rect& part = window.part;
-      pixels = whole.crop(part.x, part.y, part.width, part.height);
-    } else {
-      SLUICE_TRY(const image::ImageInfo info,
-                 scratch.decoder.open(as_image_bytes(encoded), {.stop = context.stop}));
-      window = draw(scratch, key, {info.width, info.height, options_.channels});
-      SLUICE_CHECK(scratch.decoder.read_region(scratch.decoded, window.part));
-      SLUICE_TRY(pixels, in_channels(scratch));
-    }
+    SLUICE_TRY(const Window window, read(scratch, encoded, key, context));
     context.clock.enter(Stage::augment);
-    SLUICE_TRY(pixels, transformed(scratch, pixels, window));
+    SLUICE_CHECK(transform(scratch, window));
     context.clock.enter(Stage::collate);
-    return place(out, output_, pixels, normalization_, false, scratch.place);
+    for (std::size_t f = 0; f < scratch.pixels.size(); ++f)
+      SLUICE_CHECK(place(out.subspan(f * frame_.bytes(), frame_.bytes()), frame_, scratch.pixels[f],
+                         normalization_, false, scratch.place));
+    return ok;
   }
 
   [[nodiscard]] Json describe() const override {
     return Json{{"name", "staged"},
                 {"transforms", steps_.to_json()},
-                {"shape", {output_.height, output_.width, output_.channels}},
-                {"type", to_string(output_.type)},
-                {"layout", to_string(output_.layout)}};
+                {"frames", frames()},
+                {"shape", {frame_.height, frame_.width, frame_.channels}},
+                {"type", to_string(frame_.type)},
+                {"layout", to_string(frame_.layout)}};
   }
 
  private:
+  [[nodiscard]] int frames() const { return std::max(1, options_.frames); }
+
+  /// The part of the sample that the crop looks at, in `scratch.pixels`.
+  Result<Window> read(StagedScratch& scratch, std::span<const std::byte> encoded,
+                      const SampleKey& key, RecipeContext& context) const {
+    if (options_.decoded)
+      return cut(scratch, key, [&](int f) { return options_.decoded(key.index, f); });
+    if (options_.frames > 0) {
+      SLUICE_CHECK(image::decode_clip(scratch.clip, as_image_bytes(encoded), options_.frames));
+      return cut(scratch, key, [&](int f) { return std::as_const(scratch.clip).frame(f); });
+    }
+    SLUICE_TRY(const image::ImageInfo info,
+               scratch.decoder.open(as_image_bytes(encoded), {.stop = context.stop}));
+    Window window = draw(scratch, key, {info.width, info.height, options_.channels});
+    SLUICE_CHECK(scratch.decoder.read_region(scratch.decoded, window.part));
+    SLUICE_TRY(scratch.pixels[0], in_channels(scratch));
+    return window;
+  }
+
+  /// One window of all frames, which are whole.
+  template <class FrameOf>
+  Window cut(StagedScratch& scratch, const SampleKey& key, FrameOf frame_of) const {
+    Window window = draw(scratch, key, aug::shape_of(frame_of(0)));
+    const image::Rect& part = window.part;
+    for (std::size_t f = 0; f < scratch.pixels.size(); ++f)
+      scratch.pixels[f] =
+          frame_of(static_cast<int>(f)).crop(part.x, part.y, part.width, part.height);
+    return window;
+  }
+
   Window draw(StagedScratch& scratch, const SampleKey& key, aug::Shape input) const {
     steps_.sample(scratch.drawn, {.seed = key.seed, .epoch = key.epoch, .index = key.index}, input);
     const aug::Draw& first = scratch.drawn.steps[0].draw;
@@ -142,28 +173,33 @@ class StagedRecipe final : public Staged {
     return scratch.stacked.view<std::uint8_t>();
   }
 
-  Result<StagedPixels> transformed(StagedScratch& scratch, StagedPixels pixels,
-                                   const Window& window) const {
+  /// The steps over all frames of `scratch.pixels`.
+  Status transform(StagedScratch& scratch, const Window& window) const {
     std::size_t turn = 0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (i == 0 && !window.draw) continue;
-      const aug::Transform& transform = steps_.transform(i);
+      const aug::Transform& step = steps_.transform(i);
       const aug::Draw& drawn = i == 0 ? *window.draw : scratch.drawn.steps[i].draw;
-      const aug::Shape shape = transform.output_shape(aug::shape_of(pixels), drawn);
-      image::Image& made = scratch.made[turn];
+      const aug::Shape shape = step.output_shape(aug::shape_of(scratch.pixels[0]), drawn);
+      std::vector<image::Image>& made = scratch.made[turn];
       turn = 1 - turn;
-      SLUICE_CHECK(made.resize_for(shape.width, shape.height, shape.channels));
-      const image::ImageSpan<std::uint8_t> dst = made.span<std::uint8_t>();
-      SLUICE_CHECK(transform.apply(aug::Frames<std::uint8_t>{{&dst, 1}, {&pixels, 1}}, drawn,
-                                   scratch.scratch));
-      pixels = made.view<std::uint8_t>();
+      made.resize(scratch.pixels.size());
+      scratch.to.clear();
+      for (image::Image& frame : made) {
+        SLUICE_CHECK(frame.resize_for(shape.width, shape.height, shape.channels));
+        scratch.to.push_back(frame.span<std::uint8_t>());
+      }
+      SLUICE_CHECK(step.apply(aug::Frames<std::uint8_t>{scratch.to, scratch.pixels}, drawn,
+                              scratch.scratch));
+      for (std::size_t f = 0; f < made.size(); ++f)
+        scratch.pixels[f] = made[f].view<std::uint8_t>();
     }
-    return pixels;
+    return ok;
   }
 
   StagedOptions options_;
   aug::Compose steps_;
-  OutputSpec output_;
+  OutputSpec frame_;
   image::Normalization normalization_;
   bool resized_;
 };
@@ -188,6 +224,11 @@ Result<std::shared_ptr<const Staged>> Staged::make(const StagedOptions& options)
                  fmt::format("sluice has no recipe of '{}'", printable(options.transform))};
   if (options.channels != kRgbChannels && options.channels != 3 * kRgbChannels)
     return Error{Errc::usage, fmt::format("channels {}: 3 or 9 are accepted", options.channels)};
+  if (options.frames < 0 || options.frames > image::kMaxClipFrames)
+    return Error{Errc::usage, fmt::format("frames {}: 0 to {} is accepted", options.frames,
+                                          image::kMaxClipFrames)};
+  if (options.frames > 0 && options.channels != kRgbChannels)
+    return Error{Errc::usage, fmt::format("channels {}: clips have 3", options.channels)};
   if (spec->channels == aug::ChannelRule::rgb && options.channels != kRgbChannels)
     return Error{Errc::unsupported,
                  fmt::format("{} works on RGB, not on {} channels", spec->name, options.channels)};
@@ -200,9 +241,9 @@ Result<std::shared_ptr<const Staged>> Staged::make(const StagedOptions& options)
   aug::Drawn drawn;
   steps.sample(drawn, {}, input);
   const aug::Shape made = steps.output_shape(input, drawn);
-  const OutputSpec output{made.height, made.width, made.channels, BatchType::f32, Layout::chw};
+  const OutputSpec frame{made.height, made.width, made.channels, BatchType::f32, Layout::chw};
   return std::shared_ptr<const Staged>(std::make_shared<StagedRecipe>(
-      options, std::move(steps), output, imagenet_of(options.channels)));
+      options, std::move(steps), frame, imagenet_of(options.channels)));
 }
 
 }  // namespace sluice::loader

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sluice::scenario {
 
@@ -21,10 +22,12 @@ struct RecipeInput {
   std::shared_ptr<const loader::Dataset> dataset;
   std::shared_ptr<const MicroInputs> pixels;  // null: the samples of `dataset` are encoded
 
-  /// For the recipe: pixels by index, null where samples are encoded.
-  [[nodiscard]] std::function<image::ImageView<std::uint8_t>(std::uint64_t)> decoded() const;
-  /// The whole image of a sample in `channels`, by the plain way.
-  Result<image::Image> whole(std::uint64_t index, int channels, storage::ReadBuffer& buffer) const;
+  /// For the recipe: pixels by index and frame, null where samples are encoded.
+  [[nodiscard]] std::function<image::ImageView<std::uint8_t>(std::uint64_t, int)> decoded() const;
+  /// The whole image of a sample in the channels of `spec`, or the frames of a clip, by the plain
+  /// way.
+  Result<std::vector<image::Image>> whole(std::uint64_t index, const RecipeSpec& spec,
+                                          storage::ReadBuffer& buffer) const;
 };
 
 /// What was opened last is kept: all cases of a session work on the same.

@@ -8,6 +8,7 @@
 #include "sluice/scenario/batch.h"
 #include "sluice/scenario/inputs.h"
 #include "sluice/scenario/loader/copy_target.h"
+#include "sluice/scenario/loader/kept_memory.h"
 #include "sluice/scenario/loader/recipe_input.h"
 #include "sluice/scenario/loader/recipe_spec.h"
 #include "sluice/scenario/scenario.h"
@@ -21,7 +22,8 @@
 namespace sluice::scenario {
 namespace {
 
-constexpr std::uint64_t kCheckedRecipes = 3;  // samples compared with the reference
+constexpr std::uint32_t kComparedImages = 3;  // samples compared with the reference
+constexpr std::uint32_t kComparedClips = 1;   // all its frames
 constexpr double kLevelRounding = 0.02;       // levels, of f32 after Normalize is taken back
 constexpr int kSlots = 2;                     // one in use, one being made
 
@@ -42,13 +44,19 @@ class RecipeSubject final : public measure::Subject {
     SLUICE_TRY(const auto loader, make_loader(0));
     SLUICE_TRY(const auto batch, loader->next());
     if (!batch) return Error{Errc::measurement, "the loader gave no batch"};
-    const std::uint32_t count = std::min<std::uint32_t>(kCheckedRecipes, batch->size());
+    const std::uint32_t count =
+        std::min(spec_.frames > 0 ? kComparedClips : kComparedImages, batch->size());
     for (std::uint32_t i = 0; i < count; ++i)
       SLUICE_CHECK(named(input_.dataset->name(i), compare(i, batch->sample(i))));
     if (target_) SLUICE_CHECK(target_->check(batch->data()));
-    shape_ = batch->shape();
+    const auto shape = batch->shape();
+    shape_.assign(shape.begin(), shape.end());
+    if (spec_.frames > 0) {  // the channels of the batch are frames and channels
+      shape_.insert(shape_.begin() + 1, spec_.frames);
+      shape_[2] /= spec_.frames;
+    }
     Sha256 sha;
-    sha.update(fmt::format("{}x{}x{}x{} f32;", shape_[0], shape_[1], shape_[2], shape_[3]));
+    sha.update(fmt::format("{} f32;", fmt::join(shape_, "x")));
     const auto bytes = batch->data();
     sha.update(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
     return sha.hex();
@@ -111,10 +119,8 @@ class RecipeSubject final : public measure::Subject {
     options.drop_last = false;
     options.persistent_workers = false;
     options.next_epoch_ahead = false;
-    if (target_) {
-      options.pin_memory = true;
-      options.pinned_allocator = target_->pinned();
-    }
+    options.pin_memory = true;
+    options.pinned_allocator = target_ ? target_->pinned() : memory_;
     SLUICE_TRY(auto made, loader::Loader::make(input_.dataset, recipe_, options));
     SLUICE_CHECK(made->start_epoch(epoch));
     return made;
@@ -130,27 +136,36 @@ class RecipeSubject final : public measure::Subject {
 
   /// What the loader made of sample `index` in epoch 0, against the plain definitions.
   Status compare(std::uint64_t index, std::span<const std::byte> got) {
-    SLUICE_TRY(image::Image pixels, input_.whole(index, spec_.channels, buffer_));
+    SLUICE_TRY(std::vector<image::Image> frames, input_.whole(index, spec_, buffer_));
     const aug::Compose& steps = recipe_->steps();
     aug::Drawn drawn;
     steps.sample(drawn, {.seed = spec_.seed, .epoch = 0, .index = index},
-                 aug::shape_of(pixels.view<std::uint8_t>()));
+                 aug::shape_of(frames[0].view<std::uint8_t>()));
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const image::ImageView<std::uint8_t> src = pixels.view<std::uint8_t>();
+      const aug::Draw& draw = drawn.steps[i].draw;
       const aug::Shape shape =
-          steps.transform(i).output_shape(aug::shape_of(src), drawn.steps[i].draw);
-      SLUICE_TRY(image::Image made, image::Image::make(shape.width, shape.height, shape.channels));
-      const image::ImageSpan<std::uint8_t> dst = made.span<std::uint8_t>();
-      SLUICE_CHECK(steps.transform(i).apply_reference(
-          aug::Frames<std::uint8_t>{{&dst, 1}, {&src, 1}}, drawn.steps[i].draw));
-      pixels = std::move(made);
+          steps.transform(i).output_shape(aug::shape_of(frames[0].view<std::uint8_t>()), draw);
+      std::vector<image::Image> made;
+      std::vector<image::ImageView<std::uint8_t>> src;
+      std::vector<image::ImageSpan<std::uint8_t>> dst;
+      for (const image::Image& frame : frames) {
+        SLUICE_TRY(made.emplace_back(),
+                   image::Image::make(shape.width, shape.height, shape.channels));
+        src.push_back(frame.view<std::uint8_t>());
+        dst.push_back(made.back().span<std::uint8_t>());
+      }
+      SLUICE_CHECK(steps.transform(i).apply_reference(aug::Frames<std::uint8_t>{dst, src}, draw));
+      frames = std::move(made);
     }
-    return compare_levels(pixels.view<std::uint8_t>(), got);
+    const std::size_t bytes = recipe_->frame_output().bytes();
+    for (std::size_t f = 0; f < frames.size(); ++f)
+      SLUICE_CHECK(compare_levels(frames[f].view<std::uint8_t>(), got.subspan(f * bytes, bytes)));
+    return ok;
   }
   /// With Normalize taken back, values are levels as near to the reference as the transform's
   /// record says.
   Status compare_levels(image::ImageView<std::uint8_t> want, std::span<const std::byte> got) const {
-    const loader::OutputSpec& output = recipe_->output();
+    const loader::OutputSpec output = recipe_->frame_output();
     if (want.width() != output.width || want.height() != output.height ||
         want.channels() != output.channels)
       return Error{
@@ -181,13 +196,14 @@ class RecipeSubject final : public measure::Subject {
   RecipeInput input_;
   std::shared_ptr<const loader::Staged> recipe_;
   std::unique_ptr<CopyTarget> target_;  // null: batches stay in host memory
+  std::shared_ptr<loader::PinnedAllocator> memory_ = std::make_shared<KeptMemory>();
   std::vector<std::byte> sample_;
   std::unique_ptr<loader::RecipeScratch> scratch_;
   SystemClock clock_;
   storage::ReadBuffer buffer_;
   std::uint64_t epoch_ = 1;   // 0 is that of check(); later ones draw anew
   std::int64_t batches_ = 0;  // of the sample
-  std::array<std::int64_t, 4> shape_{};
+  std::vector<std::int64_t> shape_;
 };
 
 }  // namespace
@@ -199,7 +215,8 @@ void add_recipe_rows(measure::Catalogue& catalogue) {
           const measure::SubjectContext& context) -> Result<std::unique_ptr<measure::Subject>> {
     SLUICE_TRY(RecipeSpec spec, read_recipe_spec(context));
     SLUICE_TRY(RecipeInput input, inputs->open(spec, context));
-    loader::StagedOptions options{spec.transform, spec.params, spec.channels, input.decoded()};
+    loader::StagedOptions options{spec.transform, spec.params, spec.channels, spec.frames,
+                                  input.decoded()};
     SLUICE_TRY(auto recipe, loader::Staged::make(options));
     std::unique_ptr<CopyTarget> target;
     if (!spec.copy_to.empty() && !context.synthetic) {
@@ -209,7 +226,7 @@ void add_recipe_rows(measure::Catalogue& catalogue) {
     return std::unique_ptr<measure::Subject>(std::make_unique<RecipeSubject>(
         std::move(spec), std::move(input), std::move(recipe), std::move(target)));
   };
-  for (const char* prefix : {"image-rgb/pipeline/", "image-9ch/pipeline/"})
+  for (const char* prefix : {"image-rgb/pipeline/", "image-9ch/pipeline/", "video-16f/pipeline/"})
     catalogue.prefixes[prefix] = factory;
 }
 

@@ -3,6 +3,7 @@
 #include "sluice/scenario/loader/recipe_spec.h"
 
 #include "sluice/core/text.h"
+#include "sluice/image/video.h"
 #include "sluice/loader/loader.h"
 #include "sluice/measure/worker/reply.h"
 #include "sluice/scenario/loader/spec.h"
@@ -45,6 +46,10 @@ Result<RecipeSpec> read_recipe_spec(const measure::SubjectContext& context) {
   if (!spec.params.is_object()) return fields.wrong("params", "an object");
   SLUICE_TRY(const auto channels, fields.integer("channels", 3, 9, nine ? 9 : 3));
   spec.channels = static_cast<int>(channels);
+  if (context.case_name.starts_with("video-")) {
+    SLUICE_TRY(const auto frames, fields.integer("clip_length", 1, image::kMaxClipFrames, 16));
+    spec.frames = static_cast<int>(frames);
+  }
   SLUICE_TRY(const std::string scope, fields.text("scope", kDecodeScope));
   if (scope != kMemoryScope && scope != kDecodeScope && scope != kCopyScope)
     return fields.wrong("scope",

@@ -15,6 +15,7 @@ struct RecipeSpec {
   std::string transform;
   Json params;       // of the transform; an object
   int channels = 3;  // 3 or 9
+  int frames = 0;    // of a clip; 0: samples are images
   bool decodes = true;
   std::string copy_to;  // "cuda": every batch is copied there; empty: none is
   std::uint32_t batch_size = 32;

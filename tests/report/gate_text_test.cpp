@@ -52,7 +52,9 @@ TEST(GateText, AReportWithEveryKindOfRow) {  // COMP-10, COMP-15
       "    Baseline: 1000000000  Current: 1200000000  Delta: +20.00%  threshold: at most 10 % "
       "more\n"
       "  probe/code_sanity_20: the probe is missing in the current results\n"
-      "    Baseline: 0.85  Current: --  Delta: --\n");
+      "    Baseline: 0.85  Current: --  Delta: --\n"
+      "\n"
+      "Rule: stored baseline\n");
 }
 
 TEST(GateText, SkippedRowsAreNotesAndOddNumbersHaveNames) {

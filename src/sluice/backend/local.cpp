@@ -93,19 +93,23 @@ class LocalRun {
     LocalResult result;
     result.folder = folder.path();
     result.kept_cases = kept(files);
-    result.continued_cases =
-        static_cast<int>(std::count_if(cases().begin(), cases().end(), [&](const plan::Case& one) {
-          return !files.so_far(one.name).empty();
-        }));
+    const int begun = to_continue(files);
     const Status measured = measure_all(files, media, audit, context);
     if (!measured && measured.error().code != Errc::interrupted) return measured.error();
     result.interrupted = !measured;
+    result.continued_cases = begun - to_continue(files);  // those that an interruption left are not
     SLUICE_CHECK(files.write_all());
     result.files = files.files();
     return result;
   }
 
  private:
+  /// Cases that have runs, and miss some.
+  int to_continue(const FileSet& files) const {
+    return static_cast<int>(
+        std::count_if(cases().begin(), cases().end(),
+                      [&](const plan::Case& one) { return !files.so_far(one.name).empty(); }));
+  }
   [[nodiscard]] const std::vector<plan::Case>& cases() const { return plan_.jobs.front().cases; }
 
   [[nodiscard]] int kept(const FileSet& files) const {

@@ -88,9 +88,8 @@ std::string statistics_of(const gate::GateReport& report) {
 
 std::string gate_text(const gate::GateReport& report) {
   std::string text =
-      fmt::format("=== Performance Gate Report ===\nMachine Profile: {}\nTimestamp: {}\n{}\n",
-                  printable(report.machine_profile), printable(report.timestamp),
-                  report.rule.empty() ? "" : "Rule: " + printable(report.rule) + "\n");
+      fmt::format("=== Performance Gate Report ===\nMachine Profile: {}\nTimestamp: {}\n\n",
+                  printable(report.machine_profile), printable(report.timestamp));
   text += row("Metric", "Baseline", "Current", "Delta", "Status") + std::string(84, '-') + "\n";
   for (const GateLine& line : report.lines) {
     if (line.status == GateStatus::skip) continue;
@@ -102,7 +101,8 @@ std::string gate_text(const gate::GateReport& report) {
   for (const GateStatus status :
        {GateStatus::fail, GateStatus::invalid, GateStatus::warn, GateStatus::inconclusive})
     text += details(report, status);
-  return text + notes(report);
+  text += notes(report);
+  return report.rule.empty() ? text : text + fmt::format("\nRule: {}\n", printable(report.rule));
 }
 
 }  // namespace sluice::report

@@ -260,6 +260,14 @@ class GateTest(unittest.TestCase):
         self.assertEqual(change["index"], 12)
         self.assertAlmostEqual(change["change_pct"], -20, delta=0.5)
         self.assertEqual((change["last_commit_before"], change["first_commit_after"]), (f"{11:040x}", f"{12:040x}"))
+        self.assertEqual(len(found["visits"]), 24)
+
+        def other(metrics):
+            metrics["run_config"]["per_device_batch_size"] = 64
+            metrics["timestamp"] = "2026-01-01T01:00:00Z"
+        self.make_run("many/other", other)
+        again = json.loads(self.expect(0, *words, "--json").stdout)
+        self.assertEqual((len(again["visits"]), again["workload"]), (24, found["workload"]), "other work is another history")
         self.assertTrue((self.folder / "H/history.svg").read_text().startswith("<svg"))
         self.assertIn("-20.0 %", self.expect(0, *words).stdout)
         self.assertIn("no run", self.expect(2, *words, "--metric", "speed").stderr)

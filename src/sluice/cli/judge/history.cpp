@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 namespace sluice::cli {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 struct HistoryFlags {
   std::filesystem::path runs = "runs";
   std::filesystem::path dir = gate::kBaselineDir;
-  std::string profile;
+  std::string profile, workload;
   std::string metric = "tokens_per_sec_p50";
   double keep_p = 1e-3;
 };
@@ -45,14 +46,30 @@ Result<std::vector<gate::FoundVisit>> all_visits(const HistoryFlags& flags) {
 
 Result<ExitCode> run_history(const HistoryFlags& flags, const Globals& globals) {
   SLUICE_TRY(const auto found, all_visits(flags));
-  std::string profile = flags.profile;
-  if (profile.empty() && !found.empty())  // the machine that was visited last
-    profile = std::ranges::max_element(found, {}, [](const gate::FoundVisit& one) {
-                return one.visit.timestamp;
-              })->machine_profile;
-  std::vector<gate::Visit> visits;
+  // The machine that was visited last, and what was measured there last.
+  std::string profile = flags.profile, workload = flags.workload;
+  const gate::FoundVisit* last = nullptr;
   for (const gate::FoundVisit& one : found)
-    if (one.machine_profile == profile) visits.push_back(one.visit);
+    if ((profile.empty() || one.machine_profile == profile) &&
+        (workload.empty() || one.visit.workload == workload) &&
+        (last == nullptr || one.visit.timestamp > last->visit.timestamp))
+      last = &one;
+  if (last != nullptr) {
+    profile = last->machine_profile;
+    workload = last->visit.workload;
+  }
+  std::vector<gate::Visit> visits;
+  std::set<std::string> others;
+  for (const gate::FoundVisit& one : found) {
+    if (one.machine_profile != profile) continue;
+    if (one.visit.workload.empty() || one.visit.workload == workload)
+      visits.push_back(one.visit);
+    else
+      others.insert(one.visit.workload);
+  }
+  if (!others.empty())
+    log::info("{}: runs of other work are left out; --workload takes {}", profile,
+              join({others.begin(), others.end()}));
   if (visits.empty())
     return Error{Errc::not_found,
                  fmt::format("{} and {}: no runs{}", printable(flags.runs.string()),
@@ -67,6 +84,7 @@ Result<ExitCode> run_history(const HistoryFlags& flags, const Globals& globals) 
                                           printable(flags.metric), printable(profile))};
   Json json = gate::to_json(trend);
   json["machine_profile"] = profile;
+  json["workload"] = workload;
   if (!globals.out.empty()) {
     OutputFiles files(globals);
     SLUICE_CHECK(files.claim({globals.out / "history.json", globals.out / "history.svg"}));
@@ -91,6 +109,8 @@ void add_history(CLI::App& root, Context& context) {
       ->capture_default_str();
   add_value(command, "--profile", flags.profile, "PROFILE",
             "machine profile; default: that of the newest run");
+  add_value(command, "--workload", flags.workload, "DIGEST",
+            "what was trained, as the names of baselines end; default: that of the newest run");
   add_value(command, "--metric", flags.metric, "NAME",
             "figure to show: tokens_per_sec_p50, samples_per_sec_p50, step_time_p50_s, "
             "peak_allocated_bytes, "

@@ -4,6 +4,7 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
+#include "sluice/gate/baseline/workload.h"
 #include "sluice/gate/compare/training_work.h"
 
 #include <fmt/format.h>
@@ -58,6 +59,7 @@ Visit visit_of(const RunFiles& files) {
       if (figure->value && std::isfinite(*figure->value)) visit.figures[name] = *figure->value;
     if (metrics.canary && is_sound(*metrics.canary)) visit.canary = metrics.canary;
     visit.last_block = last_block_of(metrics);
+    visit.workload = workload_digest(files);
   }
   if (files.eval) {
     if (const auto at = files.eval->find("ppl_fixed_shard"); at != files.eval->end())
@@ -83,6 +85,7 @@ Json to_json(const Visit& visit) {
             {"figures", visit.figures},
             {"canary", visit.canary ? to_json(*visit.canary) : Json(nullptr)}};
   if (!visit.last_block.empty()) json["last_block"] = visit.last_block;
+  if (!visit.workload.empty()) json["workload"] = visit.workload;
   return json;
 }
 
@@ -98,6 +101,7 @@ Result<Visit> visit_from_json(const Json& json, const std::string& name) {
     keep_finite(visit.figures, figure, value);
   if (json.contains("canary")) visit.canary = canary_from_json(json["canary"]);
   visit.last_block = string_at(json, "last_block");
+  visit.workload = string_at(json, "workload");
   return visit;
 }
 

@@ -25,6 +25,7 @@ struct Visit {
   std::map<std::string, double> figures;  // by the names of gate lines; finite ones only
   std::optional<CanarySpeed> canary;
   std::string last_block;  // as training_work.h names it; empty: not told
+  std::string workload;    // its digest, see workload.h; empty: not told
 };
 
 /// The figures of a run's files. What was not measured is not among them.

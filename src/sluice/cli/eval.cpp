@@ -3,6 +3,7 @@
 #include "sluice/eval/eval.h"
 
 #include "sluice/cli/commands.h"
+#include "sluice/cli/flags/eval.h"
 #include "sluice/cli/output_files.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/file.h"
@@ -23,9 +24,8 @@ namespace sluice::cli {
 namespace {
 
 struct EvalArgs {
-  eval::EvalConfig config;
+  EvalQuestions questions;
   std::string worker;
-  std::string probes;
 };
 
 Result<eval::EvalFacts> facts_now() {
@@ -55,11 +55,10 @@ std::string text_of(const eval::EvalResult& result) {
 
 Result<ExitCode> run(Context& context, const EvalArgs& args) {
   const Globals& globals = context.globals;
-  eval::EvalConfig config = args.config;
+  eval::EvalConfig config = config_of(args.questions);
   if (globals.seed_given) config.seed = globals.seed;
   // exec: the worker is the process that is started, not a child of a shell.
   if (!args.worker.empty()) config.worker = {"/bin/sh", "-c", "exec " + args.worker};
-  if (!args.probes.empty()) config.probes = split(args.probes, ',');
   SLUICE_CHECK(eval::check_config(config));
   OutputFiles files(globals);
   if (!config.save_model.empty()) SLUICE_CHECK(files.claim({config.save_model}, NamedBy::user));
@@ -84,11 +83,33 @@ Result<ExitCode> run(Context& context, const EvalArgs& args) {
 
 }  // namespace
 
+void add_eval_questions(CLI::App& command, EvalQuestions& questions) {
+  eval::EvalConfig& config = questions.config;
+  add_value(command, "--shard", config.fixed_shard_path, "FILE",
+            "text to score (default: the built-in bench/data/fixed_shard.txt)");
+  add_value(command, "--shard-sha256", config.fixed_shard_sha256, "HEX",
+            "refuse a shard with another SHA-256");
+  add_value(command, "--probes", questions.probes, "LIST",
+            "probe sets, separated by commas (default: " + join(eval::probe_names()) + ")");
+  command.add_option("--max-length", config.max_length,
+                     "tokens per window (default: the model's context, at most 2048)");
+  command.add_option("--stride", config.stride,
+                     "tokens from one window to the next (default: a quarter of the window)");
+  command.add_option("--max-new-tokens", config.max_new_tokens, "longest answer, in tokens")
+      ->capture_default_str();
+}
+
+eval::EvalConfig config_of(const EvalQuestions& questions) {
+  eval::EvalConfig config = questions.config;
+  if (!questions.probes.empty()) config.probes = split(questions.probes, ',');
+  return config;
+}
+
 void add_eval(CLI::App& root, Context& context) {
   auto [sub, args] = add_command<EvalArgs>(
       root, context, "eval",
       "Evaluate a model on a fixed text and three probe sets, the same bits every time", run);
-  eval::EvalConfig& config = args.config;
+  eval::EvalConfig& config = args.questions.config;
   add_value(sub, "--model", config.checkpoint, "FILE",
             "checkpoint of our GPT (default: a small one, trained here, always the same)");
   add_value(sub, "--worker", args.worker, "CMD",
@@ -99,18 +120,7 @@ void add_eval(CLI::App& root, Context& context) {
             "model to ask at --endpoint (default: the first that it lists)");
   sub.add_flag("--allow-network", config.allow_network,
                "allow network access, which --endpoint needs");
-  add_value(sub, "--shard", config.fixed_shard_path, "FILE",
-            "text to score (default: the built-in bench/data/fixed_shard.txt)");
-  add_value(sub, "--shard-sha256", config.fixed_shard_sha256, "HEX",
-            "refuse a shard with another SHA-256");
-  add_value(sub, "--probes", args.probes, "LIST",
-            "probe sets, separated by commas (default: " + join(eval::probe_names()) + ")");
-  sub.add_option("--max-length", config.max_length,
-                 "tokens per window (default: the model's context, at most 2048)");
-  sub.add_option("--stride", config.stride,
-                 "tokens from one window to the next (default: a quarter of the window)");
-  sub.add_option("--max-new-tokens", config.max_new_tokens, "longest answer, in tokens")
-      ->capture_default_str();
+  add_eval_questions(sub, args.questions);
   sub.add_option("--temperature", config.temperature,
                  "sampling temperature; only 0, greedy, is accepted")
       ->capture_default_str();

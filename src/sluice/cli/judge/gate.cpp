@@ -4,6 +4,7 @@
 #include "sluice/cli/bench/training_flags.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/flags/against.h"
+#include "sluice/cli/flags/eval.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/text.h"
 #include "sluice/report/gate/text.h"
@@ -40,7 +41,7 @@ struct GateFlags {
   std::filesystem::path baseline_dir = gate::kBaselineDir;
   std::string baseline_ref;
   std::filesystem::path current;
-  std::filesystem::path checkpoint;
+  EvalQuestions eval_questions;
   std::string worker;
   AgainstFlags against;
 };
@@ -85,10 +86,11 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
             "default: the folder as it lies here");
   add_value(command, "--current", flags.current, "RUN",
             "run folder to judge, with --compare alone; default: --out");
-  add_value(command, "--checkpoint", flags.checkpoint, "FILE",
+  add_value(command, "--checkpoint", flags.eval_questions.config.checkpoint, "FILE",
             "safetensors file of the GPT to evaluate; default: the built-in one");
   add_value(command, "--eval-worker", flags.worker, "CMD",
             "program that answers for the model to evaluate, as for `sluice eval --worker`");
+  add_eval_questions(command, flags.eval_questions);
   add_choice(command, "--rule", flags.rule, {"pairs", "seed"},
              "by what speed is judged: pairs with the program of the baseline, machine and luck "
              "weighed (pairs), or stored numbers and tolerances alone (seed)");
@@ -159,7 +161,7 @@ Result<visit::GatePlan> plan_of(const GateFlags& flags, const CLI::App& command,
   plan.rule = seed ? gate::GateRule::seed : gate::GateRule::pairs;
   plan.pairs = !flags.alone && !seed;
   plan.confirm = !flags.once && !seed;
-  plan.eval.checkpoint = flags.checkpoint;
+  plan.eval = config_of(flags.eval_questions);
   if (!flags.worker.empty()) plan.eval.worker = {"/bin/sh", "-c", "exec " + flags.worker};
   if (plan.modes.measures()) {
     if (!flags.current.empty())

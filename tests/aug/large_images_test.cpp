@@ -53,14 +53,14 @@ void expect_reference(const std::string& name, Shape shape, std::size_t shift) {
 
 TEST(LargeImages, ByteMapsAreTheReference) {
   for (const char* name : {"Invert", "Posterize", "Solarize", "Brightness", "Contrast"})
-    for (const std::size_t shift : {0, 1, 37})
+    for (const std::size_t shift : {0U, 1U, 37U})
       expect_reference(name, {1409, 997, 3}, shift);
 }
 
 TEST(LargeImages, MovedPixelsAreTheReference) {
   for (const char* name : {"HorizontalFlip", "VerticalFlip", "Transpose", "RandomRotate90", "Pad",
                            "RandomCrop224", "Grayscale"})
-    for (const std::size_t shift : {0, 5, 63})
+    for (const std::size_t shift : {0U, 5U, 63U})
       expect_reference(name, {701, 533, 3}, shift);
 }
 

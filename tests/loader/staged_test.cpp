@@ -167,7 +167,9 @@ TEST(Staged, EveryTransformHasARecipeInTheChannelsItKnows) {
     const auto nine = Staged::make({.transform = spec.name, .channels = 9});
     EXPECT_EQ(static_cast<bool>(nine), !spec.makes_f32 && spec.channels != aug::ChannelRule::rgb)
         << spec.name;
-    if (nine) EXPECT_EQ((*nine)->output().channels, 9);
+    if (nine) {
+      EXPECT_EQ((*nine)->output().channels, 9);
+    }
   }
 }
 

@@ -80,12 +80,17 @@ class CiTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout)
 
 
+def step_of_workflow(name):
+    """The shell lines of the step whose name begins so."""
+    text = subprocess.run([PROGRAM, "ci", "--print"], capture_output=True, text=True, check=True).stdout
+    return re.search(rf"name: {name}.*?run: \|\n((?: {{10}}[^\n]*\n)+)", text, re.DOTALL).group(1)
+
+
 class MeasureTest(unittest.TestCase):
     """The step that measures, with a program that ends as it is told and writes down what it was asked."""
 
     def codes_of(self, base, *ends):
-        text = subprocess.run([PROGRAM, "ci", "--print"], capture_output=True, text=True, check=True).stdout
-        block = re.search(r"name: Bench and eval.*?run: \|\n((?: {10}[^\n]*\n)+)", text, re.DOTALL).group(1)
+        block = step_of_workflow("Bench and eval")
         with tempfile.TemporaryDirectory() as folder:
             there = Path(folder)
             (there / "ends").write_text("\n".join(ends) + "\n")
@@ -108,12 +113,41 @@ class MeasureTest(unittest.TestCase):
             self.assertEqual((output, len(asked)), (f"code={code}\n", times))
 
 
+class GitlabTest(unittest.TestCase):
+    """The script of the merge request's job, with a program that ends as it is told."""
+
+    def code_of(self, **ends):
+        """The exit code of the job, and what it asked for."""
+        text = subprocess.run([PROGRAM, "ci", "--print", "--provider", "gitlab"], capture_output=True, text=True, check=True).stdout
+        script = re.search(r"env --out perf/env\n    - \|\n((?: {6}[^\n]*\n)+)", text).group(1)
+        with tempfile.TemporaryDirectory() as folder:
+            there = Path(folder)
+            for name, codes in ends.items():
+                (there / name).write_text("\n".join(codes) + "\n")
+            (there / "sluice").write_text('#!/bin/sh\nfor out; do :; done\necho "$out" >> asked\nmkdir "$out"\nends=${out#perf/}\n'
+                                          'read -r code < "$ends"\nsed -i 1d "$ends"\nexit "$code"\n')
+            (there / "git").write_text("#!/bin/sh\n")
+            for program in ("sluice", "git"):
+                (there / program).chmod(0o755)
+            (there / "perf").mkdir()
+            done = subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=folder, check=False,
+                                  env={"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "PERF_BUILD": "true",
+                                       "PATH": f"{folder}:/usr/bin:/bin"})
+            return done.returncode, (there / "asked").read_text().split()
+
+    def test_what_is_not_decided_is_asked_once_more(self):
+        both = ["perf/stored", "perf/pairs"]
+        for stored, pairs, code, asked in [(["0"], ["0"], 0, both), (["5", "0"], ["0"], 0, ["perf/stored", *both]),
+                                           (["5", "5"], ["0"], 5, ["perf/stored", *both]), (["4"], ["1"], 1, both),
+                                           (["1"], ["5", "5"], 1, [*both, "perf/pairs"]), (["5", "1"], ["0"], 1, ["perf/stored", *both])]:
+            self.assertEqual(self.code_of(stored=stored, pairs=pairs), (code, asked), (stored, pairs))
+
+
 class VerdictTest(unittest.TestCase):
     """The last step of the workflow, run as the runner would."""
 
     def verdict(self, event, stored, pairs):
-        text = subprocess.run([PROGRAM, "ci", "--print"], capture_output=True, text=True, check=True).stdout
-        block = re.search(r"name: Verdict\n.*?run: \|\n((?: {10}.*\n)+)", text, re.DOTALL).group(1)
+        block = step_of_workflow("Verdict")
         return subprocess.run(["bash", "-eo", "pipefail", "-c", block], capture_output=True, text=True, check=False,
                               env={"EVENT": event, "STORED": stored, "PAIRS": pairs, "PATH": "/usr/bin:/bin"})
 

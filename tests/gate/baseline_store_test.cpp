@@ -136,6 +136,17 @@ TEST_F(Store, ABaselineUnderTheNameOfTheMachineAloneIsReadAndContinued) {
   EXPECT_TRUE(check_baselines(dir(), "cpu_tes"));
 }
 
+TEST_F(Store, AnEvalAloneIsReadAndNotListed) {
+  write(dir() / "cpu_test.eval.json", dump_json(eval_of(11)));
+  RunFiles run = run_of();
+  run.metrics.reset();
+  const auto found = baseline_for(dir(), run);
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_TRUE(found->files.eval);
+  EXPECT_EQ(at(*found->files.eval, "ppl_fixed_shard"), 11);
+  EXPECT_TRUE(list_baselines(dir())->empty());
+}
+
 TEST_F(Store, PromotionsAtOnceAllStayInTheHistory) {
   constexpr int kAtOnce = 6;
   std::vector<Promotion> asked;

@@ -73,7 +73,8 @@ class MatrixTest(unittest.TestCase):
     def run_config(self, config):
         out = pathlib.Path(tempfile.mkdtemp(prefix="sluice-matrix-test-"))
         try:
-            flags = ["--config", config, "--num-items", "2", "--num-runs", "1", "--transforms", "HorizontalFlip,Resize", "--out", out]
+            flags = ["--config", config, "--num-items", "2", "--num-runs", "1", "--transforms", "HorizontalFlip,Resize", "--out", out,
+                     "--set", "execution.disable_slow_skip=true"]  # a machine that others keep busy is no fault of a row
             if "dataloader" in config.name:
                 flags += ["--workers", "1", "--batch-size", "2"]
             planned = answer("plan", *flags)["plan"]["expected_outputs"]
@@ -83,8 +84,7 @@ class MatrixTest(unittest.TestCase):
             for path in found:
                 for row in json.loads((out / path).read_text())["rows"]:
                     if row["library"] in LIBRARIES:
-                        # A machine that others keep busy may be too slow for the limit of an item: no fault of the row.
-                        self.assertIn(row["status"], ("ok", "early_stopped"), f"{path}: {row['case']}: {row['reason']}")
+                        self.assertEqual(row["status"], "ok", f"{path}: {row['case']}: {row['reason']}")
             for check in ("coverage", "validate"):
                 done = subprocess.run([PROGRAM, check, out], capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

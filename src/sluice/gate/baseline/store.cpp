@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <system_error>
 
 namespace sluice::gate {
@@ -105,12 +107,6 @@ std::string work_words(const RunFiles& files) {
   return join(words);
 }
 
-/// `key` is of `profile`: the name alone, or with the digest of a workload.
-bool is_of(const std::string& key, const std::string& profile) {
-  return key == profile ||
-         (key.starts_with(profile + ".") && key.find('.', profile.size() + 1) == std::string::npos);
-}
-
 }  // namespace
 
 Result<FileLock> lock_baselines(const fs::path& dir, int cancel_fd) {
@@ -163,78 +159,119 @@ Result<Baseline> read_baseline(const fs::path& dir, const std::string& key) {
   return read_files(dir, paths);
 }
 
-Result<std::string> key_of(const fs::path& dir, const RunFiles& run) {
-  const std::string profile = run.machine_profile();
-  const std::string own = fmt::format("{}.{}", profile, workload_digest(run));
-  SLUICE_TRY(const auto list, list_baselines(dir));
-  std::optional<std::string> same;
-  for (const BaselineInfo& info : list) {
-    if (info.key == own) return own;
-    if (same || !is_of(info.key, profile)) continue;
-    const auto stored = read_baseline(dir, info.key);
-    // A broken one under the name of the machine alone is that of the run, to be told or replaced.
-    const bool fits = stored ? differences(workload_of(stored->files), workload_of(run)).empty()
-                             : info.key == profile;
-    if (fits) same = info.key;
+namespace {
+
+struct Stored {
+  std::string key;
+  Result<Baseline> baseline;
+};
+
+/// Every baseline of a folder, each read once; by key. A folder that is not there holds none.
+Result<std::vector<Stored>> read_all(const fs::path& dir) {
+  std::set<std::string> keys;
+  std::error_code code;
+  if (!fs::exists(dir, code)) return std::vector<Stored>();
+  for (fs::directory_iterator it(dir, code), end; !code && it != end; it.increment(code)) {
+    const std::string name = it->path().filename().string();
+    for (const std::string_view ending : {kMetricsEnd, kEvalEnd})
+      if (name.ends_with(ending)) keys.insert(name.substr(0, name.size() - ending.size()));
   }
-  return same.value_or(own);
+  if (code)
+    return Error{Errc::io, fmt::format("{}: cannot be listed: {}", shown(dir), code.message())};
+  std::vector<Stored> all;
+  for (const std::string& key : keys)
+    all.push_back({key, read_baseline(dir, key)});
+  return all;
+}
+
+/// `key` is of `profile`: the name alone, or with the digest of a workload.
+bool is_of(const std::string& key, const std::string& profile) {
+  return key == profile ||
+         (key.starts_with(profile + ".") && key.find('.', profile.size() + 1) == std::string::npos);
+}
+
+Result<std::vector<Stored>> read_of(const fs::path& dir, const std::string& profile) {
+  SLUICE_TRY(std::vector<Stored> all, read_all(dir));
+  std::erase_if(all, [&](const Stored& one) { return !is_of(one.key, profile); });
+  return all;
+}
+
+std::string own_key(const RunFiles& run) {
+  return fmt::format("{}.{}", run.machine_profile(), workload_digest(run));
+}
+
+/// That of the run's own key; else the first of the same work. A broken one under the name of the
+/// machine alone is that of the run, to be told or replaced.
+const Stored* of_equal_work(const std::vector<Stored>& stored, const RunFiles& run) {
+  const std::string own = own_key(run);
+  const Stored* same = nullptr;
+  for (const Stored& one : stored) {
+    if (one.key == own) return &one;
+    if (same != nullptr) continue;
+    const bool fits = one.baseline
+                          ? differences(workload_of(one.baseline->files), workload_of(run)).empty()
+                          : one.key == run.machine_profile();
+    if (fits) same = &one;
+  }
+  return same;
+}
+
+}  // namespace
+
+Result<std::string> key_of(const fs::path& dir, const RunFiles& run) {
+  SLUICE_TRY(const std::vector<Stored> stored, read_of(dir, run.machine_profile()));
+  const Stored* same = of_equal_work(stored, run);
+  return same != nullptr ? same->key : own_key(run);
 }
 
 Result<Baseline> baseline_for(const fs::path& dir, const RunFiles& run) {
-  SLUICE_TRY(const std::string key, key_of(dir, run));
-  SLUICE_TRY(Baseline nearest, read_baseline(dir, key));
-  if (nearest.files.metrics || nearest.files.eval) return nearest;
-  SLUICE_TRY(const auto list, list_baselines(dir));
+  SLUICE_TRY(std::vector<Stored> stored, read_of(dir, run.machine_profile()));
+  if (const Stored* same = of_equal_work(stored, run)) return same->baseline;
+  std::optional<Baseline> nearest;
   std::size_t fewest = 0;
-  for (const BaselineInfo& info : list) {
-    if (!is_of(info.key, run.machine_profile())) continue;
-    SLUICE_TRY(Baseline one, read_baseline(dir, info.key));
-    const std::size_t differing = differences(workload_of(one.files), workload_of(run)).size();
-    if (nearest.files.metrics && differing >= fewest) continue;
-    nearest = std::move(one);
+  for (Stored& one : stored) {
+    SLUICE_CHECK(one.baseline);
+    const std::size_t differing =
+        differences(workload_of(one.baseline->files), workload_of(run)).size();
+    if (nearest && differing >= fewest) continue;
+    nearest = std::move(*one.baseline);
     fewest = differing;
   }
-  return nearest;
+  if (nearest) return *std::move(nearest);
+  Baseline none;
+  none.files.name = dir.string();
+  return none;
 }
 
 Status check_baselines(const fs::path& dir, const std::string& profile) {
   SLUICE_CHECK(baseline_paths(dir, profile));
-  SLUICE_TRY(const auto list, list_baselines(dir));
-  for (const BaselineInfo& info : list)
-    if (is_of(info.key, profile) && !info.problem.empty())
-      return Error{Errc::invalid_input, info.problem};
+  SLUICE_TRY(const std::vector<Stored> stored, read_of(dir, profile));
+  for (const Stored& one : stored)
+    SLUICE_CHECK(one.baseline);
   return ok;
 }
 
 Result<std::vector<BaselineInfo>> list_baselines(const fs::path& dir) {
   std::vector<BaselineInfo> list;
-  std::error_code code;
-  if (!fs::exists(dir, code)) return list;
-  fs::directory_iterator it(dir, code);
-  if (code)
-    return Error{Errc::io, fmt::format("{}: cannot be listed: {}", shown(dir), code.message())};
-  for (const fs::directory_iterator end; it != end; it.increment(code)) {
-    if (code)
-      return Error{Errc::io, fmt::format("{}: cannot be listed: {}", shown(dir), code.message())};
-    std::string name = it->path().filename().string();
-    if (!name.ends_with(kMetricsEnd)) continue;
+  SLUICE_TRY(const std::vector<Stored> stored, read_all(dir));
+  for (const Stored& one : stored) {
     BaselineInfo info;
-    info.key = name.substr(0, name.size() - std::string_view(kMetricsEnd).size());
-    const auto baseline = read_baseline(dir, info.key);
-    if (baseline) {
-      info.profile = baseline->files.machine_profile();
-      info.work = work_words(baseline->files);
-      const Visit visit = visit_of(baseline->files);
-      info.has_eval = baseline->files.eval.has_value();
+    info.key = one.key;
+    if (!one.baseline) {
+      info.problem = one.baseline.error().message;
+    } else {
+      const RunFiles& files = one.baseline->files;
+      if (!files.metrics) continue;  // an eval alone is no baseline of a training
+      const Visit visit = visit_of(files);
+      info.profile = files.machine_profile();
+      info.work = work_words(files);
+      info.has_eval = files.eval.has_value();
       info.timestamp = visit.timestamp;
       info.commit = visit.commit;
-      info.visits = baseline->history.size();
-    } else {
-      info.problem = baseline.error().message;
+      info.visits = one.baseline->history.size();
     }
     list.push_back(std::move(info));
   }
-  std::ranges::sort(list, {}, &BaselineInfo::key);
   return list;
 }
 

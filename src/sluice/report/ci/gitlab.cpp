@@ -32,13 +32,17 @@ perf-gate:
       # A merge request may not bring the numbers it is judged by.
       stored() { @SLUICE@ gate @FLAGS@ --baseline-dir @BASELINES@ --baseline-ref "$base" --out perf/stored; }
       pairs() { @SLUICE@ gate --against "$base" --build "$PERF_BUILD" --allow-dirty --out perf/pairs; }
-      # 5: the machine did not let it tell; once more.
+      decided() {
+        code=0
+        "$1" || code=$?
+        if [ "$code" != 5 ]; then return "$code"; fi  # 5: the machine did not let it tell; once more
+        mv "perf/$1" "perf/$1-first"
+        "$1"
+      }
       stored=0
-      stored || stored=$?
-      if [ "$stored" = 5 ]; then mv perf/stored perf/stored-first; stored=0; stored || stored=$?; fi
+      decided stored || stored=$?
       pairs=0
-      pairs || pairs=$?
-      if [ "$pairs" = 5 ]; then mv perf/pairs perf/pairs-first; pairs=0; pairs || pairs=$?; fi
+      decided pairs || pairs=$?
       for run in perf/stored perf/pairs; do
         if [ ! -f "$run/verdict.json" ]; then continue; fi
         @SLUICE@ report "$run" --format junit --out "$run"

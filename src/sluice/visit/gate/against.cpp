@@ -27,9 +27,8 @@ struct Place {
 
 Result<Place> find_place(const AgainstPlan& plan, int cancel_fd) {
   Place place;
+  SLUICE_TRY(place.root, repository_root("--against", cancel_fd));
   SLUICE_TRY(place.sha, commit_of(plan.revision, "--against", cancel_fd));
-  SLUICE_TRY(const std::string root, git("rev-parse --show-toplevel", {}, cancel_fd));
-  place.root = root;
   SLUICE_TRY(place.prefix, git("rev-parse --show-prefix", {}, cancel_fd));
   SLUICE_TRY(const std::string changes,
              git("-c core.fsmonitor=false status --porcelain --untracked-files=no", {}, cancel_fd));

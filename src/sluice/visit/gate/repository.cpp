@@ -39,7 +39,7 @@ Result<std::string> git(const std::string& arguments, const fs::path& folder, in
   return std::move(done.printed);
 }
 
-Result<std::string> commit_of(const std::string& revision, const std::string& flag, int cancel_fd) {
+Result<fs::path> repository_root(const std::string& flag, int cancel_fd) {
   const auto root = git("rev-parse --show-toplevel", {}, cancel_fd);
   if (!root && root.error().code == Errc::usage)
     return Error{Errc::usage, flag + ": git cannot be started; it reads the revision"};
@@ -47,6 +47,10 @@ Result<std::string> commit_of(const std::string& revision, const std::string& fl
     return Error{Errc::usage,
                  flag + ": the current folder is in no git work tree; expected a repository"};
   if (!root) return root.error();
+  return fs::path(*root);
+}
+
+Result<std::string> commit_of(const std::string& revision, const std::string& flag, int cancel_fd) {
   auto sha = git(
       "rev-parse --verify --quiet --end-of-options " + peers::shell_quoted(revision + "^{commit}"),
       {}, cancel_fd);
@@ -63,6 +67,7 @@ Result<FolderAtRevision> folder_at(const std::string& revision, const fs::path& 
     return Error{Errc::usage, fmt::format("{} {}: {} is no folder of the repository; expected a "
                                           "relative path",
                                           flag, printable(revision), shown(dir))};
+  SLUICE_CHECK(repository_root(flag, cancel_fd));
   SLUICE_TRY(const std::string sha, commit_of(revision, flag, cancel_fd));
   const std::string quoted = peers::shell_quoted((dir / "").string());
   SLUICE_TRY(const std::string there,

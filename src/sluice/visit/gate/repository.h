@@ -21,8 +21,11 @@ std::map<std::string, std::optional<std::string>> outside_hooks();
 Result<std::string> git(const std::string& arguments, const std::filesystem::path& folder,
                         int cancel_fd);
 
-/// The commit of a revision. Errc::usage, in the name of `flag`: no git, no repository, no such
-/// revision.
+/// The folder of the repository around us. Errc::usage, in the name of `flag`: no git, no
+/// repository.
+Result<std::filesystem::path> repository_root(const std::string& flag, int cancel_fd);
+
+/// The commit of a revision of that repository. Errc::usage, in the name of `flag`: there is none.
 Result<std::string> commit_of(const std::string& revision, const std::string& flag, int cancel_fd);
 
 /// Copies folder `dir`, as `revision` has it, below `to`; returns its place there, which does not

@@ -40,11 +40,10 @@ __device__ inline const __nv_bfloat16* y_of(const BackwardCall& call, const Head
   return call.y + head.output() + min(token, call.heads.tokens - 1) * head.output_row();
 }
 
-/// Asks for what the pair reads that this block's place has next.
+/// Asks for what `pair` reads to come near.
 template <int kDim, int kSpan>
-__device__ inline void ask_for_next(const BackwardCall& call, const Head<kDim, kSpan>& head) {
-  if (head.pair + call.ahead >= call.heads.first_pair + static_cast<int>(gridDim.x)) return;
-  const Head<kDim, kSpan> next(call.heads, head.pair + call.ahead);
+__device__ inline void ask_for(const BackwardCall& call, int pair) {
+  const Head<kDim, kSpan> next(call.heads, pair);
   for (int which = 0; which < 3; ++which)
     next.come_near(next.first(which), next.row());
   next.come_near(call.dy + next.output(), next.output_row());

@@ -25,8 +25,8 @@ cudaError_t start(Kernel kernel, dim3 grid, int warps, int bytes, const Backward
 }
 
 /// kernels(BackwardCall, grid) for as many pairs at a time as the workspace holds partial sums of:
-/// kDim of q and of k for each of `blocks` blocks of a pair; and `kept` bytes of each pair, a
-/// multiple of 16.
+/// kDim of q and of k for each of `blocks` blocks of a pair, or as many less as the kernels say; and
+/// `kept` bytes of each pair, a multiple of 16.
 template <int kDim, class Kernels>
 cudaError_t launch_by_pairs(const QkvAttentionBackwardCall& call, int rows, std::int64_t blocks,
                             const Launch& on, Kernels kernels, std::int64_t kept = 0) {
@@ -45,19 +45,19 @@ cudaError_t launch_by_pairs(const QkvAttentionBackwardCall& call, int rows, std:
                   .lse = call.lse,
                   .partial_q = static_cast<float*>(on.workspace) + turns / 4,
                   .partial_k = nullptr,
-                  .rows = rows,
-                  .ahead = 2 * on.multiprocessors};
+                  .rows = rows};
   of.partial_k = of.partial_q + most * blocks * kDim;
   of.kept = of.partial_k + most * blocks * kDim;
   for (std::int64_t pair = 0; pair < pairs; pair += most) {
     const std::int64_t count = std::min(most, pairs - pair);
     of.heads.first_pair = static_cast<int>(pair);
+    of.partials = static_cast<int>(count * blocks);
     cudaError_t error =
         kernels(of, dim3(static_cast<unsigned>(count), static_cast<unsigned>(blocks)));
     if (error == cudaSuccess)
       error = launch_column_sums({.to = {call.d_gamma_q, call.d_gamma_k},
                                   .from = {of.partial_q, of.partial_k},
-                                  .rows = static_cast<int>(count * blocks),
+                                  .rows = of.partials,
                                   .columns = kDim},
                                  on);
     if (error != cudaSuccess) return error;

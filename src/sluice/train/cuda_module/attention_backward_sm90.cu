@@ -1,177 +1,526 @@
-// sluice/train/cuda_module/attention_backward_sm90.cu - QkvAttentionBackwardCall by warp groups: 64
-// keys over all queries, then 64 queries over all keys; what they multiply lies in shared memory.
+// sluice/train/cuda_module/attention_backward_sm90.cu - QkvAttentionBackwardCall by warp groups:
+// one block a multiprocessor, head after head. Each of three groups owns 64 keys and goes over all
+// queries; ds stays in shared memory, and then each owns 64 queries. The last rows of a head, at
+// most 16, are shared by all warps.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cuda_module/attention_backward_head.cuh"
 #include "sluice/train/cuda_module/attention_backward_launch.cuh"
 #include "sluice/train/cuda_module/attention_sm90.cuh"
 #include "sluice/train/cuda_module/wgmma.cuh"
 
-#include <algorithm>
-
 namespace sluice::train::cuda {
 namespace {
 
-constexpr int kDim = 64, kThreads = 128, kBlocks = 2;  // blocks a multiprocessor
-constexpr int kTile = RowTiles<kDim>::kTileBytes;
-using Shared = WholeHead<kDim>;
-// Products read 64 rows of the fourth tensor from its row 192 on, the last of them anything.
-constexpr int kSums = kThreads / 32,
-              kBytes = std::max(Shared::bytes(kWideTiles, kSums), (3 * kWideTiles + 16) * kTile);
-static_assert(kBytes <= kTwoBlocks);
+constexpr int kDim = 64, kGroups = 3, kThreads = kGroups * 128, kWarps = kThreads / 32;
+constexpr int kMain = kGroups * 64;    // rows that groups own; the last tile is shared
+constexpr int kLast = kWideTiles - 1;  // its number
+static_assert(kMain == kLast * 16);
+using Tiles = RowTiles<kDim>;
+constexpr int kTile = Tiles::kTileBytes;
 
-/// What lies in shared memory, as products and loads see it.
+/// Shared memory: a head; ds by keys, in panels of 64 queries and one of the last 16; of the last
+/// keys p and ds as factors; sums of the last keys and queries; a barrier.
+struct Memory {
+  unsigned char* at;
+  static constexpr int kPanel = kWideRows * 128, kLastRow = 32, kFactors = kWideTiles * 512;
+  static constexpr int kPanels = WholeHead<kDim>::bytes(kWideTiles, 0) / 1024 * 1024 + 1024,
+                       kLastPanel = kPanels + kGroups * kPanel,
+                       kP = kLastPanel + kWideRows * kLastRow, kDs = kP + kFactors,
+                       kSums = kDs + kFactors, kMeeting = kSums + 2 * 16 * kDim * 4,
+                       kBytes = kMeeting + 16;
+  static_assert(kBytes <= 227 * 1024);
+  __device__ WholeHead<kDim> head() const { return {at, kWideTiles, 0}; }
+  __device__ unsigned char* panel(int i) const { return at + kPanels + i * kPanel; }
+  __device__ unsigned char* last_panel() const { return at + kLastPanel; }
+  /// Of tile j of the queries, what a lane has of it.
+  __device__ uint4* p(int j, int lane) const {
+    return reinterpret_cast<uint4*>(at + kP + 512 * j) + lane;
+  }
+  __device__ uint4* ds(int j, int lane) const {
+    return reinterpret_cast<uint4*>(at + kDs + 512 * j) + lane;
+  }
+  __device__ float* sums(bool keys) const {  // [16, kDim]
+    return reinterpret_cast<float*>(at + kSums) + (keys ? 16 * kDim : 0);
+  }
+};
+
+/// A barrier in shared memory: a thread says that it is done, and later waits for the others.
+struct Meeting {
+  unsigned address;
+  __device__ void open() const {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address), "r"(kThreads) : "memory");
+  }
+  __device__ void arrive() const {
+    asm volatile("{.reg .b64 state; mbarrier.arrive.shared.b64 state, [%0];}" ::"r"(address)
+                 : "memory");
+  }
+  /// `parity`: of the number of meetings before this one.
+  __device__ void wait(unsigned parity) const {
+    unsigned done = 0;
+    while (done == 0)
+      asm volatile(
+          "{.reg .pred done; mbarrier.try_wait.parity.shared.b64 done, [%1], %2; selp.u32 %0, 1, "
+          "0, "
+          "done;}"
+          : "=r"(done)
+          : "r"(address), "r"(parity)
+          : "memory");
+    __syncwarp();
+  }
+};
+
+/// d_gamma of all rows of a warp so far: elements first_of() and the next of its lanes' rows.
+struct GammaSums {
+  float k[2] = {}, q[2] = {};
+  __device__ static int first_of(int lane) {
+    return (lane & 16) / 2 + (lane & 8) / 2 + (lane & 4) / 2;
+  }
+};
+/// Halves what a lane has, and adds what the lane `other` has of its half.
+template <int kCount>
+__device__ __forceinline__ void halve(float (&x)[QuadRow<kDim>::kCount], int other, bool upper) {
+#pragma unroll
+  for (int i = 0; i < kCount / 2; ++i) {
+    const float given = upper ? x[i] : x[i + kCount / 2], kept = upper ? x[i + kCount / 2] : x[i];
+    x[i] = kept + __shfl_xor_sync(kAllLanes, given, other);
+  }
+}
+__device__ __forceinline__ void add_gamma(float (&to)[2], QuadRow<kDim>& sums, int lane) {
+  halve<16>(sums.x, 16, (lane & 16) != 0);
+  halve<8>(sums.x, 8, (lane & 8) != 0);
+  halve<4>(sums.x, 4, (lane & 4) != 0);
+  to[0] += sums.x[0], to[1] += sums.x[1];
+}
+
+/// Starts to copy what products of keys read; the keys themselves come when the last head's are
+/// done with.
+template <int kSpan>
+__device__ __forceinline__ void bring_others(const BackwardCall& call,
+                                             const Head<kDim, kSpan>& head, const Memory& to) {
+  const int r = static_cast<int>(threadIdx.x);
+  const WholeHead<kDim> in = to.head();
+  if (r < kWideRows)
+    copy_word_later(shared_address(in.lse() + r), call.lse + head.lse() + (head.there(r) ? r : 0),
+                    head.there(r));
+  head.template copy<false>(in.q(), head.first(0), head.row(), 0, kWideRows);
+  head.template copy<false>(in.dy(), call.dy + head.output(), head.output_row(), 0, kWideRows);
+  head.template copy<false>(in.v(), head.first(2), head.row(), 0, kWideRows);
+  end_copies();
+}
+constexpr int kQuads = kThreads / 4, kRows = (kWideRows + kQuads - 1) / kQuads;  // of a quad
+/// A quad's rows of y; where there is no token another's: its dy is zero.
+struct QuadOfY {
+  unsigned words[kRows][kDim / 8];
+  template <int kSpan>
+  __device__ __forceinline__ void load(const BackwardCall& call, const Head<kDim, kSpan>& head) {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i)
+      load_words<kDim, kSpan>(words[i], y_of(call, head, head.quad() + i * kQuads), head.t, true);
+  }
+};
+/// q and k normed and turned, lse in units of log 2, delta; then a barrier is due. The keys are the
+/// last group of copies.
+template <int kSpan>
+__device__ __forceinline__ void prepare_all(const Head<kDim, kSpan>& head, const Memory& to,
+                                            const QuadOfY& y) {
+  const WholeHead<kDim> in = to.head();
+  TurnRow<kDim> turns[kRows];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i)
+    head.load_turns_of(turns[i], head.quad() + i * kQuads);
+  GammaRow<kDim> gamma;
+  head.load_gamma_of(gamma, 0);
+  wait_for_copies_but<1>();
+  if (const int r = static_cast<int>(threadIdx.x); r < kWideRows)
+    in.lse()[r] = head.there(r) ? in.lse()[r] * kLog2e : INFINITY;
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const int r = head.quad() + i * kQuads;
+    if (r >= kWideRows) break;  // of whole warps
+    unsigned dy[kDim / 8];
+    shared_words<kDim, kSpan>(dy, in.dy(), r, head.t);
+    const float delta = dot_words<kDim>(dy, y.words[i]);
+    if (head.t == 0) in.delta()[r] = delta;
+    head.prepare_row(in.q(), r, 0, gamma, turns[i]);
+  }
+  head.load_gamma_of(gamma, 1);
+  wait_for_copies();
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const int r = head.quad() + i * kQuads;
+    if (r >= kWideRows) break;
+    head.prepare_row(in.k(), r, 1, gamma, turns[i]);
+  }
+}
+
+/// p and ds of a row of keys and a column of queries, from the score and what dy gives it.
+__device__ __forceinline__ void soften(float& s, float& d, float lse, float delta, float branch) {
+  s = exp2_fast(s - lse);
+  d = s * (d * branch - delta);
+}
+
+__device__ __forceinline__ void share_word(unsigned address, unsigned word) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
+/// ds of 16 keys and tile `j` of the queries to its panel. `ds_at`: where the first row is in the
+/// panel of queries 0 to 63, `last_at` in the last one.
+__device__ __forceinline__ void share_ds(const unsigned (&ds)[4], int j, unsigned ds_at,
+                                         unsigned last_at, int g, int t) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int key = g + i % 2 * 8;
+    const unsigned to =
+        j == kLast ? last_at + static_cast<unsigned>(key * Memory::kLastRow + i / 2 * 16 + 4 * t)
+                   : ds_at + static_cast<unsigned>(j / 4 * Memory::kPanel + key * 128 +
+                                                   (((j % 4 * 2 + i / 2) ^ g) << 4) + 4 * t);
+    share_word(to, ds[i]);
+  }
+}
+
+/// What products of a group's keys read.
 struct Wide {
-  std::uint64_t first_own, second_own;      // 64 rows: k and v, or q and dy
-  std::uint64_t first_other, second_other;  // all rows: q and dy, or k and v
-  unsigned lse, delta;                      // addresses
+  std::uint64_t k, v;   // its 64 rows
+  std::uint64_t q, dy;  // all rows
+  unsigned lse, delta;  // addresses
 };
-/// Sums of a warp's 16 rows: dk and dv, or dq.
-template <bool kKeys>
+/// Sums of a warp's 16 rows.
 struct Sums {
-  float first[1][kDim / 8][4] = {}, second[1][kDim / 8][4] = {};
-  float lse[2] = {}, delta[2] = {};  // of owned queries, rows g and g + 8; lse · log2(e)
+  float dk[1][kDim / 8][4] = {}, dv[1][kDim / 8][4] = {};
 };
-
-/// Adds kTiles tiles of the other kind, from tile `from` on; `meanwhile` is done while the last
-/// products are under way.
-template <bool kKeys, int kTiles, class Meanwhile>
-__device__ __forceinline__ void add_tiles(Sums<kKeys>& of, const Wide& in, int from,
-                                          const TileSight& sight, bool is_there,
-                                          Meanwhile meanwhile) {
+/// kTiles tiles of queries, from tile kFrom on; see share_ds(). `before` is done while the scores
+/// are under way, `meanwhile` while the sums are.
+template <int kFrom, int kTiles, class Before, class Meanwhile>
+__device__ __forceinline__ void add_queries(Sums& of, const Wide& in, float branch, unsigned ds_at,
+                                            unsigned last_at, Before before, Meanwhile meanwhile) {
   constexpr int kCount = 2 * kTiles;
-  const int t = static_cast<int>(threadIdx.x) % 4;
-  const auto at = static_cast<unsigned>(from * (kTile >> 4));
+  constexpr unsigned kAt = kFrom * (kTile >> 4);
+  const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
   float s[kCount][4], d[kCount][4];
   before_products();
 #pragma unroll
   for (unsigned step = 0; step < kDim / 16; ++step)
-    multiply_wide(s, in.first_own + 2 * step, in.first_other + at + 2 * step,
-                  static_cast<int>(step));
+    multiply_wide(s, in.k + 2 * step, in.q + kAt + 2 * step, static_cast<int>(step));
 #pragma unroll
   for (unsigned step = 0; step < kDim / 16; ++step)
-    multiply_wide(d, in.second_own + 2 * step, in.second_other + at + 2 * step,
-                  static_cast<int>(step));
-  wait_for_products();
+    multiply_wide(d, in.v + 2 * step, in.dy + kAt + 2 * step, static_cast<int>(step));
+  end_group();
+  before();
+  wait_for_groups<0>();
   settle(s);
   settle(d);
-  unsigned p[kTiles][4], ds[kTiles][4];
-  if (is_there) {
 #pragma unroll
-    for (int n = 0; n < kCount; ++n) {
-      float2 lse = {}, delta = {};
-      if constexpr (kKeys) {
-        const auto column = static_cast<unsigned>(4 * (16 * from + 8 * n + 2 * t));
-        lse = shared_pair(in.lse + column);
-        delta = shared_pair(in.delta + column);
-      }
+  for (int n = 0; n < kCount; ++n) {
+    const auto column = static_cast<unsigned>(4 * (16 * kFrom + 8 * n + 2 * t));
+    const float2 lse = shared_pair(in.lse + column), delta = shared_pair(in.delta + column);
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const float at_lse = !kKeys ? of.lse[e / 2] : e % 2 == 0 ? lse.x : lse.y;
-        const float at_delta = !kKeys ? of.delta[e / 2] : e % 2 == 0 ? delta.x : delta.y;
-        s[n][e] = exp2_fast(s[n][e] - at_lse);
-        // Keys that are not there are zero, but 0 · p must not be 0 · infinity; queries that are
-        // not there have lse infinity.
-        if (!kKeys && from + kTiles == kWideTiles && n >= kCount - 2 &&
-            16 * from + 8 * n + 2 * t + e % 2 >= sight.tokens)
-          s[n][e] = 0;
-        d[n][e] = s[n][e] * (d[n][e] * sight.branch - at_delta);
-      }
-    }
+    for (int e = 0; e < 4; ++e)
+      soften(s[n][e], d[n][e], e % 2 == 0 ? lse.x : lse.y, e % 2 == 0 ? delta.x : delta.y, branch);
   }
+  unsigned p[kTiles][4], ds[kTiles][4];
 #pragma unroll
   for (int j = 0; j < kTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int n = 2 * j + i / 2, e = i % 2 * 2;
-      if constexpr (kKeys) p[j][i] = pack(s[n][e], s[n][e + 1]);
+      p[j][i] = pack(s[n][e], s[n][e + 1]);
       ds[j][i] = pack(d[n][e], d[n][e + 1]);
     }
-  if constexpr (kKeys) settle(p);
+  settle(p);
   settle(ds);
   before_products();
-  if constexpr (kKeys) {
-#pragma unroll
-    for (unsigned j = 0; j < kTiles; ++j)
-      multiply_wide_by_rows(of.second[0], p[j], in.second_other + at + 128 * j, 1);
-  }
 #pragma unroll
   for (unsigned j = 0; j < kTiles; ++j)
-    multiply_wide_by_rows(of.first[0], ds[j], in.first_other + at + 128 * j, 1);
+    multiply_wide_by_rows(of.dv[0], p[j], in.dy + kAt + 128 * j, 1);
+#pragma unroll
+  for (unsigned j = 0; j < kTiles; ++j)
+    multiply_wide_by_rows(of.dk[0], ds[j], in.q + kAt + 128 * j, 1);
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j)
+    share_ds(ds[j], kFrom + j, ds_at, last_at, g, t);
   meanwhile();
   wait_for_products();
-  if constexpr (kKeys) settle(of.second[0]);
-  settle(of.first[0]);
+  settle(p);
+  settle(ds);
+  settle(of.dk[0]);
+  settle(of.dv[0]);
 }
-
-/// All blocks of 64 keys or queries of the head; queries come last, and ask for the next head.
-template <int kSpan, bool kKeys>
-__device__ __forceinline__ void sweep(const BackwardCall& call, const Head<kDim, kSpan>& head,
-                                      const Shared& in, float* d_gamma) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const std::uint64_t k = row_tiles(shared_address(in.k())), v = row_tiles(shared_address(in.v())),
-                      q = row_tiles(shared_address(in.q())),
-                      dy = row_tiles(shared_address(in.dy()));
-  const TileSight sight{call.heads.tokens, false, head.branch};
-  QuadRow<kDim> sums = {};
-#pragma unroll 1
-  for (int block = 0; block < kWideTiles; block += 4) {
-    const int tile = block + warp;  // rows beyond the last are another tensor's, and not written
-    const bool is_there = tile < kWideTiles;
-    const auto own = static_cast<unsigned>(block * (kTile >> 4));
-    const Wide wide{.first_own = (kKeys ? k : q) + own,
-                    .second_own = (kKeys ? v : dy) + own,
-                    .first_other = kKeys ? q : k,
-                    .second_other = kKeys ? dy : v,
-                    .lse = shared_address(in.lse()),
-                    .delta = shared_address(in.delta())};
-    Sums<kKeys> of;
+/// p and ds of the last keys and tile `j` of the queries; one warp.
+__device__ __forceinline__ void share_last_keys(const Memory& in, const TileSight& sight, int j,
+                                                int lane) {
+  const WholeHead<kDim> head = in.head();
+  const unsigned last = kLast * kTile, tile = static_cast<unsigned>(j * kTile);
+  const int by_rows = Tiles::lane_by_rows(lane), by_columns = Tiles::lane_by_columns(lane);
+  const int g = lane / 4, t = lane % 4;
+  float s[1][2][4] = {}, d[1][2][4] = {};
+  unsigned own[1][kDim / 16][4];
+  load_operand<kDim>(own[0], shared_address(head.k()) + last, by_rows);
+  multiply_by_transposed<kDim, 1>(s, own, shared_address(head.q()) + tile, by_columns);
+  load_operand<kDim>(own[0], shared_address(head.v()) + last, by_rows);
+  multiply_by_transposed<kDim, 1>(d, own, shared_address(head.dy()) + tile, by_columns);
+  unsigned p[4], ds[4];
 #pragma unroll
-    for (int half = 0; half < 2 && !kKeys; ++half)
-      if (is_there) {
-        of.lse[half] = in.lse()[16 * tile + 8 * half + lane / 4];
-        of.delta[half] = in.delta()[16 * tile + 8 * half + lane / 4];
-      }
-    RawRows<kDim, 1> raw;  // long before finish() wants them
-    add_tiles<kKeys, 7>(of, wide, 0, sight, is_there, [&] {
-      load_raw(raw, head, kKeys ? 1 : 0, 16 * tile, lane);
-      if (!kKeys && block == 8) ask_for_next(call, head);
-    });
-    add_tiles<kKeys, 6>(of, wide, 7, sight, is_there, [] {});
-    if (is_there)
-      finish<kDim, kSpan, kKeys, 1>(call, head, of.first, of.second, raw, sums, 16 * tile, lane);
+  for (int n = 0; n < 2; ++n) {
+    const int column = 16 * j + 8 * n + 2 * t;
+    const float2 lse = shared_pair(shared_address(head.lse() + column)),
+                 delta = shared_pair(shared_address(head.delta() + column));
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      soften(s[0][n][e], d[0][n][e], e % 2 == 0 ? lse.x : lse.y, e % 2 == 0 ? delta.x : delta.y,
+             sight.branch);
+      // A key that is not there is zero, but 0 · ds must not be 0 · infinity.
+      if (kMain + g + e / 2 * 8 >= sight.tokens) s[0][n][e] = d[0][n][e] = 0;
+    }
+    p[2 * n] = pack(s[0][n][0], s[0][n][1]), p[2 * n + 1] = pack(s[0][n][2], s[0][n][3]);
+    ds[2 * n] = pack(d[0][n][0], d[0][n][1]), ds[2 * n + 1] = pack(d[0][n][2], d[0][n][3]);
   }
-  share_gamma<kDim, kSpan>(d_gamma + warp * kDim, sums, lane);
+  *in.p(j, lane) = make_uint4(p[0], p[1], p[2], p[3]);
+  *in.ds(j, lane) = make_uint4(ds[0], ds[1], ds[2], ds[3]);
+  share_ds(ds, j, shared_address(in.panel(0)) + kMain * 128,
+           shared_address(in.last_panel()) + kMain * Memory::kLastRow, g, t);
 }
 
-/// A block: one warp group, one head.
+/// d (16 x 16) = Σ over tiles of factor(j) · 16 channels of the rows of tile j, from channel
+/// 16 · step on.
+template <class Factor>
+__device__ __forceinline__ void add_last(float (&d)[2][4], const unsigned char* rows, int step,
+                                         int lane, Factor factor) {
+  const unsigned at =
+      shared_address(rows) + static_cast<unsigned>(Tiles::lane_by_rows(lane) ^ (step * 32));
+#pragma unroll
+  for (int j = 0; j < kWideTiles; ++j) {
+    unsigned a[4], b[4];
+    factor(a, j);
+    load_tiles_transposed(b, at + static_cast<unsigned>(j * kTile));
+    mma(d[0], a, b[0], b[1]);
+    mma(d[1], a, b[2], b[3]);
+  }
+}
+__device__ __forceinline__ void share_sums(float* to, const float (&d)[2][4], int step, int lane) {
+#pragma unroll
+  for (int n = 0; n < 2; ++n)
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      *reinterpret_cast<float2*>(to + (lane / 4 + 8 * half) * kDim + 16 * step + 8 * n +
+                                 lane % 4 * 2) = make_float2(d[n][2 * half], d[n][2 * half + 1]);
+}
+/// dk and dv of the last keys, by the first eight warps: dk to in.sums(), dv to memory.
 template <int kSpan>
-__global__ void __launch_bounds__(kThreads, kBlocks)
-    attention_backward_sm90(const __grid_constant__ BackwardCall call) {
+__device__ __forceinline__ void add_last_keys(const BackwardCall& call,
+                                              const Head<kDim, kSpan>& head, const Memory& in,
+                                              int warp, int lane) {
+  const int step = warp % 4;
+  float d[2][4] = {};
+  const bool is_dk = warp < 4;
+  add_last(d, is_dk ? in.head().q() : in.head().dy(), step, lane, [&](unsigned(&a)[4], int j) {
+    const uint4 v = is_dk ? *in.ds(j, lane) : *in.p(j, lane);
+    a[0] = v.x, a[1] = v.y, a[2] = v.z, a[3] = v.w;
+  });
+  if (is_dk) return share_sums(in.sums(true), d, step, lane);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int token = kMain + lane / 4 + 8 * half;
+    if (!head.there(token)) continue;
+    __nv_bfloat16* const row = call.d_qkv + head.input() + token * head.row() + 2 * head.part();
+#pragma unroll
+    for (int n = 0; n < 2; ++n)
+      *reinterpret_cast<unsigned*>(row + 16 * step + 8 * n + lane % 4 * 2) =
+          pack(d[n][2 * half] * head.branch, d[n][2 * half + 1] * head.branch);
+  }
+}
+/// dq of the last queries to in.sums(), by the four warps of a group.
+__device__ __forceinline__ void add_last_queries(const Memory& in, int step, int lane) {
+  float d[2][4] = {};
+  const unsigned from =
+      shared_address(in.last_panel()) +
+      static_cast<unsigned>(((lane & 7) + lane / 16 * 8) * Memory::kLastRow + lane / 8 % 2 * 16);
+  add_last(d, in.head().k(), step, lane, [&](unsigned(&a)[4], int j) {
+    load_tiles_transposed(a, from + static_cast<unsigned>(j * 16 * Memory::kLastRow));
+  });
+  share_sums(in.sums(false), d, step, lane);
+}
+/// The last keys (two warps) or queries (two others) of a head, from in.sums().
+template <int kSpan, bool kKeys>
+__device__ __forceinline__ void finish_last(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                            const Memory& in, int half, int lane,
+                                            GammaSums& gammas) {
+  const int row = 8 * half + lane / 4, token = kMain + row,
+            known = min(token, call.heads.tokens - 1);
+  const bool there = head.there(token);
+  unsigned w[kDim / 8];
+  TurnRow<kDim> turns;
+  QuadRow<kDim> x, d, gamma, d_gamma = {};
+  head.load(w, kKeys ? 1 : 0, known);
+  head.load_turns_of(turns, known);
+  load_floats<kDim, kSpan>(gamma, kKeys ? call.heads.gamma_k : call.heads.gamma_q, head.t);
+  widen(x, w);
+  const float factor = there ? (kKeys ? kLn2 : call.heads.scale) : 0.0F;
+#pragma unroll
+  for (int n = 0; n < kDim / 8; ++n) {
+    const float2 v =
+        *reinterpret_cast<const float2*>(in.sums(kKeys) + row * kDim + 8 * n + head.t * 2);
+    d.x[2 * n] = v.x * factor, d.x[2 * n + 1] = v.y * factor;
+  }
+  norm_and_turn_backward<kDim, kSpan>(d, d_gamma, x, gamma, turns, call.heads.epsilon);
+  narrow(w, d);
+  if (there)
+    store_words<kDim, kSpan>(
+        call.d_qkv + head.input() + token * head.row() + (kKeys ? head.part() : 0), w, head.t);
+  add_gamma(kKeys ? gammas.k : gammas.q, d_gamma, lane);
+}
+
+/// The group's 64 keys; `before` is done while the first products are under way.
+template <int kSpan, class Before>
+__device__ __forceinline__ void do_keys(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                        const Memory& in, int group, int warp, int lane,
+                                        GammaSums& gammas, Before before) {
+  const WholeHead<kDim> rows = in.head();
+  const auto own = static_cast<unsigned>(group * 4 * (kTile >> 4));
+  const int first = 64 * group + 16 * (warp % 4);
+  const Wide wide{.k = row_tiles(shared_address(rows.k())) + own,
+                  .v = row_tiles(shared_address(rows.v())) + own,
+                  .q = row_tiles(shared_address(rows.q())),
+                  .dy = row_tiles(shared_address(rows.dy())),
+                  .lse = shared_address(rows.lse()),
+                  .delta = shared_address(rows.delta())};
+  const unsigned ds_at = shared_address(in.panel(0)) + static_cast<unsigned>(first * 128);
+  const unsigned last_at =
+      shared_address(in.last_panel()) + static_cast<unsigned>(first * Memory::kLastRow);
+  const auto nothing = [] {};
+  Sums of;
+  RawRows<kDim, 1> raw;
+  add_queries<0, 4>(of, wide, head.branch, ds_at, last_at, before, nothing);
+  add_queries<4, 3>(of, wide, head.branch, ds_at, last_at, nothing, nothing);
+  add_queries<7, 3>(of, wide, head.branch, ds_at, last_at, nothing, nothing);
+  add_queries<10, 3>(of, wide, head.branch, ds_at, last_at, nothing,
+                     [&] { load_raw(raw, head, 1, first, lane); });
+  QuadRow<kDim> sums = {};
+  finish<kDim, kSpan, true, 1>(call, head, of.dk, of.dv, raw, sums, first, lane);
+  add_gamma(gammas.k, sums, lane);
+}
+/// The group's 64 queries.
+template <int kSpan>
+__device__ __forceinline__ void do_queries(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                           const Memory& in, int group, int warp, int lane,
+                                           const RawRows<kDim, 1>& raw, GammaSums& gammas) {
+  const std::uint64_t ds = row_tiles(shared_address(in.panel(group))),
+                      k = row_tiles(shared_address(in.head().k()));
+  const int first = 64 * group + 16 * (warp % 4);
+  float dq[1][kDim / 8][4];
+  before_products();
+#pragma unroll
+  for (unsigned j = 0; j < kWideTiles; ++j)
+    multiply_wide_both_by_rows(dq[0], ds + 128 * j, k + 128 * j, static_cast<int>(j));
+  wait_for_products();
+  settle(dq[0]);
+  QuadRow<kDim> sums = {};
+  finish<kDim, kSpan, false, 1>(call, head, dq, dq, raw, sums, first, lane);
+  add_gamma(gammas.q, sums, lane);
+}
+
+/// The next of a block's pairs whose branch was not dropped, or `end`; those that were are zeroed.
+template <int kSpan>
+__device__ __forceinline__ int next_pair(const BackwardCall& call, int pair, int end) {
+#pragma unroll 1
+  for (; pair < end; pair += static_cast<int>(gridDim.x)) {
+    const Head<kDim, kSpan> head(call.heads, pair);
+    if (head.branch != 0) return pair;
+    write_zeros(call, head, 0, call.heads.tokens, 0, 2);
+  }
+  return end;
+}
+
+template <int kSpan>
+__global__ void __launch_bounds__(kThreads, 1)
+    attention_backward_sm90(const __grid_constant__ BackwardCall call, int pairs) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(1024) unsigned char memory[];
-  const Head<kDim, kSpan> head(call.heads, call.heads.first_pair + static_cast<int>(blockIdx.x));
-  float* const partial_q = call.partial_q + static_cast<std::int64_t>(blockIdx.x) * kDim;
-  float* const partial_k = call.partial_k + static_cast<std::int64_t>(blockIdx.x) * kDim;
-  if (head.branch == 0) return write_dropped(call, head, partial_q, partial_k);
-  const Shared in{memory, kWideTiles, kSums};
-  share_all(call, head, in, kWideRows);
-  show_to_products();
+  const Memory in{memory};
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  // The same in all lanes, and the compiler knows it.
+  const int warp = __shfl_sync(kAllLanes, static_cast<int>(threadIdx.x) / 32, 0), group = warp / 4;
+  GammaSums gammas;
+  const Meeting shared_last{shared_address(memory) + Memory::kMeeting};
+  if (threadIdx.x == 0) shared_last.open();  // barriers follow before it is used
+  unsigned parity = 0;
+  const int end = call.heads.first_pair + pairs;
+  const auto finish_last_of = [&](int pair) {
+    const Head<kDim, kSpan> head(call.heads, pair);
+    // By warps that have fewer rows to prepare.
+    if (warp == 8 || warp == 9) finish_last<kSpan, true>(call, head, in, warp - 8, lane, gammas);
+    if (warp == 10 || warp == 11)
+      finish_last<kSpan, false>(call, head, in, warp - 10, lane, gammas);
+  };
+  int before = -1,
+      pair = next_pair<kSpan>(call, call.heads.first_pair + static_cast<int>(blockIdx.x), end);
+  QuadOfY y;
+  if (pair < end) {
+    const Head<kDim, kSpan> head(call.heads, pair);
+    bring_others(call, head, in);
+    y.load(call, head);
+  }
+#pragma unroll 1
+  while (pair < end) {
+    const Head<kDim, kSpan> head(call.heads, pair);
+    head.template copy<false>(in.head().k(), head.first(1), head.row(), 0, kWideRows);
+    end_copies();
+    if (before >= 0) finish_last_of(before);
+    prepare_all(head, in, y);
+    show_to_products();
+    __syncthreads();
+    const int next = next_pair<kSpan>(call, pair + static_cast<int>(gridDim.x), end);
+    do_keys(call, head, in, group, warp, lane, gammas, [&] {
+      const TileSight sight{call.heads.tokens, false, head.branch};
+      share_last_keys(in, sight, warp, lane);
+      if (warp == kWarps - 1) share_last_keys(in, sight, kLast, lane);
+      shared_last.arrive();
+      if (next < end) ask_for<kDim, kSpan>(call, next);
+    });
+    RawRows<kDim, 1> raw;
+    load_raw(raw, head, 0, 64 * group + 16 * (warp % 4), lane);
+    shared_last.wait(parity);
+    parity ^= 1U;
+    if (warp < 8) add_last_keys(call, head, in, warp, lane);
+    show_to_products();
+    __syncthreads();
+    const Head<kDim, kSpan> other(call.heads, min(next, end - 1));
+    if (next < end) bring_others(call, other, in);
+    if (group == 2) add_last_queries(in, warp % 4, lane);
+    do_queries(call, head, in, group, warp, lane, raw, gammas);
+    y.load(call, other);
+    __syncthreads();
+    before = pair;
+    pair = next;
+  }
+  if (before >= 0) finish_last_of(before);
+  auto* const shared = reinterpret_cast<float*>(memory);  // [2, kWarps, kDim]
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int element = GammaSums::first_of(lane) + i;
+    float* const to =
+        shared + warp * kDim + 8 * chunk_of<kDim, kSpan>(element / 8, lane % 4) + element % 8;
+    to[0] = gammas.q[i];
+    to[kWarps * kDim] = gammas.k[i];
+  }
   __syncthreads();
-  sweep<kSpan, true>(call, head, in, in.d_gamma_k());
-  sweep<kSpan, false>(call, head, in, in.d_gamma_q());
-  __syncthreads();
-  write_partial<kDim>(partial_q, in.d_gamma_q(), kSums);
-  write_partial<kDim>(partial_k, in.d_gamma_k(), kSums);
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kDim;
+  write_partial<kDim>(call.partial_q + row, shared, kWarps);
+  write_partial<kDim>(call.partial_k + row, shared + kWarps * kDim, kWarps);
 #endif
 }
 
 }  // namespace
 
 cudaError_t launch_sm90(const QkvAttentionBackwardCall& call, const Launch& on) {
-  return launch_by_pairs<kDim>(call, kWideRows, 1, on, [&](const BackwardCall& of, dim3 grid) {
+  return launch_by_pairs<kDim>(call, kWideRows, 1, on, [&](BackwardCall& of, dim3 grid) {
     const auto kernel = call.heads.rope_span == kDim ? attention_backward_sm90<kDim>
                                                      : attention_backward_sm90<kDim / 2>;
-    return start(kernel, grid, kThreads / 32, kBytes, of, on);
+    const int pairs = static_cast<int>(grid.x);
+    of.partials = std::min(pairs, on.multiprocessors);
+    const cudaError_t error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Memory::kBytes);
+    if (error != cudaSuccess) return error;
+    kernel<<<static_cast<unsigned>(of.partials), kThreads, Memory::kBytes, on.stream>>>(of, pairs);
+    return cudaPeekAtLastError();
   });
 }
 

@@ -14,9 +14,9 @@ struct BackwardCall {
   __nv_bfloat16* d_qkv = nullptr;
   const __nv_bfloat16 *dy = nullptr, *y = nullptr;
   const float* lse = nullptr;
-  float *partial_q = nullptr, *partial_k = nullptr;  // [blocks, head_dim]
+  float *partial_q = nullptr, *partial_k = nullptr;  // [partials, head_dim]
+  int partials = 0;
   int rows = 0;                                      // of each tile array in shared memory
-  int ahead = 0;  // blocks at work at once: the pair that a block's place has next
   void* kept = nullptr;  // memory of the pairs of this launch, as long as the launch asked for
 };
 
@@ -109,11 +109,12 @@ __device__ inline void add_tile(Owner<kDim, kKeys, kM>& of, unsigned first, unsi
   multiply_by<kDim, kM>(of.d_first, ds, first, by_rows);
 }
 
-/// What finish() reads of memory: rows of k or q as they are, and their turns.
+/// What finish() reads of memory: rows of k or q as they are, their turns, and gamma.
 template <int kDim, int kM>
 struct RawRows {
   unsigned words[2 * kM][kDim / 8];
   TurnRow<kDim> turns[2 * kM];
+  QuadRow<kDim> gamma;
 };
 template <int kDim, int kSpan, int kM>
 __device__ inline void load_raw(RawRows<kDim, kM>& to, const Head<kDim, kSpan>& head, int which,
@@ -124,6 +125,7 @@ __device__ inline void load_raw(RawRows<kDim, kM>& to, const Head<kDim, kSpan>& 
     head.load(to.words[i], which, token);
     head.load_turns_of(to.turns[i], token);
   }
+  load_floats<kDim, kSpan>(to.gamma, which == 0 ? head.all.gamma_q : head.all.gamma_k, head.t);
 }
 
 /// From the sums of an Owner: writes d_qkv of the tokens from `from`, adds to d_gamma.
@@ -138,8 +140,6 @@ __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>&
   // Queries carried scale · log2(e): Σ ds·q is too large by log2(e); Σ ds·k still wants the scale.
   const float factor = kKeys ? kLn2 : call.heads.scale;
   const int token = from + lane / 4;  // and every eighth after it
-  QuadRow<kDim> gamma;
-  load_floats<kDim, kSpan>(gamma, kKeys ? call.heads.gamma_k : call.heads.gamma_q, head.t);
 #pragma unroll
   for (int i = 0; i < 2 * kM; ++i) {
     const bool there = head.there(token + 8 * i);
@@ -159,7 +159,7 @@ __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>&
 #pragma unroll
     for (int j = 0; j < kCount; ++j)
       d.x[j] = d_first[i / 2][j / 2][i % 2 * 2 + j % 2] * counted;
-    norm_and_turn_backward<kDim, kSpan>(d, d_gamma, x, gamma, raw.turns[i], call.heads.epsilon);
+    norm_and_turn_backward<kDim, kSpan>(d, d_gamma, x, raw.gamma, raw.turns[i], call.heads.epsilon);
     narrow(w, d);
     if (there) store_words<kDim, kSpan>(row + kWhich * head.part(), w, head.t);
   }

@@ -52,7 +52,7 @@ __device__ inline void settle(unsigned (&a)[kCount][4]) {
 
 // d (64 x 8·count; a warp has 16 of the rows, in the layout of mma()) = or += a · b; `adds` 0: =.
 // b: row_tiles() as its transpose (columns are rows of the tiles) or, _by_rows, as it is. a: the
-// warp's 16 rows in registers, or 64 rows in shared memory.
+// warp's 16 rows in registers, or 64 rows in shared memory; _both_by_rows: 64 columns of tiles.
 #define SLUICE_FOUR(d, i) "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])
 #define SLUICE_EIGHT(d, i) SLUICE_FOUR(d, i), SLUICE_FOUR(d, i + 1)
 #define SLUICE_SIXTEEN(d, i) SLUICE_EIGHT(d, i), SLUICE_EIGHT(d, i + 2)
@@ -77,10 +77,20 @@ __device__ inline void multiply_wide(float (&d)[8][4], std::uint64_t a, std::uin
       : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4)
       : "l"(a), "l"(b), "r"(adds));
 }
+__device__ inline void multiply_wide(float (&d)[6][4], std::uint64_t a, std::uint64_t b, int adds) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %26, 0; wgmma.mma_async.sync.aligned.m64n48k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, %24, %25, p, 1, 1, 0, 0;}"
+      : SLUICE_SIXTEEN(d, 0), SLUICE_EIGHT(d, 4)
+      : "l"(a), "l"(b), "r"(adds));
+}
 __device__ inline void multiply_wide_by_rows(float (&d)[8][4], const unsigned (&a)[4], std::uint64_t b, int adds) {
   asm volatile("{.reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 1;}"
       : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
+}
+__device__ inline void multiply_wide_both_by_rows(float (&d)[8][4], std::uint64_t a, std::uint64_t b, int adds) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, %32, %33, p, 1, 1, 1, 1;}"
+      : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4)
+      : "l"(a), "l"(b), "r"(adds));
 }
 // clang-format on
 #undef SLUICE_SIXTEEN

@@ -55,16 +55,9 @@ struct Given {
         gamma_k(draws.normals<float>(s.head_dim, 0.2, 1)),
         cosine(draws.normals<float>(s.tokens * s.head_dim)),
         sine(cosine.size()) {
-    const std::int64_t half = s.rope_span / 2;
-    for (std::int64_t i = 0; i < s.tokens * s.head_dim; ++i) {  // an angle for every pair
-      const auto at = static_cast<std::size_t>(i);
-      if (i % s.head_dim % s.rope_span >= half) {
-        const std::size_t first = at - static_cast<std::size_t>(half);
-        cosine[at] = cosine[first], sine[at] = sine[first];
-      } else {
-        const float angle = 3 * cosine[at];
-        cosine[at] = std::cos(angle), sine[at] = std::sin(angle);
-      }
+    for (std::size_t i = 0; i < sine.size(); ++i) {  // no rotation: an angle for every channel
+      const float angle = 3 * cosine[i];
+      cosine[i] = std::cos(angle), sine[i] = std::sin(angle);
     }
     for (std::int64_t b = 0; with_branch && b < s.batch; ++b)
       branch.push_back(b % 3 == 1 ? 0.0F : 1.25F);

@@ -147,8 +147,7 @@ struct AttentionBackwardCall {
   Heads heads;
 };
 /// QkNormRope and Attention in one: y = branch_scale[sample] · attention(norm and turn of qkv).
-/// branch_scale null: 1. lse as above. The tables are of rotations: both channels of a pair, half a
-/// rope_span apart, have one angle.
+/// branch_scale null: 1. lse as above.
 struct QkvAttentionCall {
   Written y;
   float* lse = nullptr;

@@ -19,15 +19,16 @@ using Tiles = RowTiles<kDim>;
 constexpr int kTile = Tiles::kTileBytes;
 
 /// Shared memory: a head; ds by keys, in panels of 64 queries and one of the last 16; of the last
-/// keys p and ds as factors; sums of the last keys and queries; a barrier.
+/// keys p and ds as factors; sums of the last keys and queries; d_gamma of both.
 struct Memory {
   unsigned char* at;
   static constexpr int kPanel = kWideRows * 128, kLastRow = 32, kFactors = kWideTiles * 512;
   static constexpr int kPanels = WholeHead<kDim>::bytes(kWideTiles, 0) / 1024 * 1024 + 1024,
                        kLastPanel = kPanels + kGroups * kPanel,
                        kP = kLastPanel + kWideRows * kLastRow, kDs = kP + kFactors,
-                       kSums = kDs + kFactors, kMeeting = kSums + 2 * 16 * kDim * 4,
-                       kBytes = kMeeting + 16;
+                       kSums = kDs + kFactors, kGamma = kSums + 2 * 16 * kDim * 4,
+                       kGammaOne = kWarps * 8 * 64, kShared = kGamma + 2 * kGammaOne,
+                       kBytes = kShared + 16;
   static_assert(kBytes <= 227 * 1024);
   __device__ WholeHead<kDim> head() const { return {at, kWideTiles, 0}; }
   __device__ unsigned char* panel(int i) const { return at + kPanels + i * kPanel; }
@@ -41,6 +42,11 @@ struct Memory {
   }
   __device__ float* sums(bool keys) const {  // [16, kDim]
     return reinterpret_cast<float*>(at + kSums) + (keys ? 16 * kDim : 0);
+  }
+  __device__ float4* gamma(bool keys, int i) const {  // of lanes 0 to 7
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+    return reinterpret_cast<float4*>(at + kGamma + (keys ? kGammaOne : 0)) + (warp * 4 + i) * 8 +
+           lane % 8;
   }
 };
 
@@ -69,27 +75,23 @@ struct Meeting {
   }
 };
 
-/// d_gamma of all rows of a warp so far: elements first_of() and the next of its lanes' rows.
-struct GammaSums {
-  float k[2] = {}, q[2] = {};
-  __device__ static int first_of(int lane) {
-    return (lane & 16) / 2 + (lane & 8) / 2 + (lane & 4) / 2;
-  }
-};
-/// Halves what a lane has, and adds what the lane `other` has of its half.
-template <int kCount>
-__device__ __forceinline__ void halve(float (&x)[QuadRow<kDim>::kCount], int other, bool upper) {
+/// Sums of d_gamma wait in shared memory, four rows of lanes together.
+__device__ __forceinline__ void put_aside(const Memory& in, bool keys, const QuadRow<kDim>& sums) {
 #pragma unroll
-  for (int i = 0; i < kCount / 2; ++i) {
-    const float given = upper ? x[i] : x[i + kCount / 2], kept = upper ? x[i + kCount / 2] : x[i];
-    x[i] = kept + __shfl_xor_sync(kAllLanes, given, other);
+  for (int i = 0; i < 4; ++i) {
+    float v[4];
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      v[e] = sums.x[4 * i + e];
+      v[e] += __shfl_xor_sync(kAllLanes, v[e], 16);
+      v[e] += __shfl_xor_sync(kAllLanes, v[e], 8);
+    }
+    if (threadIdx.x % 32 < 8) {
+      float4* const at = in.gamma(keys, i);
+      const float4 old = *at;
+      *at = make_float4(old.x + v[0], old.y + v[1], old.z + v[2], old.w + v[3]);
+    }
   }
-}
-__device__ __forceinline__ void add_gamma(float (&to)[2], QuadRow<kDim>& sums, int lane) {
-  halve<16>(sums.x, 16, (lane & 16) != 0);
-  halve<8>(sums.x, 8, (lane & 8) != 0);
-  halve<4>(sums.x, 4, (lane & 4) != 0);
-  to[0] += sums.x[0], to[1] += sums.x[1];
 }
 
 /// Starts to copy what products of keys read; the keys themselves come when the last head's are
@@ -105,51 +107,35 @@ __device__ __forceinline__ void bring_others(const BackwardCall& call,
   head.template copy<false>(in.q(), head.first(0), head.row(), 0, kWideRows);
   head.template copy<false>(in.dy(), call.dy + head.output(), head.output_row(), 0, kWideRows);
   head.template copy<false>(in.v(), head.first(2), head.row(), 0, kWideRows);
-  end_copies();
 }
-constexpr int kQuads = kThreads / 4, kRows = (kWideRows + kQuads - 1) / kQuads;  // of a quad
-/// A quad's rows of y; where there is no token another's: its dy is zero.
-struct QuadOfY {
-  unsigned words[kRows][kDim / 8];
-  template <int kSpan>
-  __device__ __forceinline__ void load(const BackwardCall& call, const Head<kDim, kSpan>& head) {
-#pragma unroll
-    for (int i = 0; i < kRows; ++i)
-      load_words<kDim, kSpan>(words[i], y_of(call, head, head.quad() + i * kQuads), head.t, true);
-  }
-};
-/// q and k normed and turned, lse in units of log 2, delta; then a barrier is due. The keys are the
-/// last group of copies.
+/// q and k normed and turned, lse in units of log 2, delta; then a barrier is due.
 template <int kSpan>
-__device__ __forceinline__ void prepare_all(const Head<kDim, kSpan>& head, const Memory& to,
-                                            const QuadOfY& y) {
+__device__ __forceinline__ void prepare_all(const BackwardCall& call, const Head<kDim, kSpan>& head,
+                                            const Memory& to) {
+  constexpr int kQuads = kThreads / 4, kTogether = (kWideRows + kQuads - 1) / kQuads;
   const WholeHead<kDim> in = to.head();
-  TurnRow<kDim> turns[kRows];
+  unsigned y[kTogether][kDim / 8];  // where there is no token another's: its dy is zero
 #pragma unroll
-  for (int i = 0; i < kRows; ++i)
-    head.load_turns_of(turns[i], head.quad() + i * kQuads);
-  GammaRow<kDim> gamma;
-  head.load_gamma_of(gamma, 0);
-  wait_for_copies_but<1>();
+  for (int i = 0; i < kTogether; ++i)
+    load_words<kDim, kSpan>(y[i], y_of(call, head, head.quad() + i * kQuads), head.t, true);
+  GammaRow<kDim> gamma_q, gamma_k;
+  head.load_gamma_of(gamma_q, 0);
+  head.load_gamma_of(gamma_k, 1);
+  wait_for_copies();
   if (const int r = static_cast<int>(threadIdx.x); r < kWideRows)
     in.lse()[r] = head.there(r) ? in.lse()[r] * kLog2e : INFINITY;
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
+  for (int i = 0; i < kTogether; ++i) {
     const int r = head.quad() + i * kQuads;
     if (r >= kWideRows) break;  // of whole warps
+    TurnRow<kDim> turns;
+    head.load_turns_of(turns, r);
     unsigned dy[kDim / 8];
     shared_words<kDim, kSpan>(dy, in.dy(), r, head.t);
-    const float delta = dot_words<kDim>(dy, y.words[i]);
+    const float delta = dot_words<kDim>(dy, y[i]);
     if (head.t == 0) in.delta()[r] = delta;
-    head.prepare_row(in.q(), r, 0, gamma, turns[i]);
-  }
-  head.load_gamma_of(gamma, 1);
-  wait_for_copies();
-#pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    const int r = head.quad() + i * kQuads;
-    if (r >= kWideRows) break;
-    head.prepare_row(in.k(), r, 1, gamma, turns[i]);
+    head.prepare_row(in.q(), r, 0, gamma_q, turns);
+    head.prepare_row(in.k(), r, 1, gamma_k, turns);
   }
 }
 
@@ -187,11 +173,11 @@ struct Wide {
 struct Sums {
   float dk[1][kDim / 8][4] = {}, dv[1][kDim / 8][4] = {};
 };
-/// kTiles tiles of queries, from tile kFrom on; see share_ds(). `before` is done while the scores
-/// are under way, `meanwhile` while the sums are.
-template <int kFrom, int kTiles, class Before, class Meanwhile>
+/// kTiles tiles of queries, from tile kFrom on; see share_ds(). `meanwhile` is done while the last
+/// products are under way.
+template <int kFrom, int kTiles, class Meanwhile>
 __device__ __forceinline__ void add_queries(Sums& of, const Wide& in, float branch, unsigned ds_at,
-                                            unsigned last_at, Before before, Meanwhile meanwhile) {
+                                            unsigned last_at, Meanwhile meanwhile) {
   constexpr int kCount = 2 * kTiles;
   constexpr unsigned kAt = kFrom * (kTile >> 4);
   const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
@@ -203,9 +189,7 @@ __device__ __forceinline__ void add_queries(Sums& of, const Wide& in, float bran
 #pragma unroll
   for (unsigned step = 0; step < kDim / 16; ++step)
     multiply_wide(d, in.v + 2 * step, in.dy + kAt + 2 * step, static_cast<int>(step));
-  end_group();
-  before();
-  wait_for_groups<0>();
+  wait_for_products();
   settle(s);
   settle(d);
 #pragma unroll
@@ -341,8 +325,7 @@ __device__ __forceinline__ void add_last_queries(const Memory& in, int step, int
 /// The last keys (two warps) or queries (two others) of a head, from in.sums().
 template <int kSpan, bool kKeys>
 __device__ __forceinline__ void finish_last(const BackwardCall& call, const Head<kDim, kSpan>& head,
-                                            const Memory& in, int half, int lane,
-                                            GammaSums& gammas) {
+                                            const Memory& in, int half, int lane) {
   const int row = 8 * half + lane / 4, token = kMain + row,
             known = min(token, call.heads.tokens - 1);
   const bool there = head.there(token);
@@ -365,14 +348,13 @@ __device__ __forceinline__ void finish_last(const BackwardCall& call, const Head
   if (there)
     store_words<kDim, kSpan>(
         call.d_qkv + head.input() + token * head.row() + (kKeys ? head.part() : 0), w, head.t);
-  add_gamma(kKeys ? gammas.k : gammas.q, d_gamma, lane);
+  put_aside(in, kKeys, d_gamma);
 }
 
-/// The group's 64 keys; `before` is done while the first products are under way.
-template <int kSpan, class Before>
+/// The group's 64 keys.
+template <int kSpan>
 __device__ __forceinline__ void do_keys(const BackwardCall& call, const Head<kDim, kSpan>& head,
-                                        const Memory& in, int group, int warp, int lane,
-                                        GammaSums& gammas, Before before) {
+                                        const Memory& in, int group, int warp, int lane) {
   const WholeHead<kDim> rows = in.head();
   const auto own = static_cast<unsigned>(group * 4 * (kTile >> 4));
   const int first = 64 * group + 16 * (warp % 4);
@@ -385,23 +367,22 @@ __device__ __forceinline__ void do_keys(const BackwardCall& call, const Head<kDi
   const unsigned ds_at = shared_address(in.panel(0)) + static_cast<unsigned>(first * 128);
   const unsigned last_at =
       shared_address(in.last_panel()) + static_cast<unsigned>(first * Memory::kLastRow);
-  const auto nothing = [] {};
   Sums of;
+  const auto nothing = [] {};
+  add_queries<0, 4>(of, wide, head.branch, ds_at, last_at, nothing);
+  add_queries<4, 3>(of, wide, head.branch, ds_at, last_at, nothing);
+  add_queries<7, 3>(of, wide, head.branch, ds_at, last_at, nothing);
   RawRows<kDim, 1> raw;
-  add_queries<0, 4>(of, wide, head.branch, ds_at, last_at, before, nothing);
-  add_queries<4, 3>(of, wide, head.branch, ds_at, last_at, nothing, nothing);
-  add_queries<7, 3>(of, wide, head.branch, ds_at, last_at, nothing, nothing);
-  add_queries<10, 3>(of, wide, head.branch, ds_at, last_at, nothing,
+  add_queries<10, 3>(of, wide, head.branch, ds_at, last_at,
                      [&] { load_raw(raw, head, 1, first, lane); });
   QuadRow<kDim> sums = {};
   finish<kDim, kSpan, true, 1>(call, head, of.dk, of.dv, raw, sums, first, lane);
-  add_gamma(gammas.k, sums, lane);
+  put_aside(in, true, sums);
 }
 /// The group's 64 queries.
 template <int kSpan>
 __device__ __forceinline__ void do_queries(const BackwardCall& call, const Head<kDim, kSpan>& head,
-                                           const Memory& in, int group, int warp, int lane,
-                                           const RawRows<kDim, 1>& raw, GammaSums& gammas) {
+                                           const Memory& in, int group, int warp, int lane) {
   const std::uint64_t ds = row_tiles(shared_address(in.panel(group))),
                       k = row_tiles(shared_address(in.head().k()));
   const int first = 64 * group + 16 * (warp % 4);
@@ -410,11 +391,13 @@ __device__ __forceinline__ void do_queries(const BackwardCall& call, const Head<
 #pragma unroll
   for (unsigned j = 0; j < kWideTiles; ++j)
     multiply_wide_both_by_rows(dq[0], ds + 128 * j, k + 128 * j, static_cast<int>(j));
+  RawRows<kDim, 1> raw;
+  load_raw(raw, head, 0, first, lane);
   wait_for_products();
   settle(dq[0]);
   QuadRow<kDim> sums = {};
   finish<kDim, kSpan, false, 1>(call, head, dq, dq, raw, sums, first, lane);
-  add_gamma(gammas.q, sums, lane);
+  put_aside(in, false, sums);
 }
 
 /// The next of a block's pairs whose branch was not dropped, or `end`; those that were are zeroed.
@@ -438,69 +421,61 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   // The same in all lanes, and the compiler knows it.
   const int warp = __shfl_sync(kAllLanes, static_cast<int>(threadIdx.x) / 32, 0), group = warp / 4;
-  GammaSums gammas;
-  const Meeting shared_last{shared_address(memory) + Memory::kMeeting};
+  for (int i = 0; i < 4 && lane < 8; ++i)
+    *in.gamma(true, i) = *in.gamma(false, i) = make_float4(0, 0, 0, 0);
+  const Meeting shared_last{shared_address(memory) + Memory::kShared};
   if (threadIdx.x == 0) shared_last.open();  // barriers follow before it is used
   unsigned parity = 0;
   const int end = call.heads.first_pair + pairs;
   const auto finish_last_of = [&](int pair) {
     const Head<kDim, kSpan> head(call.heads, pair);
     // By warps that have fewer rows to prepare.
-    if (warp == 8 || warp == 9) finish_last<kSpan, true>(call, head, in, warp - 8, lane, gammas);
-    if (warp == 10 || warp == 11)
-      finish_last<kSpan, false>(call, head, in, warp - 10, lane, gammas);
+    if (warp == 8 || warp == 9) finish_last<kSpan, true>(call, head, in, warp - 8, lane);
+    if (warp == 10 || warp == 11) finish_last<kSpan, false>(call, head, in, warp - 10, lane);
   };
   int before = -1,
       pair = next_pair<kSpan>(call, call.heads.first_pair + static_cast<int>(blockIdx.x), end);
-  QuadOfY y;
-  if (pair < end) {
-    const Head<kDim, kSpan> head(call.heads, pair);
-    bring_others(call, head, in);
-    y.load(call, head);
-  }
+  if (pair < end) bring_others(call, Head<kDim, kSpan>(call.heads, pair), in);
 #pragma unroll 1
   while (pair < end) {
     const Head<kDim, kSpan> head(call.heads, pair);
     head.template copy<false>(in.head().k(), head.first(1), head.row(), 0, kWideRows);
-    end_copies();
     if (before >= 0) finish_last_of(before);
-    prepare_all(head, in, y);
+    prepare_all(call, head, in);
     show_to_products();
     __syncthreads();
+    const TileSight sight{call.heads.tokens, false, head.branch};
+    share_last_keys(in, sight, warp, lane);
+    if (warp == kWarps - 1) share_last_keys(in, sight, kLast, lane);
+    shared_last.arrive();
     const int next = next_pair<kSpan>(call, pair + static_cast<int>(gridDim.x), end);
-    do_keys(call, head, in, group, warp, lane, gammas, [&] {
-      const TileSight sight{call.heads.tokens, false, head.branch};
-      share_last_keys(in, sight, warp, lane);
-      if (warp == kWarps - 1) share_last_keys(in, sight, kLast, lane);
-      shared_last.arrive();
-      if (next < end) ask_for<kDim, kSpan>(call, next);
-    });
-    RawRows<kDim, 1> raw;
-    load_raw(raw, head, 0, 64 * group + 16 * (warp % 4), lane);
+    if (next < end) ask_for<kDim, kSpan>(call, next);
+    do_keys(call, head, in, group, warp, lane);
     shared_last.wait(parity);
     parity ^= 1U;
     if (warp < 8) add_last_keys(call, head, in, warp, lane);
     show_to_products();
     __syncthreads();
-    const Head<kDim, kSpan> other(call.heads, min(next, end - 1));
-    if (next < end) bring_others(call, other, in);
+    if (next < end) bring_others(call, Head<kDim, kSpan>(call.heads, next), in);
     if (group == 2) add_last_queries(in, warp % 4, lane);
-    do_queries(call, head, in, group, warp, lane, raw, gammas);
-    y.load(call, other);
+    do_queries(call, head, in, group, warp, lane);
     __syncthreads();
     before = pair;
     pair = next;
   }
   if (before >= 0) finish_last_of(before);
-  auto* const shared = reinterpret_cast<float*>(memory);  // [2, kWarps, kDim]
+  QuadRow<kDim> sums[2] = {};
 #pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int element = GammaSums::first_of(lane) + i;
-    float* const to =
-        shared + warp * kDim + 8 * chunk_of<kDim, kSpan>(element / 8, lane % 4) + element % 8;
-    to[0] = gammas.q[i];
-    to[kWarps * kDim] = gammas.k[i];
-  }
+  for (int i = 0; i < 4; ++i)
+#pragma unroll
+    for (int keys = 0; keys < 2 && lane < 8; ++keys) {
+      const float4 v = *in.gamma(keys == 1, i);
+      sums[keys].x[4 * i] = v.x, sums[keys].x[4 * i + 1] = v.y;
+      sums[keys].x[4 * i + 2] = v.z, sums[keys].x[4 * i + 3] = v.w;
+    }
+  auto* const shared = reinterpret_cast<float*>(memory);  // [2, kWarps, kDim]
+  for (int keys = 0; keys < 2; ++keys)
+    share_gamma<kDim, kSpan>(shared + (keys * kWarps + warp) * kDim, sums[keys], lane);
   __syncthreads();
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kDim;
   write_partial<kDim>(call.partial_q + row, shared, kWarps);

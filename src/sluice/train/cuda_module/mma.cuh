@@ -71,12 +71,6 @@ __device__ inline void copy_later(unsigned to, const void* from, bool there,
 __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
-/// The same in groups, each ended by end_copies(): all but the last kLeft are there.
-__device__ inline void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int kLeft>
-__device__ inline void wait_for_copies_but() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
-}
 __device__ inline void copy_word_later(unsigned to, const void* from, bool there) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from),
                "r"(there ? 4 : 0)

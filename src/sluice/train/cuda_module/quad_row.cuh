@@ -103,19 +103,6 @@ __device__ inline void load_floats(QuadRow<kDim>& to, const float* row, int t) {
     }
 }
 
-__device__ inline __half2 as_halves(unsigned word) {
-  return *reinterpret_cast<const __half2*>(&word);
-}
-__device__ inline unsigned as_word(__half2 both) {
-  return *reinterpret_cast<const unsigned*>(&both);
-}
-
-/// What the lane has of a word, or of an element at twice its index, whose channels the map pairs
-/// with those of index i; kSpan a power of two, from 16.
-template <int kDim, int kSpan>
-__host__ __device__ constexpr int partner(int i) {
-  return kDim == 32 ? i : i ^ (kSpan == 32 ? 4 : kSpan / 16);
-}
 /// The row of a token in the tables of turns, in the layout of words: pairs of cosines and of sines
 /// as halves, 2⁻¹² of them off. Sines of the first half of a span are negative, so the map is
 /// x · cosine + partner · sine for all.
@@ -123,21 +110,11 @@ template <int kDim>
 struct TurnRow {
   unsigned cosine[kDim / 8], sine[kDim / 8];
 };
-/// In memory a row is kDim / 8 chunks of eight channels: four words of cosines, four of sines. Both
-/// channels of a pair have one angle, so where a lane has both, half of them is read.
+/// In memory a row is kDim / 8 chunks of eight channels: four words of cosines, four of sines.
 template <int kDim, int kSpan>
 __device__ inline void load_turns(TurnRow<kDim>& to, const unsigned* row, int t) {
 #pragma unroll
   for (int m = 0; m < kDim / 32; ++m) {
-    const int first = kDim == 32 ? m : partner<kDim, kSpan>(4 * m) / 4;
-    if (first < m) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        to.cosine[4 * m + i] = to.cosine[4 * first + i];
-        to.sine[4 * m + i] = as_word(__hneg2(as_halves(to.sine[4 * first + i])));
-      }
-      continue;
-    }
     const uint4* const at = reinterpret_cast<const uint4*>(row) + 2 * chunk_of<kDim, kSpan>(m, t);
     const uint4 c = load_now(at), s = load_now(at + 1);
     to.cosine[4 * m] = c.x, to.cosine[4 * m + 1] = c.y;
@@ -146,6 +123,13 @@ __device__ inline void load_turns(TurnRow<kDim>& to, const unsigned* row, int t)
     to.sine[4 * m + 2] = s.z, to.sine[4 * m + 3] = s.w;
   }
 }
+__device__ inline __half2 as_halves(unsigned word) {
+  return *reinterpret_cast<const __half2*>(&word);
+}
+__device__ inline unsigned as_word(__half2 both) {
+  return *reinterpret_cast<const unsigned*>(&both);
+}
+
 /// 1 / sqrt(mean(x²) + epsilon).
 template <int kDim>
 __device__ inline float rstd_of(const QuadRow<kDim>& row, float epsilon) {
@@ -158,6 +142,12 @@ __device__ inline float rstd_of(const QuadRow<kDim>& row, float epsilon) {
   return rsqrtf(quad_sum(sum + more) * (1.0F / kDim) + epsilon);
 }
 
+/// What the lane has of a word, or of an element at twice its index, whose channels the map pairs
+/// with those of index i; kSpan a power of two, from 16.
+template <int kDim, int kSpan>
+__host__ __device__ constexpr int partner(int i) {
+  return kDim == 32 ? i : i ^ (kSpan == 32 ? 4 : kSpan / 16);
+}
 template <int kDim, int kSpan, class T>
 __device__ inline T from_partner(T value) {
   return kDim == 32 ? __shfl_xor_sync(kAllLanes, value, kSpan / 16) : value;

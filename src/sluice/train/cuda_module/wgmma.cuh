@@ -62,16 +62,6 @@ __device__ inline void multiply_wide(float (&d)[26][4], const unsigned (&a)[4], 
       : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4), SLUICE_SIXTEEN(d, 8), SLUICE_SIXTEEN(d, 12), SLUICE_SIXTEEN(d, 16), SLUICE_SIXTEEN(d, 20), SLUICE_EIGHT(d, 24)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
 }
-__device__ inline void multiply_wide(float (&d)[14][4], std::uint64_t a, std::uint64_t b, int adds) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %58, 0; wgmma.mma_async.sync.aligned.m64n112k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55}, %56, %57, p, 1, 1, 0, 0;}"
-      : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4), SLUICE_SIXTEEN(d, 8), SLUICE_EIGHT(d, 12)
-      : "l"(a), "l"(b), "r"(adds));
-}
-__device__ inline void multiply_wide(float (&d)[12][4], std::uint64_t a, std::uint64_t b, int adds) {
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %50, 0; wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, %48, %49, p, 1, 1, 0, 0;}"
-      : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4), SLUICE_SIXTEEN(d, 8)
-      : "l"(a), "l"(b), "r"(adds));
-}
 __device__ inline void multiply_wide(float (&d)[8][4], std::uint64_t a, std::uint64_t b, int adds) {
   asm volatile("{.reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, %32, %33, p, 1, 1, 0, 0;}"
       : SLUICE_SIXTEEN(d, 0), SLUICE_SIXTEEN(d, 4)

@@ -66,6 +66,16 @@ TEST(BisectRecord, SaysWhoItWas) {
   EXPECT_EQ(json["probes"][0]["verdict"], "bad");
 }
 
+TEST(BisectRecord, TheIntervalHoldsForAPairThatEndsWhenItDecides) {
+  const BisectRecord record = searched();
+  const auto change = change_of_guilty(record);
+  ASSERT_TRUE(change);
+  EXPECT_NEAR(change->confidence, 1 - 2 * 0.05 / 3, 1e-12) << "a third of alpha, one look";
+  BisectRecord first = record;  // as if GOOD were the commit before
+  first.state.good = 0;
+  EXPECT_NEAR(change_of_guilty(first)->point, -std::log(1.05), 2e-3);
+}
+
 TEST(BisectRecord, ARangeNamesItsSuspects) {
   const BisectRecord record = searched(0.05, 2);
   EXPECT_EQ(record.state.end, BisectEnd::range);

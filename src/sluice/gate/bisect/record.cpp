@@ -148,15 +148,20 @@ Json to_json(const BisectQuestion& question) {
 
 std::optional<stats::Estimate> change_of_guilty(const BisectRecord& record) {
   const BisectState& state = record.state;
+  const BisectProbe* probe = state.probe_of(state.bad);
   const std::vector<double> bad = ratios_of(record, state.bad);
-  if (bad.size() < 2) return std::nullopt;
-  if (state.good == 0) {
-    const auto t = stats::one_sample_t(bad);
-    return t ? std::optional(t->interval) : std::nullopt;
-  }
+  if (probe == nullptr || bad.size() < 2) return std::nullopt;
+  double share = 1;
+  for (const PairedLook& look : state.options.looks)
+    share = std::min(share, look.alpha_share);
+  const BisectProbe* before = state.probe_of(state.good);
+  const double level = before == nullptr ? probe->level : std::min(probe->level, before->level);
+  stats::TTestOptions options;
+  options.confidence = 1 - 2 * level * share;
   const std::vector<double> good = ratios_of(record, state.good);
-  if (good.size() < 2) return std::nullopt;
-  const auto t = stats::welch_t(bad, good);
+  if (state.good != 0 && good.size() < 2) return std::nullopt;
+  const auto t =
+      state.good == 0 ? stats::one_sample_t(bad, options) : stats::welch_t(bad, good, options);
   return t ? std::optional(t->interval) : std::nullopt;
 }
 

@@ -53,8 +53,9 @@ struct BisectRecord {
   double elapsed_s = 0;
 };
 
-/// Change in speed from the last good to the first bad revision, with a 95 % interval; of commits
-/// that were measured. Logarithms.
+/// Change in speed from the last good to the first bad revision, of commits that were measured.
+/// Logarithms. The interval is at the level of a look: pairs end when they decide, and a plain 95 %
+/// interval held the true change in 33 of 39 real searches only.
 std::optional<stats::Estimate> change_of_guilty(const BisectRecord& record);
 
 /// One sentence, also of a search that has not ended.

@@ -162,6 +162,22 @@ class BisectTest(unittest.TestCase):
                                            "failed": "exit code 4"}[name])
             self.assert_no_work_trees(repo)
 
+    def test_work_trees_of_others_stay_and_what_a_kill_left_goes(self):
+        repo = self.base / "others"
+        shutil.copytree(self.repo, repo)
+        self.git("worktree", "add", "-q", "--detach", str(self.base / "away"), repo=repo)
+        (self.base / "away").rename(self.base / "unmounted")  # as a disk that is not there
+        self.assertEqual(self.bisect(repo=repo).returncode, 0)
+        left = next(self.cache.glob("trees/*/*.built"))
+        left.unlink()  # a build that was killed: checked out, and not whole
+        shutil.rmtree(left.with_suffix(""))
+        self.git("worktree", "add", "-q", "--detach", str(left.with_suffix("")), repo=repo)
+        self.out = self.out.with_name("second")
+        self.assertEqual(self.bisect(repo=repo).returncode, 0)
+        self.assertTrue(left.exists(), "built again")
+        listed = self.git("worktree", "list", repo=repo).splitlines()
+        self.assertEqual([line.split()[0].rsplit("/", 1)[1] for line in listed], ["others", "away"])
+
     def test_a_dirty_tree_is_said_and_not_measured(self):
         repo = self.base / "dirty"
         shutil.copytree(self.repo, repo)

@@ -5,7 +5,6 @@
 #include "sluice/core/file.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/utc.h"
-#include "sluice/visit/gate/repository.h"
 
 #include <fmt/format.h>
 
@@ -46,11 +45,10 @@ Result<KeptTrees> KeptTrees::open(const fs::path& cache, const fs::path& root, T
   for (const auto& entry : fs::directory_iterator(folder, ignored))
     if (entry.is_directory(ignored) && !fs::exists(mark_of(entry.path())))
       half_built.push_back(entry.path());
-  for (const fs::path& tree : half_built)
+  for (const fs::path& tree : half_built) {
     fs::remove_all(tree, ignored);
-  if (!half_built.empty()) {
-    const auto pruned = git("worktree prune", root, -1);
-    (void)pruned;  // the next prune of git does it
+    const auto forgotten = forget_work_tree(root, tree);
+    (void)forgotten;  // or was not known
   }
   return KeptTrees(root, std::move(folder), std::move(build), std::move(lock));
 }

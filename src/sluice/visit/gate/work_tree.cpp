@@ -15,15 +15,18 @@ namespace fs = std::filesystem;
 
 WorkTree::WorkTree(fs::path root, fs::path tree) : root_(std::move(root)), tree_(std::move(tree)) {}
 
+Result<std::string> forget_work_tree(const fs::path& root, const fs::path& tree) {
+  return git("worktree remove --force --force " + peers::shell_quoted(tree.string()), root, -1);
+}
+
 WorkTree::~WorkTree() {
   if (!made_) return;
-  const auto removed =
-      git("worktree remove --force --force " + peers::shell_quoted(tree_.string()), root_, -1);
+  const auto removed = forget_work_tree(root_, tree_);
   std::error_code ignored;
   fs::remove_all(tree_, ignored);
   if (removed) return;
-  const auto pruned = git("worktree prune", root_, -1);
-  (void)pruned;  // the next prune of git does it
+  const auto forgotten = forget_work_tree(root_, tree_);  // one that is gone can be forgotten
+  (void)forgotten;                                        // or was never known
 }
 
 Status WorkTree::make(const std::string& sha, int cancel_fd) {
@@ -37,12 +40,18 @@ Status WorkTree::make(const std::string& sha, int cancel_fd) {
 }
 
 Status WorkTree::keep() {
+  fs::path aside = tree_;
+  aside += ".aside";
   std::error_code failed;
   fs::remove(tree_ / ".git", failed);
+  if (!failed) fs::rename(tree_, aside, failed);
   if (failed)
-    return Error{Errc::io,
-                 fmt::format("{}: cannot be removed: {}", shown(tree_ / ".git"), failed.message())};
-  SLUICE_CHECK(git("worktree prune", root_, -1));
+    return Error{Errc::io, fmt::format("{}: cannot be kept: {}", shown(tree_), failed.message())};
+  const auto forgotten = forget_work_tree(root_, tree_);
+  fs::rename(aside, tree_, failed);
+  if (!forgotten) return forgotten.error();
+  if (failed)
+    return Error{Errc::io, fmt::format("{}: cannot be kept: {}", shown(tree_), failed.message())};
   made_ = false;
   return ok;
 }

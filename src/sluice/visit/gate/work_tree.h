@@ -30,6 +30,11 @@ class WorkTree {
   bool made_ = false;
 };
 
+/// Of a tree that may be gone. Never by `git worktree prune`: trees of the user on a disk that is
+/// not there at the moment would go with it.
+Result<std::string> forget_work_tree(const std::filesystem::path& root,
+                                     const std::filesystem::path& tree);
+
 struct TreeBuild {
   std::string command;  // for the shell; blank: nothing is built
   double timeout_s = 3600;

@@ -64,6 +64,40 @@ class AbTest(unittest.TestCase):
         self.assertIn("mde", details)
         self.assertTrue(details["confirmations"][0]["confirmed"])
 
+    def test_the_line_that_measures_it_again(self):
+        done = printed("1.00", "1.05", "--json")
+        again = json.loads(done.stdout)["reproduce"]
+        self.assertRegex(again, r"ab --metric stdout --a 'echo 1.00' --b 'echo 1.05' --json --seed \d+$")
+        second = subprocess.run(again, shell=True, capture_output=True, text=True, timeout=100)
+        self.assertEqual(second.returncode, 1, second.stderr)
+        self.assertEqual(json.loads(second.stdout)["order"], json.loads(done.stdout)["order"], "the same order of pairs")
+        self.assertEqual(json.loads(second.stdout)["reproduce"], again)
+        self.assertIn("\nagain: ", printed("1.00", "1.00").stdout)
+
+    def test_a_revision_is_reproduced_by_its_commit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            git = ("git", "-C", folder, "-c", "user.name=T", "-c", "user.email=t@example.org")
+            pathlib.Path(folder, "number").write_text("1.0\n")
+            for words in (("init", "-q", "-b", "trunk"), ("add", "."), ("commit", "-qm", "first")):
+                subprocess.run([*git, *words], check=True, capture_output=True)
+            sha = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+            done = subprocess.run([os.path.abspath(PROGRAM), "gate", "--against", "trunk", "--build", "true", "--run", "cat number",
+                                   "--metric", "stdout", "--seed", "1", "--out", "out"], capture_output=True, text=True,
+                                  cwd=folder, timeout=100)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            verdict = json.loads(pathlib.Path(folder, "out", "verdict.json").read_text())
+            self.assertIn(f"gate --against {sha} --build true", verdict["reproduce"])
+            self.assertTrue(verdict["reproduce"].endswith("--seed 1 --out out"), verdict["reproduce"])
+            for name in ("summary.md", "gate_report.txt"):
+                self.assertIn(f"--against {sha}", pathlib.Path(folder, "out", name).read_text())
+            comment = run("report", pathlib.Path(folder, "out"), "--format", "pr-comment", "--site", "https://example.org/p")
+            self.assertIn("MDE, the smallest loss", comment.stdout)
+            self.assertIn("](<https://example.org/p>)", comment.stdout)
+            badge = run("report", pathlib.Path(folder, "out"), "--format", "badge", "--out", pathlib.Path(folder, "out"))
+            self.assertEqual(badge.returncode, 0, badge.stderr)
+            self.assertIn("performance: PASS", pathlib.Path(folder, "out", "badge.svg").read_text())
+            self.assert_error(run("report", pathlib.Path(folder, "out"), "--format", "pr-comment", "--site", "ftp://x"), 2, "--site ftp://x")
+
     def test_wall_time_is_measured(self):
         done = run("ab", "--pairs", 2, "--a", "true", "--b", "true", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -143,6 +143,78 @@ class GitlabTest(unittest.TestCase):
             self.assertEqual(self.code_of(stored=stored, pairs=pairs), (code, asked), (stored, pairs))
 
 
+FAKE_CURL = """#!/usr/bin/env python3
+# Answers as GitLab would, and writes down what it was asked.
+import json, pathlib, sys
+config = sys.stdin.read()
+words = sys.argv[1:]
+with open("asked", "a") as asked:
+    asked.write(json.dumps({"words": words, "config": config, "data": pathlib.Path("note.json").read_text()}) + "\\n")
+value = lambda flag: words[words.index(flag) + 1] if flag in words else None
+answer = ""
+if words[-1].endswith("/user"):
+    answer = '{"id": 7}'
+elif "page=" in words[-1]:
+    page = words[-1].split("page=")[-1]
+    answer = pathlib.Path("page" + page).read_text()
+    following = str(int(page) + 1)
+    pathlib.Path(value("--dump-header")).write_text("HTTP/2 200\\r\\nx-next-page: %s\\r\\n"
+                                                    % (following if pathlib.Path("page" + following).exists() else ""))
+if value("--output") not in (None, "/dev/null"):
+    pathlib.Path(value("--output")).write_text(answer)
+elif value("--output") is None:
+    print(answer)
+"""
+
+
+class GitlabNoteTest(unittest.TestCase):
+    """The job that writes the note, with a curl that answers as GitLab would."""
+
+    MARKER = "<!-- sluice-perf-gate -->"
+    TOKEN = "glpat-secret"
+
+    def posted(self, *pages, comment=True):
+        text = subprocess.run([PROGRAM, "ci", "--print", "--provider", "gitlab"], capture_output=True, text=True, check=True).stdout
+        job = text[text.index("perf-note:"):text.index("perf-baseline:")]
+        script = re.search(r"  script:\n    - \|\n((?: {6}[^\n]*\n)+)", job).group(1)
+        with tempfile.TemporaryDirectory() as folder:
+            there = Path(folder)
+            for number, notes in enumerate(pages, 1):
+                (there / f"page{number}").write_text(json.dumps(notes))
+            (there / "curl").write_text(FAKE_CURL)
+            (there / "curl").chmod(0o755)
+            (there / "perf").mkdir()
+            if comment:
+                (there / "perf" / "pr_comment.md").write_text(f'{self.MARKER}\n## "FAIL" \\ `x`\n')
+            done = subprocess.run(["sh", "-eu", "-c", script], cwd=folder, check=False, capture_output=True, text=True,
+                                  env={"CI_API_V4_URL": "https://gitlab.example/api/v4", "CI_PROJECT_ID": "3",
+                                       "CI_MERGE_REQUEST_IID": "5", "PERF_NOTE_TOKEN": self.TOKEN,
+                                       "PATH": f"{folder}:/usr/bin:/bin"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn(self.TOKEN, done.stdout + done.stderr)
+            asked = [json.loads(line) for line in (there / "asked").read_text().splitlines()] if comment else []
+        for one in asked:
+            self.assertNotIn(self.TOKEN, " ".join(one["words"]), "no command line holds the token")
+            self.assertEqual(one["config"], f'header = "PRIVATE-TOKEN: {self.TOKEN}"\n')
+        return asked
+
+    @unittest.skipUnless(shutil.which("jq"), "needs jq")
+    def test_the_first_note_is_posted_and_later_ones_edit_it(self):
+        notes = "https://gitlab.example/api/v4/projects/3/merge_requests/5/notes"
+        other = {"id": 1, "author": {"id": 9}, "body": self.MARKER + "\nsomebody else's"}
+        mine = {"id": 2, "author": {"id": 7}, "body": "no marker"}
+        ours = {"id": 44, "author": {"id": 7}, "body": self.MARKER + "\nbefore"}
+        for pages, method, address in ([[[]], "POST", notes], [[[other, mine]], "POST", notes],
+                                       [[[other, ours]], "PUT", notes + "/44"], [[[other], [mine], [ours]], "PUT", notes + "/44"]):
+            last = self.posted(*pages)[-1]
+            self.assertEqual(last["words"][last["words"].index("--request") + 1], method, pages)
+            self.assertEqual(last["words"][-1], address, pages)
+            self.assertEqual(json.loads(last["data"])["body"], f'{self.MARKER}\n## "FAIL" \\ `x`\n')
+
+    def test_without_a_comment_nothing_is_asked(self):
+        self.assertEqual(self.posted([], comment=False), [])
+
+
 class VerdictTest(unittest.TestCase):
     """The last step of the workflow, run as the runner would."""
 

@@ -40,6 +40,7 @@ TEST(GateReport, SurvivesJson) {
   report.timestamp = "2026-11-16T02:00:00Z";
   report.base_name = "a";
   report.candidate_name = "b";
+  report.reproduce = "sluice ab";
   report.lines = lines_of({GateStatus::fail, GateStatus::warn});
   report.lines[0].baseline = 2.5;
   report.lines[0].current = std::numeric_limits<double>::infinity();
@@ -56,6 +57,7 @@ TEST(GateReport, SurvivesJson) {
   EXPECT_EQ(dump_json(to_json(*back)), dump_json(to_json(report)));
   EXPECT_EQ(back->lines[0].current, report.lines[0].current);
   EXPECT_FALSE(back->lines[1].delta);
+  EXPECT_EQ(back->reproduce, "sluice ab");
 }
 
 TEST(GateReport, RefusesWhatIsNone) {

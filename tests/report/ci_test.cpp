@@ -88,8 +88,9 @@ TEST(CiGithub, StepsOfTheGate) {
             std::string::npos);
   EXPECT_EQ(at(step_named(gate, "Paired"), {"env", "BUILD"}).text(), "make build");
   const std::string exports = run_of(gate, "exports");
-  for (const char* format : {"github-summary >> \"$GITHUB_STEP_SUMMARY\"", "annotations", "junit",
-                             "openmetrics", "pr-comment", "google-benchmark bencher "})
+  for (const char* format :
+       {"github-summary \"${link[@]}\" >> \"$GITHUB_STEP_SUMMARY\"", "annotations", "junit",
+        "openmetrics", "pr-comment", "google-benchmark bencher "})
     EXPECT_NE(exports.find(format), std::string::npos) << format;
   EXPECT_EQ(at(step_named(gate, "Keep"), {"with", "retention-days"}).text(), "30");
   const std::string verdict = run_of(gate, "Verdict");
@@ -138,6 +139,12 @@ TEST(CiGitlab, JobsAndReports) {
   EXPECT_NE(at(gate, {"script"}).items().at(2).text().find("gate --against"), std::string::npos);
   EXPECT_EQ(at(root, {"perf-baseline", "rules"}).items().size(), 1U);
   EXPECT_EQ(at(at(root, {"perf-baseline", "rules"}).items()[0], {"when"}).text(), "manual");
+  const Node& note = at(root, {"perf-note"});
+  EXPECT_EQ(at(note, {"variables", "GIT_STRATEGY"}).text(), "none") << "no foreign code there";
+  EXPECT_NE(at(at(note, {"rules"}).items().at(0), {"if"}).text().find("$PERF_NOTE_TOKEN"),
+            std::string::npos);
+  EXPECT_EQ(at(note, {"allow_failure"}).text(), "true");
+  EXPECT_EQ(at(gate, {"script"}).items().at(2).text().find("PERF_NOTE_TOKEN"), std::string::npos);
   options.runner.clear();
   EXPECT_TRUE(at(parsed(gitlab_jobs(options)), {"perf-gate", "tags"}).is_null());
 }

@@ -55,7 +55,7 @@ inline gate::GateReport hostile_report() {
       "\xEF\xBF\xBF \\ \"}\n# EOF\n";
   gate::GateReport report = every_status();
   report.rule = report.machine_profile = report.timestamp = text;
-  report.base_name = report.candidate_name = report.summary = text;
+  report.base_name = report.candidate_name = report.summary = report.reproduce = text;
   for (gate::GateLine& line : report.lines) {
     line.metric += text;
     line.unit = line.delta_unit = line.threshold = line.reason = text;

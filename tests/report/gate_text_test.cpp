@@ -80,5 +80,22 @@ TEST(GateText, SkippedRowsAreNotesAndOddNumbersHaveNames) {
   EXPECT_THAT(text, Not(HasSubstr("SKIP")));
 }
 
+TEST(GateText, SaysWhatPairsCouldSeeAndHowToReproduce) {
+  gate::GateReport report;
+  GateLine line;
+  line.metric = "pairs";
+  line.status = GateStatus::pass;
+  line.reason = "fine";
+  report.lines = {line};
+  EXPECT_THAT(gate_text(report), Not(HasSubstr("MDE")));
+  EXPECT_THAT(gate_text(report), Not(HasSubstr("Reproduce")));
+  report.lines[0].details = Json{{"mde", 0.0213}, {"pairs", 16}};
+  report.reproduce = "./sluice gate --quick\n";
+  EXPECT_THAT(gate_text(report),
+              HasSubstr("\nMDE, the smallest loss that pairs would have found: pairs 2.1 % with 16 "
+                        "pairs\n"));
+  EXPECT_THAT(gate_text(report), HasSubstr("\nReproduce: ./sluice gate --quick\\n\n"));
+}
+
 }  // namespace
 }  // namespace sluice::report::gate_text_test

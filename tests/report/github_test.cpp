@@ -113,6 +113,53 @@ TEST(GithubComment, BeginsWithItsMarkerAndFoldsWhatPassed) {
   EXPECT_GT(text.find("| a_pass |"), text.find("<details>"));
 }
 
+/// Pairs that say what they can see, and how they were taken.
+gate::GateReport with_pairs() {
+  gate::GateReport report = testing::every_status();
+  report.lines[5].details = Json{{"mde", 0.0213}, {"pairs", 16}};
+  report.reproduce = "./sluice gate --against 1a2b --build 'make <all> @home'";
+  return report;
+}
+
+TEST(GithubComment, SaysWhatPairsCouldSeeAndHowToReproduce) {
+  for (const std::string& text : {github_comment({with_pairs()}), github_summary({with_pairs()})}) {
+    EXPECT_NE(text.find("MDE, the smallest loss that these pairs would have found with 90 % "
+                        "probability: f_fail 2.1 % with 16 pairs\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("<details><summary>How to reproduce</summary>\n\n<pre>./sluice gate "
+                        "--against 1a2b --build "),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("make &lt;all&gt; &#64;home"), std::string::npos) << text;
+  }
+  const std::string without = github_comment({testing::every_status()});
+  EXPECT_EQ(without.find("MDE"), std::string::npos);
+  EXPECT_EQ(without.find("How to reproduce"), std::string::npos);
+}
+
+TEST(GithubComment, LinksTheSiteWhereOneIsNamed) {
+  const std::string site = "https://example.org/perf/?a=1&b=2#x";
+  for (const std::string& text :
+       {github_comment({with_pairs()}, site), github_summary({with_pairs()}, site)})
+    EXPECT_TRUE(text.ends_with("[All metrics over time](<" + site + ">)\n")) << text;
+  EXPECT_EQ(github_comment({with_pairs()}).find("All metrics"), std::string::npos);
+}
+
+TEST(GithubComment, OnlyAddressesAreLinked) {
+  for (const char* good : {"https://example.org", "http://localhost:8080/a-b_c~d%20"})
+    EXPECT_TRUE(check_site(good, "--site")) << good;
+  for (const std::string& bad :
+       {std::string("javascript:alert(1)"), std::string("example.org"), std::string(),
+        std::string("https://a b"), std::string("https://a>b"), std::string("https://a)[x](y"),
+        std::string("https://a\nb"), "https://" + std::string(600, 'a')}) {
+    const Status refused = check_site(bad, "--site");
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().code, Errc::usage);
+    EXPECT_TRUE(refused.error().message.starts_with("--site "));
+  }
+}
+
 TEST(Github, LongReportsKeepToTheLimits) {
   const gate::GateReport report = many(20'000, gate::GateStatus::warn, std::string(500, 'x'));
   const std::string summary = github_summary({report, report});

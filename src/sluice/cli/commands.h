@@ -11,6 +11,7 @@ void add_all_commands(CLI::App& root, Context& context);
 
 void add_ab(CLI::App& root, Context& context);
 void add_augment(CLI::App& root, Context& context);
+void add_bisect(CLI::App& root, Context& context);
 void add_baseline(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
 void add_bench_dataloader(CLI::App& bench, Context& context);  // under `bench`

@@ -12,6 +12,7 @@
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/report/benchmark_json.h"
+#include "sluice/report/gate/badge.h"
 #include "sluice/report/gate/github.h"
 #include "sluice/report/gate/junit.h"
 #include "sluice/report/gate/openmetrics.h"
@@ -33,6 +34,7 @@ namespace fs = std::filesystem;
 struct ReportArgs {
   std::vector<std::string> inputs;
   std::string format;
+  std::string site;
   report::MixtureDrawing drawing;
 };
 
@@ -40,6 +42,7 @@ struct Loaded {
   std::vector<fs::path> paths;
   std::vector<results::ResultFile> files;
   std::vector<gate::GateReport> verdicts;
+  std::string site;  // where all metrics are drawn over time; may be empty
 };
 
 /// What a format is made from; an input that lacks it is refused.
@@ -131,7 +134,11 @@ std::string junit(const Loaded& loaded) {
 
 std::string github_summary(const Loaded& loaded) {
   return loaded.verdicts.empty() ? report::markdown(loaded.files)
-                                 : report::github_summary(loaded.verdicts);
+                                 : report::github_summary(loaded.verdicts, loaded.site);
+}
+
+std::string github_comment(const Loaded& loaded) {
+  return report::github_comment(loaded.verdicts, loaded.site);
 }
 
 std::string openmetrics(const Loaded& loaded) {
@@ -161,7 +168,8 @@ constexpr Rendered kFormats[] = {
      of_files<report::github_action_benchmark_json>},
     {"github-summary", "summary.md", github_summary, From::either},
     {"annotations", "annotations.txt", of_verdicts<report::github_annotations>, From::verdict},
-    {"pr-comment", "pr_comment.md", of_verdicts<report::github_comment>, From::verdict}};
+    {"pr-comment", "pr_comment.md", github_comment, From::verdict},
+    {"badge", "badge.svg", of_verdicts<report::badge_svg>, From::verdict}};
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
@@ -208,7 +216,9 @@ Result<ExitCode> run_report(const ReportArgs& args, const Globals& globals) {
   if (std::any_of(args.inputs.begin(), args.inputs.end(), names_batch_times))
     return run_batch_times(args, globals);
   const Rendered* only = format_named(args.format);
+  if (!args.site.empty()) SLUICE_CHECK(report::check_site(args.site, "--site"));
   SLUICE_TRY(Loaded loaded, load(args.inputs, only != nullptr ? only->from : From::results));
+  loaded.site = args.site;
   if (globals.json) return print_json(loaded);
   pool(loaded);
   if (only != nullptr) SLUICE_CHECK(check_source(*only, loaded, args.inputs.front()));
@@ -245,12 +255,15 @@ void add_report(CLI::App& root, Context& context) {
   sub.add_option("--format", args.format,
                  "write only this format: to stdout, or into the folder that --out names")
       ->check(CLI::IsMember(format_names()));
+  add_value(sub, "--site", args.site, "URL",
+            "pages of all metrics over time, linked from summary and comment");
   add_force_flag(sub, context.globals);
   add_drawing_flags(sub, args.drawing);
   add_examples(sub,
                {"sluice report runs/20260131T120000Z-quick-cpu", "sluice report R --format text",
                 "sluice report R --format csv > rows.csv", "sluice report R --format junit --out R",
                 "sluice report R --format github-summary >> $GITHUB_STEP_SUMMARY",
+                "sluice report R --format badge > badge.svg",
                 "sluice report A B C --out pooled      (runs of one table in several folders)",
                 "sluice report R/batch_times.jsonl --out drawings --window 8"});
 }

@@ -159,6 +159,7 @@ Json to_json(const GateReport& report) {
           {"candidate", report.candidate_name},
           {"status", to_string(report.status)},
           {"summary", report.summary},
+          {"reproduce", report.reproduce.empty() ? Json() : Json(report.reproduce)},
           {"lines", std::move(lines)}};
 }
 
@@ -173,6 +174,7 @@ Result<GateReport> gate_report_from_json(const Json& json) {
   report.base_name = string_at(json, "base");
   report.candidate_name = string_at(json, "candidate");
   report.summary = string_at(json, "summary");
+  report.reproduce = string_at(json, "reproduce");
   SLUICE_TRY(report.status, status_of(json));
   for (const Json& item : json["lines"]) {
     if (!item.is_object()) return Error{Errc::invalid_input, "gate report: a line is no object"};

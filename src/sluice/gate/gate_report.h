@@ -66,7 +66,8 @@ struct GateReport {
   std::string candidate_name;
   std::vector<GateLine> lines;
   GateStatus status = GateStatus::skip;
-  std::string summary;  // "FAIL (1 failure, 0 warnings)"
+  std::string summary;    // "FAIL (1 failure, 0 warnings)"
+  std::string reproduce;  // the command line that measures it again; may be empty
 };
 
 /// The whole from its lines: the worst of fail, invalid, inconclusive, warn; improved if a line is

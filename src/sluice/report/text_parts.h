@@ -19,6 +19,9 @@ std::string padded(const std::string& text, std::size_t width, bool right);
 /// Words of `text` in lines of at most `width` columns, each after `indent` spaces.
 std::string wrapped(const std::string& text, std::size_t width, std::size_t indent);
 std::string without_trailing_space(std::string text);
+/// Rows of equal length, a line each; `right` says which columns end flush.
+std::string aligned(const std::vector<std::vector<std::string>>& rows,
+                    const std::vector<bool>& right);
 
 /// Cases of ours beside other libraries, a line each: our rate and how many times as fast it is as
 /// each of them; why rows have no number. Empty when `lines` are ours alone.

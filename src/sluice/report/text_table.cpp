@@ -186,6 +186,22 @@ std::string all_matrix_text(const std::vector<const results::ResultFile*>& files
 
 }  // namespace
 
+std::string aligned(const std::vector<std::vector<std::string>>& rows,
+                    const std::vector<bool>& right) {
+  std::vector<std::size_t> widths(right.size(), 0);
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c)
+      widths[c] = std::max(widths[c], display_width(row[c]));
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c)
+      line += (c == 0 ? "" : "  ") + padded(row[c], widths[c], right[c]);
+    text += without_trailing_space(line) + "\n";
+  }
+  return text;
+}
+
 std::string padded(const std::string& text, std::size_t width, bool right) {
   const std::size_t used = display_width(text);
   const std::string space(width > used ? width - used : 0, ' ');

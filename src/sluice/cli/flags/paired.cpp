@@ -3,12 +3,15 @@
 #include "sluice/cli/flags/paired.h"
 
 #include "sluice/config/units.h"
+#include "sluice/core/json.h"
 #include "sluice/core/text.h"
+#include "sluice/report/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <random>
+#include <string_view>
 
 namespace sluice::cli {
 
@@ -74,6 +77,20 @@ Status apply(const MetricFlags& flags, visit::AbPlan& plan) {
                                           flags.timeout_flag, printable(flags.timeout))};
   plan.timeout_s = *limit;
   return ok;
+}
+
+void add_reproduce(visit::AbResult& result, const Globals& globals, std::uint64_t seed) {
+  constexpr std::string_view kAgainst = "--against";
+  std::vector<std::string> argv = globals.argv;
+  const std::string sha = string_at(at(result.document, "against"), "sha");
+  for (std::size_t i = 0; i < argv.size() && !sha.empty(); ++i) {
+    if (argv[i] == kAgainst && i + 1 < argv.size()) argv[i + 1] = sha;
+    if (argv[i].starts_with(std::string(kAgainst) + "="))
+      argv[i] = fmt::format("{}={}", kAgainst, sha);
+  }
+  if (!globals.seed_given) argv.insert(argv.end(), {"--seed", std::to_string(seed)});
+  result.report.reproduce = report::shell_command(argv);
+  result.document["reproduce"] = result.report.reproduce;
 }
 
 std::uint64_t order_seed(const Globals& globals) {

@@ -34,4 +34,8 @@ Status apply(const MetricFlags& flags, visit::AbPlan& plan);
 /// That of --seed, else another one each time; it is written with the result.
 std::uint64_t order_seed(const Globals& globals);
 
+/// Puts the command line that measures these pairs again, in the same order, into report and
+/// document; a revision that was named by a branch stands there as its commit.
+void add_reproduce(visit::AbResult& result, const Globals& globals, std::uint64_t seed);
+
 }  // namespace sluice::cli

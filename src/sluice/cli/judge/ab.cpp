@@ -41,8 +41,9 @@ Result<ExitCode> run(Context& context, const AbArgs& args) {
   OutputFiles files(globals);
   if (!globals.out.empty()) SLUICE_CHECK(files.claim({globals.out / "verdict.json"}));
   const measure::Interrupt interrupt;
-  SLUICE_TRY(const visit::AbResult result,
+  SLUICE_TRY(visit::AbResult result,
              visit::run_ab(plan, {context.globals.progress, interrupt.fd()}));
+  add_reproduce(result, globals, plan.seed);
   const std::string json = results::to_text(result.document);
   if (!globals.out.empty()) SLUICE_CHECK(files.write(globals.out / "verdict.json", json));
   print("{}", globals.json

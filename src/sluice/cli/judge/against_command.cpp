@@ -78,8 +78,9 @@ Result<ExitCode> gate_against(Context& context, const AgainstFlags& flags, bool 
     SLUICE_CHECK(files.claim(names));
   }
   const measure::Interrupt interrupt;
-  SLUICE_TRY(const visit::AbResult result,
+  SLUICE_TRY(visit::AbResult result,
              visit::run_against(plan, {context.globals.progress, interrupt.fd()}));
+  add_reproduce(result, globals, plan.ab.seed);
   if (!globals.out.empty()) SLUICE_CHECK(write_all(files, globals.out, result));
   print("{}", globals.json
                   ? results::to_text(result.document)

@@ -12,6 +12,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/text.h"
+#include "sluice/gate/bisect/simulation.h"
 #include "sluice/report/gate/selftest_text.h"
 #include "sluice/results/result_file.h"
 #include "sluice/visit/gate/done_when.h"
@@ -50,6 +51,7 @@ struct SelftestArgs {
   RuleFlags rule;
   bool simulate = false;
   bool gates = false;
+  bool bisect = false;
   std::optional<int> trials;
   int power_trials = 100;
   std::string slowdowns;
@@ -117,6 +119,26 @@ Result<ExitCode> simulate(const Globals& globals, const SelftestArgs& args,
   return ExitCode::done;
 }
 
+/// Searches for one slow commit of 64, over scripted noise.
+Result<ExitCode> simulate_searches(const Globals& globals, const SelftestArgs& args) {
+  gate::BisectSimulationOptions options;
+  options.seed = globals.seed;
+  options.trials = args.trials.value_or(options.trials);
+  SLUICE_TRY(options.slowdowns, slowdowns_of(args.slowdowns, options.slowdowns));
+  SLUICE_TRY(const auto table, gate::simulate_bisect(options));
+  Json rows = Json::array();
+  for (const gate::SimulatedBisect& one : table)
+    rows.push_back(gate::to_json(one));
+  const Json document{{"rule", "simulated bisect"},    {"commits", options.commits},
+                      {"alpha", options.search.alpha}, {"tau", options.search.tau},
+                      {"trials", options.trials},      {"seed", options.seed},
+                      {"slowdowns", std::move(rows)}};
+  SLUICE_CHECK(save(globals, document));
+  print("{}",
+        globals.json ? results::to_text(document) : report::bisect_simulation_text(table, options));
+  return ExitCode::done;
+}
+
 Result<ExitCode> measure_here(Context& context, const SelftestArgs& args,
                               const gate::PairedOptions& rule) {
   const Globals& globals = context.globals;
@@ -157,9 +179,10 @@ Result<ExitCode> run_gates(Context& context) {
 }
 
 Result<ExitCode> run(Context& context, const SelftestArgs& args) {
-  if (args.gates && args.simulate)
-    return Error{Errc::usage, "--gates and --simulate: give only one"};
+  if (int{args.gates} + int{args.simulate} + int{args.bisect} > 1)
+    return Error{Errc::usage, "--gates, --simulate and --bisect: give only one"};
   if (args.gates) return run_gates(context);
+  if (args.bisect) return simulate_searches(context.globals, args);
   SLUICE_TRY(const gate::PairedOptions rule,
              paired_options(args.rule, order_seed(context.globals)));
   return args.simulate ? simulate(context.globals, args, rule) : measure_here(context, args, rule);
@@ -173,14 +196,15 @@ void add_selftest(CLI::App& root, Context& context) {
       "Measure how often the paired gate errs on this machine: false alarms and power", run);
   add_value(sub, "--budget", args.budget, "TIME", "time limit; trials that do not fit are dropped")
       ->capture_default_str();
-  add_value(sub, "--trials", args.trials, "N",
-            "trials of A against itself (default 300; simulated 2000 of everything)")
+  add_value(
+      sub, "--trials", args.trials, "N",
+      "trials of A against itself (default 300; simulated 2000 of everything, 500 of a search)")
       ->check(CLI::Range(1, 1'000'000));
   add_value(sub, "--power-trials", args.power_trials, "N", "trials of each slowdown")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   add_value(sub, "--slowdowns", args.slowdowns, "SHARE,...",
-            "slowdowns to inject (default 1%,2%,3%,5%,10%; simulated 3%,5%)");
+            "slowdowns to inject (default 1%,2%,3%,5%,10%; simulated 3%,5%, and 10% in a search)");
   add_value(sub, "--subject", args.subject, "TIME", "time that one run of the subject takes")
       ->capture_default_str();
   add_rule_flags(sub, args.rule);
@@ -189,9 +213,12 @@ void add_selftest(CLI::App& root, Context& context) {
       "check the stored-baseline gate instead, by its three conditions for being fit for work");
   sub.add_flag("--simulate", args.simulate,
                "use scripted noise instead of measuring, beside the usual designs; takes seconds");
+  sub.add_flag("--bisect", args.bisect,
+               "simulate searches of sluice bisect instead: one slow commit among 64");
   add_force_flag(sub, context.globals);
-  add_examples(sub, {"sluice selftest --simulate", "sluice selftest --budget 5min",
-                     "sluice selftest --budget 2h --out selftest --json"});
+  add_examples(
+      sub, {"sluice selftest --simulate", "sluice selftest --bisect --slowdowns 5%",
+            "sluice selftest --budget 5min", "sluice selftest --budget 2h --out selftest --json"});
 }
 
 }  // namespace sluice::cli

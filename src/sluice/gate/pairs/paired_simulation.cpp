@@ -18,53 +18,7 @@
 namespace sluice::gate {
 namespace {
 
-constexpr int kRunsOfDrift = 16;
 constexpr double kTestLevel = 0.01;  // of the designs that test; ours has its own
-
-/// One visit: every run of it shares the offset and the drift.
-class Session {
- public:
-  Session(const NoiseModel& noise, Rng& rng)
-      : noise_(noise),
-        rng_(rng),
-        offset_(noise.session_sd * rng.normal()),
-        drift_(noise.drift_sd * rng.normal() / (kRunsOfDrift - 1)) {}
-
-  /// Log speeds of the iterations of the next run, at `log_change` from the usual speed.
-  const std::vector<double>& run(double log_change) {
-    const double level = offset_ + drift_ * runs_ + noise_.run_sd * rng_.normal() + log_change;
-    ++runs_;
-    const double phi = noise_.iteration_phi;
-    const double step_sd = noise_.iteration_sd * std::sqrt(1 - phi * phi);
-    double wave = noise_.iteration_sd * rng_.normal();
-    iterations_.resize(static_cast<std::size_t>(noise_.iterations));
-    for (double& iteration : iterations_) {
-      iteration = level + wave;
-      if (rng_.uniform() < noise_.stall_share)
-        iteration += std::log1p(-noise_.stall_most * rng_.uniform());
-      wave = phi * wave + step_sd * rng_.normal();
-    }
-    return iterations_;
-  }
-
-  /// Items over elapsed time of the next run, as a logarithm: stalls count.
-  double run_speed(double log_change) {
-    double elapsed = 0;
-    for (const double iteration : run(log_change))
-      elapsed += std::exp(-iteration);
-    return std::log(noise_.iterations / elapsed);
-  }
-
-  Rng& rng() { return rng_; }
-
- private:
-  const NoiseModel& noise_;
-  Rng& rng_;
-  double offset_;
-  double drift_;  // per run
-  int runs_ = 0;
-  std::vector<double> iterations_;
-};
 
 struct Trial {
   bool alarm = false;
@@ -74,7 +28,7 @@ struct Trial {
 using Design =
     std::function<Result<Trial>(const SimulationOptions& options, Rng& rng, double log_change)>;
 
-double mean_speed(Session& session, int runs, double log_change) {
+double mean_speed(NoisySession& session, int runs, double log_change) {
   double sum = 0;
   for (int i = 0; i < runs; ++i)
     sum += session.run_speed(log_change);
@@ -85,9 +39,9 @@ Design stored_number(double threshold) {
   return
       [threshold](const SimulationOptions& options, Rng& rng, double log_change) -> Result<Trial> {
         constexpr int kRuns = 3;
-        Session before(options.noise, rng);
+        NoisySession before(options.noise, rng);
         const double stored = mean_speed(before, kRuns, 0);
-        Session now(options.noise, rng);
+        NoisySession now(options.noise, rng);
         const double current = mean_speed(now, kRuns, log_change);
         return Trial{current - stored < std::log1p(-threshold), kRuns};
       };
@@ -99,7 +53,7 @@ enum class Sequential { welch_iterations, rank_iterations, rank_medians };
 Design one_after_the_other(Sequential test) {
   return [test](const SimulationOptions& options, Rng& rng, double log_change) -> Result<Trial> {
     constexpr int kRuns = 8;
-    Session session(options.noise, rng);
+    NoisySession session(options.noise, rng);
     std::array<std::vector<double>, 2> sides;  // A, B
     for (std::size_t side = 0; side < 2; ++side) {
       for (int i = 0; i < kRuns; ++i) {
@@ -125,28 +79,23 @@ Design one_after_the_other(Sequential test) {
   };
 }
 
-/// Difference of B and A within one block: a pair in random order, or A B B A.
-double block_difference(Session& session, double log_change, bool abba) {
-  if (abba) {
-    const double a1 = session.run_speed(0);
-    const double b1 = session.run_speed(log_change);
-    const double b2 = session.run_speed(log_change);
-    const double a2 = session.run_speed(0);
-    return (b1 + b2 - a1 - a2) / 2;
-  }
-  const bool b_first = session.rng().below(2) == 1;
-  const double first = session.run_speed(b_first ? log_change : 0);
-  const double second = session.run_speed(b_first ? 0 : log_change);
-  return b_first ? first - second : second - first;
+/// A B B A: drift within the block cancels.
+double balanced_difference(NoisySession& session, double log_change) {
+  const double a1 = session.run_speed(0);
+  const double b1 = session.run_speed(log_change);
+  const double b2 = session.run_speed(log_change);
+  const double a2 = session.run_speed(0);
+  return (b1 + b2 - a1 - a2) / 2;
 }
 
 Design blocks(int count, bool abba) {
   return [count, abba](const SimulationOptions& options, Rng& rng,
                        double log_change) -> Result<Trial> {
-    Session session(options.noise, rng);
+    NoisySession session(options.noise, rng);
     std::vector<double> differences;
     for (int i = 0; i < count; ++i)
-      differences.push_back(block_difference(session, log_change, abba));
+      differences.push_back(abba ? balanced_difference(session, log_change)
+                                 : session.pair(log_change));
     SLUICE_TRY(const auto t, stats::one_sample_t(differences, {stats::Alternative::less, 0.95}));
     const bool large = t.difference <= std::log1p(-options.gate.floor);
     return Trial{t.p <= kTestLevel && large, (abba ? 4 : 2) * count};
@@ -154,9 +103,9 @@ Design blocks(int count, bool abba) {
 }
 
 Result<Trial> configured_gate(const SimulationOptions& options, Rng& rng, double log_change) {
-  Session session(options.noise, rng);
+  NoisySession session(options.noise, rng);
   const TakePair take = [&](int, bool) -> Result<std::vector<PairValue>> {
-    return std::vector<PairValue>{{1, std::exp(block_difference(session, log_change, false))}};
+    return std::vector<PairValue>{{1, std::exp(session.pair(log_change))}};
   };
   const std::vector<PairedMetric> metrics = {
       {.name = "speed", .unit = {}, .better = measure::Better::higher}};

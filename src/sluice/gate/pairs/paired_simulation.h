@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/core/json.h"
+#include "sluice/gate/pairs/paired_noise.h"
 #include "sluice/gate/pairs/paired_rule.h"
 
 #include <cstdint>
@@ -11,19 +12,6 @@
 #include <vector>
 
 namespace sluice::gate {
-
-/// Of log speeds. A session is one visit to a machine; a run a fresh process; an iteration one step
-/// of a run.
-struct NoiseModel {
-  double session_sd = 0.015;
-  double drift_sd = 0.02;  // change from the first to the last run of 16 in a session
-  double run_sd = 0.008;
-  double iteration_sd = 0.02;  // AR(1) with this coefficient
-  double iteration_phi = 0.7;
-  double stall_share = 0.01;  // iterations that lose up to `stall_most` of their speed
-  double stall_most = 0.15;
-  int iterations = 50;
-};
 
 struct SimulationOptions {
   NoiseModel noise;

@@ -95,18 +95,23 @@ constexpr const char* kMeasure =
 
       - name: Summary, annotations and exports
         if: ${{ !cancelled() }}
+        env:
+          SITE: ${{ vars.PERF_SITE }}
         run: |
+          link=()
+          if [ -n "$SITE" ]; then link=(--site "$SITE"); fi
           verdicts=()
           for run in perf/stored perf/pairs; do
             if [ ! -f "$run/verdict.json" ]; then continue; fi
             verdicts+=("$run")
-            @SLUICE@ report "$run" --format github-summary >> "$GITHUB_STEP_SUMMARY"
+            @SLUICE@ report "$run" --format github-summary "${link[@]}" >> "$GITHUB_STEP_SUMMARY"
             @SLUICE@ report "$run" --format annotations
             @SLUICE@ report "$run" --format junit --out "$run"
             @SLUICE@ report "$run" --format openmetrics --out "$run"
           done
           if [ "${#verdicts[@]}" -gt 0 ]; then
-            @SLUICE@ report "${verdicts[@]}" --format pr-comment --out perf
+            @SLUICE@ report "${verdicts[@]}" --format pr-comment "${link[@]}" --out perf
+            @SLUICE@ report "${verdicts[@]}" --format badge --out perf
           fi
           if [ -d perf/stored/results ]; then
             for format in google-benchmark bencher github-action-benchmark; do

@@ -43,12 +43,19 @@ perf-gate:
       decided stored || stored=$?
       pairs=0
       decided pairs || pairs=$?
+      set --
       for run in perf/stored perf/pairs; do
         if [ ! -f "$run/verdict.json" ]; then continue; fi
+        set -- "$@" "$run"
         @SLUICE@ report "$run" --format junit --out "$run"
         @SLUICE@ report "$run" --format openmetrics --out "$run"
         @SLUICE@ report "$run" --format github-summary --out "$run"
       done
+      if [ "$#" -gt 0 ]; then
+        @SLUICE@ report "$@" --format badge --out perf
+        if [ -n "${PERF_SITE:-}" ]; then set -- "$@" --site "$PERF_SITE"; fi
+        @SLUICE@ report "$@" --format pr-comment --out perf
+      fi
       for code in "$pairs" "$stored"; do
         if [ "$code" = 1 ] || [ "$code" = 2 ] || [ "$code" = 3 ]; then exit "$code"; fi
       done
@@ -63,6 +70,46 @@ perf-gate:
     reports:
       junit: perf/*/junit.xml
       metrics: perf/stored/metrics.prom
+
+# One note on the merge request, edited on every push. A job of its own: no code of the merge request runs beside
+# the token. PERF_NOTE_TOKEN: a masked variable with a project access token of scope api; without it nothing is posted.
+perf-note:
+  stage: test
+  image: alpine
+  needs: [perf-gate]
+  variables:
+    GIT_STRATEGY: none
+  rules:
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event" && $PERF_NOTE_TOKEN
+      when: always
+  allow_failure: true
+  before_script:
+    - if ! command -v curl > /dev/null || ! command -v jq > /dev/null; then apk add --no-cache curl jq; fi
+  script:
+    - |
+      set +x  # the token stands in no log
+      if [ ! -f perf/pr_comment.md ]; then exit 0; fi
+      call() {  # the token reaches curl by its input: no command line holds it
+        printf 'header = "PRIVATE-TOKEN: %s"\n' "$PERF_NOTE_TOKEN" | curl --silent --show-error --fail --config - "$@"
+      }
+      notes="$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_IID/notes"
+      marker=$(head -n 1 perf/pr_comment.md)
+      jq -Rs '{body: .}' perf/pr_comment.md > note.json
+      me=$(call "$CI_API_V4_URL/user" | jq .id)
+      note=
+      page=1
+      while [ -n "$page" ] && [ -z "$note" ]; do
+        call --dump-header note.head --output notes.json "$notes?per_page=100&page=$page"
+        note=$(jq -r --arg marker "$marker" --argjson me "$me" \
+          'map(select(.author.id == $me and (.body | startswith($marker))))[0].id // empty' notes.json)
+        page=$(tr -d '\r' < note.head | sed -n 's/^[Xx]-[Nn]ext-[Pp]age: *//p')
+      done
+      set -- --header "Content-Type: application/json" --data @note.json --output /dev/null
+      if [ -n "$note" ]; then
+        call --request PUT "$@" "$notes/$note"
+      else
+        call --request POST "$@" "$notes"
+      fi
 
 perf-baseline:
   stage: deploy

@@ -85,6 +85,8 @@ constexpr const char* kGithub = R"(## CI Integration
 `.github/workflows/perf_gate.yml` runs on pull requests to `@BRANCH@`: build, bench and eval against the baseline
 that the base branch stores, then base and head in pairs. It leaves a step summary, one annotation per line that failed, one comment that is edited
 on every push (not on pull requests from forks), and the artifact `perf-gate` for @DAYS@ days.
+The comment says what the pairs could see (MDE) and which command measures it again; `PERF_SITE`, a variable of the repository with the address of
+your pages of all metrics over time, is linked there. `badge.svg` in the artifact is the verdict as a picture.
 The label `skip-perf-gate` skips it. Make the check *perf-gate* required to block merges.
 The job that runs code of the pull request may only read; commenting and pushing are jobs of their own.
 A self-hosted runner on a public repository runs what strangers send: allow workflows from forks by approval only.
@@ -96,6 +98,8 @@ constexpr const char* kGitlab = R"(## CI Integration
 Include `.gitlab/perf_gate.yml`. It runs on merge requests: build, bench and eval against the baseline
 that the target branch stores, then target branch and head in pairs. GitLab shows `junit.xml` and `metrics.prom` in the merge request; everything else is kept as artifacts
 for @DAYS@ days. The label `skip-perf-gate` skips it; exit codes 4 and 5 are warnings.
+With a masked variable `PERF_NOTE_TOKEN` (a project access token of scope `api`) the job `perf-note` writes one note on the merge request and edits it on every push.
+`PERF_SITE`, a variable with the address of your pages of all metrics over time, is linked there. `perf/badge.svg` is the verdict as a picture.
 
 )";
 

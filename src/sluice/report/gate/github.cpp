@@ -5,6 +5,7 @@
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
 #include "sluice/report/gate/line_text.h"
+#include "sluice/report/html/parts.h"
 #include "sluice/report/markdown_parts.h"
 
 #include <fmt/format.h>
@@ -16,7 +17,8 @@ using gate::GateLine;
 using gate::GateReport;
 using gate::GateStatus;
 
-constexpr std::size_t kLongestMetric = 120, kLongestReason = 400;  // columns
+constexpr std::size_t kLongestMetric = 120, kLongestReason = 400,
+                      kLongestCommand = 1000;  // columns
 
 /// Literal in Markdown; a name after @ is nobody's.
 std::string literal(std::string_view text, std::size_t width) {
@@ -95,6 +97,32 @@ void add_reasons(std::string& out, Budget& budget, const std::vector<const GateL
   }
 }
 
+std::string detectable_text(const GateReport& report) {
+  const std::string mde = detectable(report);
+  if (mde.empty()) return {};
+  return "\nMDE, the smallest loss that these pairs would have found with 90 % probability: " +
+         literal(mde, kLongestReason) + "\n";
+}
+
+/// As HTML: what a shell line holds is no markup, and is copied as it was typed.
+std::string reproduce_text(const GateReport& report) {
+  if (report.reproduce.empty()) return {};
+  std::string line;
+  for (const char c : escape_html(clip(printable(report.reproduce), kLongestCommand)))
+    line += c == '@' ? std::string("&#64;") : std::string(1, c);
+  return fmt::format(
+      "\n<details><summary>How to reproduce</summary>\n\n<pre>{}</pre>\n\n</details>\n", line);
+}
+
+void add_more(std::string& out, Budget& budget, const GateReport& report) {
+  for (const std::string& text : {detectable_text(report), reproduce_text(report)})
+    if (!text.empty()) budget.add(out, [&text] { return text; });
+}
+
+std::string site_text(const std::string& site) {
+  return site.empty() ? std::string() : fmt::format("[All metrics over time](<{}>)\n", site);
+}
+
 struct Lines {
   std::vector<const GateLine*> good;
   std::vector<const GateLine*> other;  // worst first
@@ -115,7 +143,19 @@ Budget budget_of(std::size_t limit, std::size_t reports) {
 
 }  // namespace
 
-std::string github_summary(const std::vector<GateReport>& reports) {
+Status check_site(const std::string& site, const std::string& flag) {
+  constexpr std::size_t kLongestSite = 500;
+  constexpr std::string_view kNever = " \t\"'<>()[]{}|\\`^";
+  const bool http = site.starts_with("https://") || site.starts_with("http://");
+  if (http && site.size() <= kLongestSite && site.find_first_of(kNever) == std::string::npos &&
+      printable(site) == site)
+    return ok;
+  return Error{Errc::usage, fmt::format("{} {}: expected an address such as "
+                                        "https://example.org/perf/",
+                                        flag, printable(site))};
+}
+
+std::string github_summary(const std::vector<GateReport>& reports, const std::string& site) {
   Budget budget = budget_of(kSummaryBytes, reports.size());
   std::string out;
   for (const GateReport& report : reports) {
@@ -125,12 +165,13 @@ std::string github_summary(const std::vector<GateReport>& reports) {
     all.insert(all.end(), split.good.begin(), split.good.end());
     add_table(out, budget, all);
     add_reasons(out, budget, split.other);
+    add_more(out, budget, report);
     out += "\n";
   }
-  return out + budget.note();
+  return out + budget.note() + site_text(site);
 }
 
-std::string github_comment(const std::vector<GateReport>& reports) {
+std::string github_comment(const std::vector<GateReport>& reports, const std::string& site) {
   Budget budget = budget_of(kCommentBytes, reports.size());
   std::string out = std::string(kCommentMarker) + "\n";
   for (const GateReport& report : reports) {
@@ -143,9 +184,10 @@ std::string github_comment(const std::vector<GateReport>& reports) {
       add_table(out, budget, split.good);
       out += "\n</details>\n";
     }
+    add_more(out, budget, report);
     out += "\n";
   }
-  return out + budget.note();
+  return out + budget.note() + site_text(site);
 }
 
 std::string escape_command_data(std::string_view text) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/result.h"
 #include "sluice/gate/gate_report.h"
 
 #include <cstddef>
@@ -21,15 +22,23 @@ inline constexpr std::size_t kSummaryBytes = std::size_t{900} << 10;
 inline constexpr std::size_t kCommentBytes = 60'000;
 inline constexpr std::size_t kAnnotations = 10;  // of each kind
 
-/// Markdown for $GITHUB_STEP_SUMMARY: a table per report, then the sentences of what did not pass.
-std::string github_summary(const std::vector<gate::GateReport>& reports);
+/// Markdown for $GITHUB_STEP_SUMMARY: a table per report, then the sentences of what did not pass,
+/// what pairs could see, and the command that measures it again. `site`: address of the pages of
+/// `sluice history`, linked at the end; empty: none.
+std::string github_summary(const std::vector<gate::GateReport>& reports,
+                           const std::string& site = "");
 
 /// One workflow command per line that failed (::error) or is in doubt (::warning); a report that
 /// judged nothing gives one warning.
 std::string github_annotations(const std::vector<gate::GateReport>& reports);
 
-/// The marker and a short summary; passing lines are folded.
-std::string github_comment(const std::vector<gate::GateReport>& reports);
+/// The marker and a short summary; passing lines and commands are folded. GitLab shows it as well.
+std::string github_comment(const std::vector<gate::GateReport>& reports,
+                           const std::string& site = "");
+
+/// An address that may be linked: http or https, no blanks, quotes or brackets, at most 500 bytes.
+/// Errc::usage, in the name of `flag`.
+Status check_site(const std::string& site, const std::string& flag);
 
 /// Text after `::` of a workflow command, and text of a property of one.
 std::string escape_command_data(std::string_view text);

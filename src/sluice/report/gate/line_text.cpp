@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/report/gate/line_text.h"
 
+#include "sluice/core/json.h"
+#include "sluice/core/text.h"
 #include "sluice/report/format.h"
 
 #include <fmt/format.h>
@@ -62,6 +64,19 @@ std::string line_sentence(const gate::GateLine& line) {
     out += "; ";
   }
   return out + line.reason;
+}
+
+std::string detectable(const gate::GateReport& report) {
+  std::string out;
+  for (const gate::GateLine& line : report.lines) {
+    if (!line.details.is_object()) continue;
+    const Json& mde = at(line.details, "mde");
+    const Json& pairs = at(line.details, "pairs");
+    if (!mde.is_number() || !pairs.is_number()) continue;
+    out += fmt::format("{}{} {:.1f} % with {} pairs", out.empty() ? "" : "; ",
+                       printable(line.metric), 100 * mde.get<double>(), pairs.get<double>());
+  }
+  return out;
 }
 
 std::vector<const gate::GateLine*> worst_first(const std::vector<gate::GateLine>& lines) {

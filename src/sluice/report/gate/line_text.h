@@ -17,6 +17,10 @@ std::string gate_delta(const gate::GateLine& line);
 /// "FAIL: 1,000 tokens/s → 900.0 tokens/s, -10.00 % (at most 5 % less); <reason>".
 std::string line_sentence(const gate::GateLine& line);
 
+/// "wall 2.1 % with 16 pairs; cpu 0.8 % with 16 pairs": what pairs would have found with 90 %
+/// probability (their minimal detectable effect). Empty: no line was measured in pairs.
+std::string detectable(const gate::GateReport& report);
+
 /// FAIL, INVALID, INCONCLUSIVE, WARN, SKIP, then the rest; equals keep their order.
 std::vector<const gate::GateLine*> worst_first(const std::vector<gate::GateLine>& lines);
 

@@ -144,7 +144,8 @@ std::string paired_text(const gate::GateReport& report, const TextOptions& optio
     if (text.back() != '\n') text += "\n";
   }
   if (background != nullptr) text += "\n" + background_text(*background, report, options);
-  return text + "\n" + paint(colour_of(report.status), report.summary) + "\n";
+  text += "\n" + paint(colour_of(report.status), report.summary) + "\n";
+  return report.reproduce.empty() ? text : text + "again: " + printable(report.reproduce) + "\n";
 }
 
 }  // namespace sluice::report

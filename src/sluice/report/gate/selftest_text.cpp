@@ -15,20 +15,10 @@ namespace {
 using SelftestCells = std::vector<std::string>;
 
 /// Left the first column, right the others.
-std::string aligned(const std::vector<SelftestCells>& rows) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const SelftestCells& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c)
-      widths[c] = std::max(widths[c], display_width(row[c]));
-  }
-  std::string text;
-  for (const SelftestCells& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c)
-      line += (c == 0 ? "" : "  ") + padded(row[c], widths[c], c > 0);
-    text += without_trailing_space(line) + "\n";
-  }
-  return text;
+std::string selftest_table(const std::vector<SelftestCells>& rows) {
+  std::vector<bool> right(rows.front().size(), true);
+  right[0] = false;
+  return aligned(rows, right);
 }
 
 std::string share_cell(const gate::Share& share) {
@@ -74,7 +64,7 @@ std::string selftest_text(const std::vector<gate::SelftestCondition>& conditions
                     std::to_string(one.improved), std::to_string(one.inconclusive),
                     std::to_string(one.cleared_alarms), pairs});
   }
-  std::string text = gate_in_words(options) + "\n\n" + aligned(rows) + "\n";
+  std::string text = gate_in_words(options) + "\n\n" + selftest_table(rows) + "\n";
   text += fmt::format("noise of a pair: sd {:.2f} %; smallest loss found with probability {:g}:",
                       100 * noise.sd, options.power);
   for (std::size_t i = 0; i < noise.mde.size(); ++i)
@@ -101,7 +91,24 @@ std::string simulation_text(const std::vector<gate::SimulatedDesign>& table,
     rows.push_back(std::move(row));
   }
   return fmt::format("{}\nsimulated, {} trials each; 95 % intervals\n\n{}",
-                     gate_in_words(options.gate), options.trials, aligned(rows));
+                     gate_in_words(options.gate), options.trials, selftest_table(rows));
+}
+
+std::string bisect_simulation_text(const std::vector<gate::SimulatedBisect>& table,
+                                   const gate::BisectSimulationOptions& options) {
+  std::vector<SelftestCells> rows = {{"slowdown", "the right commit", "a wrong one",
+                                      "a range with it", "nothing named", "probes", "most",
+                                      "pairs"}};
+  for (const gate::SimulatedBisect& one : table)
+    rows.push_back({one.slowdown > 0 ? plain_percent(one.slowdown) : "none", share_cell(one.right),
+                    share_cell(one.wrong), share_cell(one.in_range), share_cell(one.no_verdict),
+                    fmt::format("{:.1f}", one.probes), std::to_string(one.most_probes),
+                    fmt::format("{:.0f}", one.pairs)});
+  return fmt::format(
+      "bisect: one slow commit of {}, tau {}, risk {:g}\nsimulated, {} trials each; 95 % "
+      "intervals\n\n{}",
+      options.commits, plain_percent(options.search.tau), options.search.alpha, options.trials,
+      selftest_table(rows));
 }
 
 }  // namespace sluice::report

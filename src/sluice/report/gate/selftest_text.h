@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/gate/bisect/simulation.h"
 #include "sluice/gate/pairs/paired_selftest.h"
 #include "sluice/gate/pairs/paired_simulation.h"
 
@@ -17,5 +18,8 @@ std::string selftest_text(const std::vector<gate::SelftestCondition>& conditions
 /// The usual designs beside the configured gate.
 std::string simulation_text(const std::vector<gate::SimulatedDesign>& table,
                             const gate::SimulationOptions& options);
+/// The same of searches for a commit.
+std::string bisect_simulation_text(const std::vector<gate::SimulatedBisect>& table,
+                                   const gate::BisectSimulationOptions& options);
 
 }  // namespace sluice::report

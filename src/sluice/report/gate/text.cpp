@@ -3,6 +3,7 @@
 #include "sluice/report/gate/text.h"
 
 #include "sluice/core/text.h"
+#include "sluice/report/gate/line_text.h"
 
 #include <fmt/format.h>
 
@@ -102,6 +103,10 @@ std::string gate_text(const gate::GateReport& report) {
        {GateStatus::fail, GateStatus::invalid, GateStatus::warn, GateStatus::inconclusive})
     text += details(report, status);
   text += notes(report);
+  if (const std::string mde = detectable(report); !mde.empty())
+    text += fmt::format("\nMDE, the smallest loss that pairs would have found: {}\n", mde);
+  if (!report.reproduce.empty())
+    text += fmt::format("\nReproduce: {}\n", printable(report.reproduce));
   return report.rule.empty() ? text : text + fmt::format("\nRule: {}\n", printable(report.rule));
 }
 

@@ -13,6 +13,7 @@
 #include "sluice/measure/interrupt.h"
 #include "sluice/report/gate/exports.h"
 #include "sluice/report/gate/text.h"
+#include "sluice/report/report.h"
 #include "sluice/visit/gate/pairs.h"
 #include "sluice/visit/gate/repository.h"
 #include "sluice/visit/training/profile.h"
@@ -180,8 +181,9 @@ class GateVisit {
         .rule = plan_.rule, .tolerances = plan_.tolerances, .fence = plan_.fence, .scope = scope};
   }
 
-  static gate::GateReport stamped(gate::GateReport report) {
+  [[nodiscard]] gate::GateReport stamped(gate::GateReport report) const {
     report.timestamp = utc_now();
+    report.reproduce = report::shell_command(caller_.argv);
     return report;
   }
 

@@ -29,7 +29,7 @@ dialog canvas { display: block; width: 100%; height: min(46vh, 380px); cursor: c
 .key .level-line { stroke: var(--warn); stroke-width: 2; } .key .base-line { stroke: var(--soft); stroke-dasharray: 3 3; } .key .diamond { fill: none; stroke: var(--ink); stroke-width: 1.3; }
 kbd { font: .85em var(--mono); border: 1px solid var(--line); border-radius: .25rem; padding: 0 .3rem; background: var(--faint); }
 .live { border-left-color: var(--good); } .live .chip { color: var(--good); } .live progress { width: 10rem; accent-color: var(--accent); }
-.changes td { white-space: nowrap; } .changes td.metric { white-space: normal; min-width: 12rem; } .changes button { border: 0; background: none; padding: 0; color: var(--accent); text-decoration: underline; text-underline-offset: .18em; text-align: left; }
+.changes td { white-space: nowrap; } .changes td.metric { white-space: normal; min-width: 18rem; } .changes button { border: 0; background: none; padding: 0; color: var(--accent); text-decoration: underline; text-underline-offset: .18em; text-align: left; }
 .changes code { font-size: .8125rem; }
 @media (max-width: 640px) { .bar-of-tools { position: static; } }
 @media print { .bar-of-tools, dialog, #tip { display: none; } }

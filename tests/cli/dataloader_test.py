@@ -74,7 +74,7 @@ class DataloaderTest(BenchCase):
         self.assertIn("1 active", lines[6])
         self.assertIn("Recommended: --batch-size 8", done.stdout)
         page = (self.folder / "old" / "report.html").read_text(encoding="utf-8")
-        for part in ("The loader delivers", "Where the time of the workers goes", "As the terminal shows it"):
+        for part in ("The loader delivers", "Where the time of the workers goes", ">Figures<", ">Targets<"):
             self.assertIn(part, page)
         report = (self.folder / "old" / "report.md").read_text(encoding="utf-8")
         for heading in ("# Performance Benchmark Report", "## Configuration", "## Optimizations Applied"):

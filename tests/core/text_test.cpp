@@ -91,5 +91,17 @@ TEST(Utf8, IsCheckedAndRepaired) {
   EXPECT_EQ(to_utf8("a\xffz\xc0\xaf"), "a\xef\xbf\xbdz\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+TEST(Base64, IsThatOfTheStandard) {
+  // The vectors of RFC 4648, section 10.
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("foob"), "Zm9vYg==");
+  EXPECT_EQ(base64("fooba"), "Zm9vYmE=");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(base64(std::string("\xff\xfe\x00", 3)), "//4A");
+}
+
 }  // namespace
 }  // namespace sluice::text_test

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import html.parser
+import json
 import pathlib
 import re
 import shutil
@@ -131,6 +132,29 @@ class BrowserTest(unittest.TestCase):
             page = self.open(name)
             self.assertGreaterEqual(page.count("div", "answer"), 1, name)
             self.assertIn("What to do next", page.text, name)
+
+    def test_what_is_drawn_has_the_numbers_of_the_file(self):
+        drawn = 0
+        for name in self.kinds():
+            page = self.open(name)
+            text = " ".join(page.text.split())
+            self.assertEqual(page.count("pre"), page.count("pre", ""), f"{name}: commands alone are preformatted")
+            file = json.loads((KINDS / f"{name.removeprefix('kind-')}.json").read_text(encoding="utf-8"))
+            metrics, summary = file.get("metrics") or {}, file.get("summary") or {}
+            phases = metrics.get("phases") or {}
+            for phase, seconds in (phases.get("per_step") or {}).items():
+                if seconds / phases["natural_step_s"] > 0.001:
+                    self.assertIn(f"{phase.removesuffix('_s')}{seconds * 1e3:.3f} ms", text.replace("> ", ""), name)
+                    drawn += 1
+            for stage in summary.get("stages") or []:
+                if stage.get("ceiling_samples_per_sec"):
+                    self.assertIn(f"{stage['share_of_worker_time'] * 100:.1f} %max {stage['ceiling_samples_per_sec']:,.0f} samples/s", text, name)
+                    drawn += 1
+            for check in (summary.get("targets") or []) + (summary.get("indicators") or []):
+                self.assertIn(check["found"][:60], text, name)
+                self.assertIn(check["target"], text, name)
+                drawn += 1
+        self.assertGreater(drawn, 40)
 
     def test_large(self):
         self.assertEqual(self.open("large").count("svg", "distribution"), 200)

@@ -180,4 +180,20 @@ std::string to_utf8(std::string_view text) {
   return out;
 }
 
+std::string base64(std::string_view bytes) {
+  static constexpr char kLetters[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t word = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      word = word << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    const std::size_t letters = bytes.size() - i < 3 ? bytes.size() - i + 1 : 4;
+    for (std::size_t k = 0; k < 4; ++k)
+      out += k < letters ? kLetters[word >> (18 - 6 * k) & 63] : '=';
+  }
+  return out;
+}
+
 }  // namespace sluice

@@ -40,6 +40,9 @@ inline std::string_view as_text(std::span<const std::byte> bytes) {
 /// file name cannot forge a second line or colour in an error.
 std::string printable(std::string_view text);
 
+/// Bytes as letters, RFC 4648, with padding.
+std::string base64(std::string_view bytes);
+
 /// Strict: no overlong forms, no surrogates.
 bool is_utf8(std::string_view text);
 /// Every byte that is no part of a valid character becomes U+FFFD.

@@ -3,6 +3,7 @@
 #include "sluice/report/loader_text.h"
 
 #include "sluice/core/text.h"
+#include "sluice/report/figures.h"
 #include "sluice/report/findings.h"
 #include "sluice/report/markdown_parts.h"
 #include "sluice/report/text_parts.h"
@@ -22,18 +23,14 @@ std::string memory_cell(const LoaderMetrics& loader) {
                      shown(loader.memory_total_gb, "{:.0f} GB"));
 }
 
-std::string loader_block(const LoaderMetrics& loader, Unavailable& absent) {
-  std::string out = "DataLoader Benchmark Results:\n=============================\n";
-  out += "Throughput: " + shown(loader.throughput, "{:.0f} samples/sec") + "\n";
-  out += "GPU Utilization: " +
-         absent.cell("GPU utilization", loader.gpu_utilisation_percent, "{:.0f}%") + "\n";
-  out += "CPU Usage: " + shown(loader.cpu_usage_percent, "{:.0f}%") + "\n";
-  out += "Memory: " + memory_cell(loader) + "\n";
-  out += fmt::format("Workers: {}\n",
-                     loader.workers ? fmt::format("{} active", *loader.workers) : "n/a");
-  out += "Cache Hit Rate: " + absent.cell("cache hit rate", loader.cache_hit_rate, "{:.0f}%", 100) +
-         "\n";
-  return out;
+std::vector<Fact> loader_block(const LoaderMetrics& loader, Unavailable& absent) {
+  return {{"Throughput", shown(loader.throughput, "{:.0f} samples/sec")},
+          {"GPU Utilization",
+           absent.cell("GPU utilization", loader.gpu_utilisation_percent, "{:.0f}%")},
+          {"CPU Usage", shown(loader.cpu_usage_percent, "{:.0f}%")},
+          {"Memory", memory_cell(loader)},
+          {"Workers", loader.workers ? fmt::format("{} active", *loader.workers) : "n/a"},
+          {"Cache Hit Rate", absent.cell("cache hit rate", loader.cache_hit_rate, "{:.0f}%", 100)}};
 }
 
 struct MetricLine {
@@ -60,8 +57,8 @@ constexpr MetricLine kFurtherMetrics[] = {
     {&LoaderMetrics::shutdown_ms, "shutdown in", "{:.0f} ms", 1},
 };
 
-std::string loader_figures(const LoaderMetrics& loader, Unavailable& absent) {
-  std::string out;
+std::vector<Fact> loader_figures(const LoaderMetrics& loader, Unavailable& absent) {
+  std::vector<Fact> facts;
   for (const MetricLine& line : kFurtherMetrics) {
     std::string value = absent.cell(line.title, loader.*line.figure, line.format, line.scale);
     if (!(loader.*line.figure).value) continue;
@@ -72,9 +69,9 @@ std::string loader_figures(const LoaderMetrics& loader, Unavailable& absent) {
       else if (!state.empty())
         value += " (page cache " + state + ")";
     }
-    out += fmt::format("  {} {}\n", padded(line.title, 30, false), value);
+    facts.push_back({line.title, value});
   }
-  return out;
+  return facts;
 }
 
 std::string loader_sweep(const std::vector<results::LoaderSweepLine>& list) {
@@ -156,11 +153,31 @@ bool is_loader_file(const results::ResultFile& file) {
   return file.loader && file.loader->load_time_ms.value;
 }
 
+std::vector<Fact> loader_facts(const results::ResultFile& file) {
+  if (!is_loader_file(file)) return {};
+  const LoaderMetrics& loader = *file.loader;
+  Unavailable absent;
+  std::vector<Fact> facts = loader_block(loader, absent);
+  for (Fact& fact : loader_figures(loader, absent))
+    facts.push_back(std::move(fact));
+  const std::pair<const char*, std::string> more[] = {{"bundling", bundling(loader.bundling)},
+                                                      {"epoch", estimate(loader.epoch)},
+                                                      {"", skipped_samples(file)},
+                                                      {"", absent.text()}};
+  for (const auto& [name, text] : more)
+    if (!text.empty()) facts.push_back({name, std::string(trimmed(text))});
+  return facts;
+}
+
 std::string loader_text(const results::ResultFile& file) {
   const LoaderMetrics loader = file.loader.value_or(LoaderMetrics{});
   Unavailable absent;
-  std::string out = loader_block(loader, absent) + "\n";
-  out += loader_figures(loader, absent);
+  std::string out = "DataLoader Benchmark Results:\n=============================\n";
+  for (const Fact& fact : loader_block(loader, absent))
+    out += fmt::format("{}: {}\n", fact.name, fact.value);
+  out += "\n";
+  for (const Fact& fact : loader_figures(loader, absent))
+    out += fmt::format("  {} {}\n", padded(fact.name, 30, false), fact.value);
   out += absent.text();  // what both found missing: after them, not in one expression with them
   out += loader_libraries(file);
   out += skipped_samples(file);

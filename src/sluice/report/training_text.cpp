@@ -4,6 +4,7 @@
 
 #include "sluice/core/text.h"
 #include "sluice/gate/baseline/compare.h"
+#include "sluice/report/figures.h"
 #include "sluice/report/findings.h"
 #include "sluice/report/markdown_parts.h"
 #include "sluice/report/text_parts.h"
@@ -46,24 +47,20 @@ std::string memory_cell(const TrainingMetrics::Memory& memory) {
 }
 
 /// The seed's block, in its own words and order.
-std::string training_block(const TrainingMetrics& metrics, Unavailable& absent) {
-  std::string out = "Training Benchmark Results:\n===========================\n";
+std::vector<Fact> training_block(const TrainingMetrics& metrics, Unavailable& absent) {
+  std::vector<Fact> facts;
   for (const auto& [title, phase] : {std::pair{"Forward", "forward"}, {"Backward", "backward"}})
-    out += fmt::format("{} Pass: {}\n", title,
-                       figure_cell(phase_of(metrics, phase), "{:.1f} ms/batch", 1e3, "n/a"));
-  out +=
-      fmt::format("Total: {} ({})\n", figure_cell(metrics.timing.p50.value, "{:.1f} ms/batch", 1e3),
-                  figure_cell(metrics.throughput.samples_p50.value, "{:.0f} samples/sec"));
-  out += fmt::format("{}: {}\n", on_gpu(metrics) ? "GPU Memory" : "Memory",
-                     memory_cell(metrics.memory));
-  out += fmt::format("Mixed Precision: {}\n", metrics.amp.enabled ? "Enabled" : "Disabled");
-  out += "Gradient Norm: " + absent.cell("gradient norm", metrics.gradient_norm_final, "{:.3g}") +
-         "\n";
-  return out;
-}
-
-std::string titled_line(const char* title, const std::string& value) {
-  return fmt::format("  {} {}\n", padded(title, 30, false), value);
+    facts.push_back({fmt::format("{} Pass", title),
+                     figure_cell(phase_of(metrics, phase), "{:.1f} ms/batch", 1e3, "n/a")});
+  facts.push_back(
+      {"Total",
+       fmt::format("{} ({})", figure_cell(metrics.timing.p50.value, "{:.1f} ms/batch", 1e3),
+                   figure_cell(metrics.throughput.samples_p50.value, "{:.0f} samples/sec"))});
+  facts.push_back({on_gpu(metrics) ? "GPU Memory" : "Memory", memory_cell(metrics.memory)});
+  facts.push_back({"Mixed Precision", metrics.amp.enabled ? "Enabled" : "Disabled"});
+  facts.push_back(
+      {"Gradient Norm", absent.cell("gradient norm", metrics.gradient_norm_final, "{:.3g}")});
+  return facts;
 }
 
 /// "1.00 / 0.90 / 1.20 ms".
@@ -78,21 +75,24 @@ std::string model_flop_words(const TrainingMetrics::Mfu& mfu) {
   return fmt::format(" (FLOP of the model, {})", printable(mfu.estimator));
 }
 
+void add_line(std::vector<Fact>& facts, const std::string& title, const std::string& value) {
+  facts.push_back({title, value});
+}
+
 /// FLOP of the model and FLOP executed, each by its name.
-std::string flop_lines(const TrainingMetrics::Mfu& mfu) {
-  std::string out;
+void add_flop_facts(std::vector<Fact>& facts, const TrainingMetrics::Mfu& mfu) {
   if (mfu.achieved_tflops_p50.value)
-    out += titled_line("compute", fmt::format("{:.3f} TFLOP/s{}", *mfu.achieved_tflops_p50.value,
-                                              model_flop_words(mfu)));
-  if (!mfu.executed_tflops_p50.value || !mfu.executed_flop_per_step.value) return out;
-  out += titled_line(
-      "", fmt::format("{:.3f} TFLOP/s (FLOP executed: {:.4g} G of a step)",
-                      *mfu.executed_tflops_p50.value, *mfu.executed_flop_per_step.value * 1e-9));
+    add_line(
+        facts, "compute",
+        fmt::format("{:.3f} TFLOP/s{}", *mfu.achieved_tflops_p50.value, model_flop_words(mfu)));
+  if (!mfu.executed_tflops_p50.value || !mfu.executed_flop_per_step.value) return;
+  add_line(facts, "",
+           fmt::format("{:.3f} TFLOP/s (FLOP executed: {:.4g} G of a step)",
+                       *mfu.executed_tflops_p50.value, *mfu.executed_flop_per_step.value * 1e-9));
   if (mfu.flop_per_step.value)
-    out += titled_line(
-        "", fmt::format("the model has {:.4g} G, by 6ND {}", *mfu.flop_per_step.value * 1e-9,
-                        figure_cell(mfu.six_nd_flop_per_step.value, "{:.4g} G", 1e-9)));
-  return out;
+    add_line(facts, "",
+             fmt::format("the model has {:.4g} G, by 6ND {}", *mfu.flop_per_step.value * 1e-9,
+                         figure_cell(mfu.six_nd_flop_per_step.value, "{:.4g} G", 1e-9)));
 }
 
 /// "Mixup 0.8, CutMix 1"; empty: images as they are.
@@ -104,52 +104,50 @@ std::string mixing_of(const TrainingMetrics::Config& config) {
   return join(kinds);
 }
 
-std::string training_figures(const TrainingMetrics& metrics, Unavailable& absent) {
+std::vector<Fact> training_figures(const TrainingMetrics& metrics, Unavailable& absent) {
+  std::vector<Fact> facts;
   const TrainingMetrics::Timing& timing = metrics.timing;
   const TrainingMetrics::Throughput& rate = metrics.throughput;
   const TrainingMetrics::Config& config = metrics.config;
-  std::string out =
-      titled_line("model, batch, type",
-                  fmt::format("{}, {} x {}, {}", printable(config.model),
-                              count_cell(config.per_device_batch_size),
-                              count_cell(config.grad_accum_steps), printable(config.dtype)));
+  add_line(facts, "model, batch, type",
+           fmt::format("{}, {} x {}, {}", printable(config.model),
+                       count_cell(config.per_device_batch_size),
+                       count_cell(config.grad_accum_steps), printable(config.dtype)));
   if (const std::string mixing = mixing_of(config); !mixing.empty())
-    out += titled_line("images are mixed", mixing);
+    add_line(facts, "images are mixed", mixing);
   const Json& threads = at(metrics.engine, "threads");
-  out += titled_line(
-      "engine",
-      fmt::format("{}, {}, {} threads", told(metrics.engine, "device"),
-                  told(metrics.engine, "library"),
-                  threads.is_number() ? fmt::format("{:.0f}", threads.get<double>()) : "-"));
+  add_line(facts, "engine",
+           fmt::format("{}, {}, {} threads", told(metrics.engine, "device"),
+                       told(metrics.engine, "library"),
+                       threads.is_number() ? fmt::format("{:.0f}", threads.get<double>()) : "-"));
   if (const std::string note = told(metrics.engine, "note"); !note.empty())
-    out += titled_line("", note);
-  out += titled_line("step mean / p50 / p90",
-                     three(timing.mean, timing.p50, timing.p90, "{:.2f}", 1e3) + " ms");
+    add_line(facts, "", note);
+  add_line(facts, "step mean / p50 / p90",
+           three(timing.mean, timing.p50, timing.p90, "{:.2f}", 1e3) + " ms");
   if (timing.run_p50 && timing.run_p50->size() > 1)
-    out += titled_line("", fmt::format("of run {} of {}, the one with the best median",
-                                       timing.kept_run.value_or(0) + 1, timing.run_p50->size()));
+    add_line(facts, "",
+             fmt::format("of run {} of {}, the one with the best median",
+                         timing.kept_run.value_or(0) + 1, timing.run_p50->size()));
   const std::string unit = gate::judged_rate(metrics).unit;  // what the user counts, "samples/s"
   const std::string counted = unit.substr(0, unit.find('/')) + " mean / p50 / p10";
-  out += titled_line(
-      counted.c_str(),
-      three(rate.tokens_mean, rate.tokens_p50, rate.tokens_p10, "{:.0f}", 1) + " per s");
+  add_line(facts, counted.c_str(),
+           three(rate.tokens_mean, rate.tokens_p50, rate.tokens_p10, "{:.0f}", 1) + " per s");
   const auto add = [&](const char* title, const TrainingMetrics::Figure& figure, const char* format,
                        double scale, const std::string& behind = "") {
     const std::string value = absent.cell(title, figure, format, scale);
-    if (figure.value) out += titled_line(title, value + behind);
+    if (figure.value) add_line(facts, title, value + behind);
   };
   if (metrics.memory.driver_peak_bytes.value)
-    out += titled_line("memory by the driver",
-                       shown(metrics.memory.driver_peak_bytes, "{:.1f} GB", 1 / kGib) +
-                           ", without the CUDA context");
-  out += flop_lines(metrics.mfu);
+    add_line(facts, "memory by the driver",
+             shown(metrics.memory.driver_peak_bytes, "{:.1f} GB", 1 / kGib) +
+                 ", without the CUDA context");
+  add_flop_facts(facts, metrics.mfu);
   add("MFU p50", metrics.mfu.p50, "{:.1f} %", 100, model_flop_words(metrics.mfu));
   if (metrics.mfu.executed_p50.value)
-    out += titled_line("executed FLOP of the peak",
-                       fmt::format("{:.1f} %", *metrics.mfu.executed_p50.value * 100));
+    add_line(facts, "executed FLOP of the peak",
+             fmt::format("{:.1f} %", *metrics.mfu.executed_p50.value * 100));
   if (metrics.mfu.six_nd_p50.value && metrics.mfu.estimator != "6ND")
-    out +=
-        titled_line("MFU p50 by 6ND", fmt::format("{:.1f} %", *metrics.mfu.six_nd_p50.value * 100));
+    add_line(facts, "MFU p50 by 6ND", fmt::format("{:.1f} %", *metrics.mfu.six_nd_p50.value * 100));
   const std::string slope =
       metrics.loss.slope.value ? ", " + shown(metrics.loss.slope, "{:+.2g}") : std::string();
   add(slope.empty() ? "loss" : "loss, slope per step", metrics.loss.last, "{:.4f}", 1, slope);
@@ -157,7 +155,7 @@ std::string training_figures(const TrainingMetrics& metrics, Unavailable& absent
   add("compute utilization", metrics.compute_use, "{:.0f} %", 100);
   add("memory bandwidth", metrics.memory_bandwidth_use, "{:.0f} %", 100);
   add("first step after", metrics.first_step_s, "{:.2f} s", 1);
-  return out;
+  return facts;
 }
 
 std::string phases_text(const TrainingMetrics& metrics) {
@@ -284,14 +282,40 @@ bool is_training_file(const results::ResultFile& file) {
   return file.training && file.training->timing.p50.value;
 }
 
+std::vector<Fact> training_facts(const results::ResultFile& file) {
+  if (!is_training_file(file)) return {};
+  Unavailable absent;
+  std::vector<Fact> facts = training_block(*file.training, absent);
+  for (Fact& fact : training_figures(*file.training, absent))
+    facts.push_back(std::move(fact));
+  if (const std::string amp = amp_text(file.training->amp); !amp.empty())
+    facts.push_back({"", std::string(trimmed(amp))});
+  const results::TrainingSummary summary =
+      file.training_summary.value_or(results::TrainingSummary{});
+  if (summary.estimates)
+    for (const std::string& line : split(trimmed(estimates_text(*summary.estimates)), '\n'))
+      facts.push_back({"batch", line});
+  for (const std::string& trace : summary.profile)
+    facts.push_back({"trace", printable(trace)});
+  if (summary.epoch)
+    facts.push_back({"full epoch", fmt::format("{} samples: {:.1f} s", summary.epoch->samples,
+                                               summary.epoch->seconds.point)});
+  if (std::string missing = absent.text(); !missing.empty()) facts.push_back({"", missing});
+  return facts;
+}
+
 std::string training_text(const results::ResultFile& file) {
   const results::TrainingSummary summary =
       file.training_summary.value_or(results::TrainingSummary{});
   std::string out;
   Unavailable absent;
   if (is_training_file(file)) {
-    out = training_block(*file.training, absent) + "\n";
-    out += training_figures(*file.training, absent);
+    out = "Training Benchmark Results:\n===========================\n";
+    for (const Fact& fact : training_block(*file.training, absent))
+      out += fmt::format("{}: {}\n", fact.name, fact.value);
+    out += "\n";
+    for (const Fact& fact : training_figures(*file.training, absent))
+      out += fmt::format("  {} {}\n", padded(fact.name, 30, false), fact.value);
     out += absent.text();  // what both found missing: after them, not in one expression with them
     out += phases_text(*file.training);
   } else {

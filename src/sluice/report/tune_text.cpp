@@ -4,6 +4,7 @@
 #include "sluice/report/tune_text.h"
 
 #include "sluice/core/text.h"
+#include "sluice/report/figures.h"
 #include "sluice/report/torch_line.h"
 
 #include <fmt/format.h>
@@ -176,6 +177,18 @@ std::string minutes_text(double seconds) {
   const double minutes = std::max(1.0, std::ceil(seconds / 60));
   if (minutes >= 120) return fmt::format("{:.0f} hours", std::ceil(minutes / 60));
   return minutes == 1 ? "1 minute" : fmt::format("{:.0f} minutes", minutes);
+}
+
+std::vector<std::string> tune_sentences(const results::TuneSummary& tune) {
+  const std::string text =
+      failures(tune) + (tune.scaling ? scaling_line(*tune.scaling) : "") +
+      fmt::format("Recommended: {}. {} `{}`\n", words_of(tune.recommended), why(tune),
+                  tune.paste.empty() ? "sluice bench dataloader " + printable(tune.flags)
+                                     : printable(tune.paste)) +
+      gain_line(tune) + loss_line(tune) + certainty(tune);
+  std::vector<std::string> lines = split(text, '\n');
+  std::erase(lines, "");
+  return lines;
 }
 
 std::string tune_text(const results::ResultFile& file) {

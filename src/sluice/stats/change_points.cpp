@@ -21,9 +21,9 @@ double distance(double a, double b) {
   return std::abs(a - b);
 }
 
-/// Share of permutations (and the series itself) that split at least as well.
-double permutation_p(Sample values, double q, const ChangePointOptions& options,
-                     std::size_t begin) {
+/// Whether at most `split_p` of the permutations (and the series itself) split at least as well.
+/// Ends with the permutation that settles it.
+bool is_split(Sample values, double q, const ChangePointOptions& options, std::size_t begin) {
   std::vector<double> shuffled(values.begin(), values.end());
   int as_good = 1;
   for (int i = 0; i < options.permutations; ++i) {
@@ -34,8 +34,9 @@ double permutation_p(Sample values, double q, const ChangePointOptions& options,
                    .stage = kStage});
     rng.shuffle(std::span(shuffled));
     if (best_energy_split(shuffled, options.least_length).q >= q) ++as_good;
+    if (static_cast<double>(as_good) / (options.permutations + 1) > options.split_p) return false;
   }
-  return static_cast<double>(as_good) / (options.permutations + 1);
+  return true;
 }
 
 /// Splits values[begin, end) for as long as the relaxed test says so.
@@ -43,7 +44,7 @@ void split(std::set<std::size_t>& found, Sample values, std::size_t begin, std::
            const ChangePointOptions& options) {
   const Sample part = values.subspan(begin, end - begin);
   const EnergySplit best = best_energy_split(part, options.least_length);
-  if (best.q <= 0 || permutation_p(part, best.q, options, begin) > options.split_p) return;
+  if (best.q <= 0 || !is_split(part, best.q, options, begin)) return;
   found.insert(begin + best.index);
   split(found, values, begin, begin + best.index, options);
   split(found, values, begin + best.index, end, options);

@@ -26,6 +26,29 @@ void keep_finite(std::map<std::string, double>& figures, const std::string& name
   if (value.is_number() && std::isfinite(value.get<double>())) figures[name] = value.get<double>();
 }
 
+/// What the runs of a visit say of its median step: the figures are those of the fastest.
+void add_ranges(Visit& visit, const results::TrainingMetrics& metrics) {
+  const auto& runs = metrics.timing.run_p50;
+  if (!runs || runs->size() < 2) return;
+  const auto [low, high] = std::ranges::minmax(*runs);
+  if (!(low > 0) || !std::isfinite(high)) return;
+  visit.ranges["step_time_p50_s"] = {low, high};
+  if (const auto tokens = metrics.throughput.tokens_per_step)
+    visit.ranges["tokens_per_sec_p50"] = {static_cast<double>(*tokens) / high,
+                                          static_cast<double>(*tokens) / low};
+  if (const auto samples = metrics.throughput.samples_per_step)
+    visit.ranges["samples_per_sec_p50"] = {static_cast<double>(*samples) / high,
+                                           static_cast<double>(*samples) / low};
+}
+
+std::optional<Range> range_from_json(const Json& json) {
+  if (!json.is_array() || json.size() != 2 || !json[0].is_number() || !json[1].is_number())
+    return std::nullopt;
+  const Range range{json[0].get<double>(), json[1].get<double>()};
+  if (!std::isfinite(range.low) || !std::isfinite(range.high)) return std::nullopt;
+  return range;
+}
+
 }  // namespace
 
 Json to_json(const CanarySpeed& canary) {
@@ -58,6 +81,7 @@ Visit visit_of(const RunFiles& files) {
     for (const auto& [name, figure] : figures)
       if (figure->value && std::isfinite(*figure->value)) visit.figures[name] = *figure->value;
     if (metrics.canary && is_sound(*metrics.canary)) visit.canary = metrics.canary;
+    add_ranges(visit, metrics);
     visit.last_block = last_block_of(metrics);
     visit.workload = workload_digest(files);
   }
@@ -86,6 +110,8 @@ Json to_json(const Visit& visit) {
             {"canary", visit.canary ? to_json(*visit.canary) : Json(nullptr)}};
   if (!visit.last_block.empty()) json["last_block"] = visit.last_block;
   if (!visit.workload.empty()) json["workload"] = visit.workload;
+  for (const auto& [name, range] : visit.ranges)
+    json["ranges"][name] = {range.low, range.high};
   return json;
 }
 
@@ -99,6 +125,8 @@ Result<Visit> visit_from_json(const Json& json, const std::string& name) {
   visit.source = "promoted";
   for (const auto& [figure, value] : json["figures"].items())
     keep_finite(visit.figures, figure, value);
+  for (const auto& [figure, value] : at(json, "ranges").items())
+    if (const auto range = range_from_json(value)) visit.ranges[figure] = *range;
   if (json.contains("canary")) visit.canary = canary_from_json(json["canary"]);
   visit.last_block = string_at(json, "last_block");
   visit.workload = string_at(json, "workload");
@@ -106,18 +134,32 @@ Result<Visit> visit_from_json(const Json& json, const std::string& name) {
 }
 
 Result<std::vector<Visit>> read_history(const std::filesystem::path& path) {
+  std::vector<std::string> problems;
+  std::vector<Visit> visits = read_history(path, problems);
+  if (!problems.empty()) return Error{Errc::invalid_input, problems.front()};
+  return visits;
+}
+
+std::vector<Visit> read_history(const std::filesystem::path& path,
+                                std::vector<std::string>& problems) {
   std::vector<Visit> visits;
   const auto text = read_text_file(path);
   if (!text && text.error().code == Errc::not_found) return visits;
-  if (!text) return text.error();
+  if (!text) {
+    problems.push_back(text.error().message);
+    return visits;
+  }
   int number = 0;
   for (const std::string& line : split(*text, '\n')) {
     ++number;
     if (line.empty()) continue;
     const std::string name = fmt::format("{}:{}", printable(path.string()), number);
-    SLUICE_TRY(const Json json, parse_json(line, name));
-    SLUICE_TRY(Visit visit, visit_from_json(json, name));
-    visits.push_back(std::move(visit));
+    const auto json = parse_json(line, name);
+    auto visit = json ? visit_from_json(*json, name) : Result<Visit>(json.error());
+    if (visit)
+      visits.push_back(*std::move(visit));
+    else
+      problems.push_back(visit.error().message);
   }
   return visits;
 }

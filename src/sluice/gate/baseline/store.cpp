@@ -92,7 +92,8 @@ Error no_baseline(const fs::path& dir, const std::string& key) {
   return {Errc::not_found, fmt::format("{}: no baseline {}", shown(dir), printable(key))};
 }
 
-/// "vit5-tiny, batch 8, fp32, synthetic".
+}  // namespace
+
 std::string work_words(const RunFiles& files) {
   if (!files.metrics) return "";
   const results::TrainingMetrics::Config& config = files.metrics->config;
@@ -107,7 +108,14 @@ std::string work_words(const RunFiles& files) {
   return join(words);
 }
 
-}  // namespace
+Result<RunFiles> read_stored_files(const BaselinePaths& paths) {
+  RunFiles files;
+  files.name = paths.metrics.string();
+  SLUICE_TRY(const auto stored, read_object(paths.metrics));
+  if (stored) files.metrics = results::training_metrics_of(*stored);
+  SLUICE_TRY(files.eval, read_object(paths.eval));
+  return files;
+}
 
 Result<FileLock> lock_baselines(const fs::path& dir, int cancel_fd) {
   return FileLock::take(

@@ -43,6 +43,12 @@ Result<Baseline> read_baseline(const std::filesystem::path& dir, const std::stri
 Result<Baseline> read_baseline(const std::filesystem::path& dir, const std::string& key,
                                const FileLock& held);
 
+/// metrics.json and eval.json as they are stored, whether or not they belong together.
+Result<RunFiles> read_stored_files(const BaselinePaths& paths);
+
+/// "vit5-tiny, batch 8, fp32, synthetic"; empty: the files do not tell.
+std::string work_words(const RunFiles& files);
+
 /// Where the baseline of a run is stored, or would be: under its profile and the digest of its
 /// workload; where another of the profile is of the same work, as other programs and earlier
 /// versions name it (<profile> alone, or by fewer fields), there.

@@ -33,6 +33,27 @@ void mark_gone(std::vector<TrendChange>& changes) {
 
 }  // namespace
 
+Result<std::vector<TrendChange>> level_changes(const std::vector<double>& values,
+                                               const stats::ChangePointOptions& options) {
+  std::vector<double> logs;
+  logs.reserve(values.size());
+  for (const double value : values)
+    logs.push_back(std::log(value));
+  SLUICE_TRY(const auto points, stats::change_points(logs, options));
+  std::vector<TrendChange> changes;
+  for (const stats::ChangePoint& point : points) {
+    TrendChange change;
+    change.index = point.index;
+    change.before = std::exp(point.before);
+    change.after = std::exp(point.after);
+    change.change_pct = 100 * std::expm1(point.after - point.before);
+    change.p = point.p;
+    changes.push_back(std::move(change));
+  }
+  mark_gone(changes);
+  return changes;
+}
+
 Result<Trend> trend_of(std::vector<Visit> visits, const std::string& figure,
                        const stats::ChangePointOptions& options) {
   Trend trend;
@@ -48,22 +69,14 @@ Result<Trend> trend_of(std::vector<Visit> visits, const std::string& figure,
   visits.erase(std::unique(visits.begin(), visits.end(),
                            [&](const Visit& a, const Visit& b) { return key(a) == key(b); }),
                visits.end());
-  std::vector<double> logs;
+  std::vector<double> values;
   for (const Visit& visit : visits)
-    logs.push_back(std::log(visit.figures.at(figure)));
-  SLUICE_TRY(const auto points, stats::change_points(logs, options));
-  for (const stats::ChangePoint& point : points) {
-    TrendChange change;
-    change.index = point.index;
-    change.before = std::exp(point.before);
-    change.after = std::exp(point.after);
-    change.change_pct = 100 * std::expm1(point.after - point.before);
-    change.p = point.p;
-    change.last_commit = visits[point.index - 1].commit;
-    change.first_commit = visits[point.index].commit;
-    trend.changes.push_back(std::move(change));
+    values.push_back(visit.figures.at(figure));
+  SLUICE_TRY(trend.changes, level_changes(values, options));
+  for (TrendChange& change : trend.changes) {
+    change.last_commit = visits[change.index - 1].commit;
+    change.first_commit = visits[change.index].commit;
   }
-  mark_gone(trend.changes);
   trend.visits = std::move(visits);
   return trend;
 }

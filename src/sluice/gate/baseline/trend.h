@@ -28,6 +28,10 @@ struct Trend {
   std::vector<TrendChange> changes;
 };
 
+/// Change points of the logarithms of `values`, all above 0; their commits are left empty.
+Result<std::vector<TrendChange>> level_changes(const std::vector<double>& values,
+                                               const stats::ChangePointOptions& options = {});
+
 /// Change points of the logarithms. Visits are put in order of time; equal ones count once.
 Result<Trend> trend_of(std::vector<Visit> visits, const std::string& figure,
                        const stats::ChangePointOptions& options = {});

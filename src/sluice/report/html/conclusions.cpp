@@ -1,11 +1,10 @@
 // sluice/report/html/conclusions.cpp - what commands concluded from their rows, as tables.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
-#include "sluice/report/diagnose_text.h"
+#include "sluice/report/figures.h"
 #include "sluice/report/findings.h"
 #include "sluice/report/format.h"
 #include "sluice/report/html/parts.h"
-#include "sluice/report/loader_text.h"
 #include "sluice/report/storage_text.h"
 #include "sluice/report/training_text.h"
 #include "sluice/report/tune_text.h"
@@ -84,22 +83,6 @@ std::string stages_table(const std::vector<results::StageShare>& stages) {
                      {"Stage", "Of worker time#", "µs/sample#", "Max samples/s#", "MB/s#"}, rows);
 }
 
-void add_checks(std::vector<Cells>& rows, const std::vector<results::Check>& checks) {
-  for (const results::Check& one : checks)
-    rows.push_back({one.mark == results::Mark::good  ? "✓"
-                    : one.mark == results::Mark::bad ? "✗"
-                                                     : "–",
-                    printable(one.name), printable(one.target), printable(one.found)});
-}
-
-std::string checks_table(const std::vector<results::Check>& targets,
-                         const std::vector<results::Check>& indicators) {
-  std::vector<Cells> rows;
-  add_checks(rows, targets);
-  add_checks(rows, indicators);
-  return plain_table("Targets and indicators", {"", "What", "Wanted", "Found"}, rows);
-}
-
 std::string attribution_table(const results::Attribution& found) {
   std::vector<Cells> rows;
   const auto add = [&](const char* name, const std::optional<double>& value, const char* format,
@@ -155,7 +138,31 @@ std::string training_tables(const results::TrainingSummary& summary) {
              : plain_table("Libraries, the best run of each",
                            {"Case", "Library", "Samples/s#", "Step p50 ms#", "Peak MiB#", "Status"},
                            others);
-  return out + checks_table(summary.targets, summary.indicators);
+  return out;
+}
+
+/// Text that was wrapped for a terminal.
+std::string one_line(const std::string& text) {
+  std::vector<std::string> words = split(text, '\n');
+  for (std::string& word : words)
+    word = std::string(trimmed(word));
+  return join(words, " ");
+}
+
+std::string tune_ranking(const results::TuneSummary& tune) {
+  std::vector<Cells> rows;
+  for (const results::TunePlace& one : tune.ranking) {
+    const bool first = rows.empty();
+    rows.push_back(
+        {fmt::format("{} / {}", one.setting.workers, one.setting.prefetch),
+         one.setting.loader ? printable(*one.setting.loader) : "", whole(one.rate),
+         first || !one.ratio ? "" : fmt::format("{:+.1f} %", 100 * (one.ratio->point - 1)),
+         first ? "" : between(one.ratio, "{:.3f}"), fmt::format("{}", one.n)});
+  }
+  return plain_table("Ranking",
+                     {"Workers / prefetch", "Loader", "Samples/s#", "To the first#",
+                      "95 % interval of the ratio#", "Measured#"},
+                     rows);
 }
 
 std::string tune_table(const results::TuneSummary& tune) {
@@ -215,7 +222,6 @@ std::string loader_tables(const results::LoaderMetrics& loader) {
                                             : printable(one.samples_per_s.reason),
                     between(one.samples_per_s.value, "{:.0f}"), one.optimal ? "optimal" : ""});
   return stages_table(loader.stages) + (loader.step ? attribution_table(*loader.step) : "") +
-         checks_table(loader.targets, loader.indicators) +
          plain_table("Sweep", {"Workers#", "Prefetch#", "Samples/s#", "95 % interval#", ""}, rows);
 }
 
@@ -233,18 +239,32 @@ std::string conclusion_tables(const results::ResultFile& file) {
   if (file.training && file.training->phases.value)
     out += phases_table(*file.training->phases.value);
   if (file.training_summary) out += training_tables(*file.training_summary);
-  if (file.tune) out += tune_table(*file.tune);
+  if (file.tune) out += tune_ranking(*file.tune) + tune_table(*file.tune);
   if (file.storage) out += storage_lines(file.storage->lines);
   if (file.mixture_summary) out += mixture_runs(*file.mixture_summary);
   return out;
 }
 
-std::string terminal_text(const results::ResultFile& file) {
-  if (is_loader_file(file)) return loader_text(file);
-  if (is_training_file(file)) return training_text(file);
-  if (file.tune) return tune_text(file);
-  if (file.storage) return storage_table(file.storage->lines);
-  return diagnose_text(file);
+std::string figures_html(const results::ResultFile& file) {
+  std::vector<Fact> facts = loader_facts(file);
+  if (facts.empty()) facts = training_facts(file);
+  if (facts.empty() && file.tune) {  // settings and rates are drawn; the rest is sentences
+    std::string notes;
+    for (const std::string& line : tune_sentences(*file.tune))
+      notes += "<p class=\"note\">" + prose_html(line) + "</p>\n";
+    return notes;
+  }
+  std::string list, notes;
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    if (facts[i].name.empty() &&
+        (facts[i].value.find('\n') != std::string::npos || facts[i].value.size() > 60)) {
+      notes += "<p class=\"note\">" + prose_html(one_line(facts[i].value)) + "</p>\n";
+      continue;
+    }
+    list += fmt::format("<dt>{}</dt><dd>{}</dd>\n", escape_html(facts[i].name),
+                        escape_html(facts[i].value));
+  }
+  return list.empty() ? notes : "<dl>\n" + list + "</dl>\n" + notes;
 }
 
 }  // namespace sluice::report

@@ -20,16 +20,17 @@ std::string facts_list(const std::vector<Fact>& facts) {
   return out + "</dl>\n";
 }
 
-std::string nav_html(const Section& section, const std::string& suffix, bool details, bool text) {
+std::string nav_html(const Section& section, const std::string& suffix, bool details,
+                     bool figures) {
   std::string out = "<nav aria-label=\"Sections\">";
   const std::pair<const char*, bool> all[] = {{"Results", true},
+                                              {"Figures", figures},
                                               {"Details", details},
                                               {"Distributions", !section.rows.empty()},
                                               {"Canary", !section.canary.empty()},
                                               {"Machine", true},
                                               {"Method", true},
-                                              {"Repeat", true},
-                                              {"Text", text}};
+                                              {"Repeat", true}};
   for (const auto& [name, there] : all)
     if (there) out += fmt::format("<a href=\"#{}{}\">{}</a>", name, suffix, name);
   return out + "</nav>\n";
@@ -169,26 +170,24 @@ std::string section_pictures(const Section& section) {
 }
 
 std::string section_html(const Section& section, const std::string& suffix) {
-  std::string details, text;
+  std::string details, figures;
   for (const results::ResultFile* file : section.files) {
     details += conclusion_tables(*file);
-    if (const std::string one = terminal_text(*file); !one.empty())
-      text += "<pre class=\"terminal\">" + escape_html(one) + "</pre>\n";
+    figures += figures_html(*file);
   }
   std::string out =
       fmt::format("<section class=\"session\" id=\"Session{}\">\n", suffix) + head_html(section);
   for (const Answer& answer : answers(section))
     out += answer_card(answer);
-  out += noise_html(section) + nav_html(section, suffix, !details.empty(), !text.empty());
+  out += noise_html(section) + nav_html(section, suffix, !details.empty(), !figures.empty());
   out += section_pictures(section) + summary_cards(section);
   out += fmt::format("<h2 id=\"Results{}\">Results</h2>\n", suffix);
   out += section.rows.empty() ? "<p class=\"soft\">No row was measured.</p>\n"
                               : results_table(section, section.rows, results_caption(section));
+  if (!figures.empty()) out += fmt::format("<h2 id=\"Figures{}\">Figures</h2>\n", suffix) + figures;
   if (!details.empty())
     out += fmt::format("<h2 id=\"Details{}\">What the numbers come to</h2>\n", suffix) + details;
   out += distributions_html(section, suffix) + section_end_html(section, suffix, Method::whole);
-  if (!text.empty())
-    out += fmt::format("<h2 id=\"Text{}\">As the terminal shows it</h2>\n", suffix) + text;
   return out + "</section>\n";
 }
 

@@ -34,8 +34,8 @@ std::string summary_cards(const Section& section);
 // What commands concluded (conclusions.cpp): stages, checks, findings and sweeps of a file, a table
 // each under a heading of its own; empty without any.
 std::string conclusion_tables(const results::ResultFile& file);
-/// The text of the terminal; empty where the rows say it all.
-std::string terminal_text(const results::ResultFile& file);
+/// The figures of a file by name, and what it says in sentences; empty without any.
+std::string figures_html(const results::ResultFile& file);
 
 // Matrix (matrix/html.cpp).
 /// `id` is the anchor of its heading.
@@ -85,6 +85,8 @@ std::string stage_lanes(const std::vector<results::StageShare>& stages);
 std::string cpu_lanes(const std::vector<results::StageCpu>& stages);
 /// Anonymous memory over the epochs of our loader, a line per timed sample.
 std::string memory_lines(const results::ResultFile& file);
+/// Targets or indicators, a lane each; empty without any (checks.cpp).
+std::string check_lanes(const std::string& title, const std::vector<results::Check>& checks);
 /// The phases of a step in one bar (step_plots.cpp).
 std::string phase_stack(const results::TrainingPhases& phases);
 /// Loader and step alone and together, the ideal marked.

@@ -93,10 +93,16 @@ std::string pictures_html(const results::ResultFile& file) {
     out += stage_lanes(file.loader->stages);
     if (file.loader->step) out += step_bars(*file.loader->step);
     out += sweep_bars(file.loader->sweep) + memory_lines(file);
+    out += check_lanes("Targets", file.loader->targets) +
+           check_lanes("Indicators", file.loader->indicators);
   }
   if (file.training && file.training->phases.value)
     out += phase_stack(*file.training->phases.value);
-  if (file.training_summary) out += batch_bars(file.training_summary->sweep);
+  if (file.training_summary) {
+    out += batch_bars(file.training_summary->sweep);
+    out += check_lanes("Targets", file.training_summary->targets) +
+           check_lanes("Indicators", file.training_summary->indicators);
+  }
   if (file.tune) out += tune_bars(*file.tune);
   if (file.storage) out += storage_bars(file.storage->lines);
   if (file.mixture) out += cpu_lanes(file.mixture->stages) + share_bars(file.mixture->shares);

@@ -109,6 +109,7 @@ svg text { font-size: 11px; fill: var(--soft); font-family: inherit; }
 .p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .p2 { fill: var(--p2); } .p3 { fill: var(--p3); } .p4 { fill: var(--p4); } .p5 { fill: var(--p5); } .p6 { fill: var(--p6); } .p7 { fill: var(--p7); }
 .legend { max-width: 36rem; list-style: none; margin: .6rem 0 0; padding: 0; font-size: .875rem; } .legend li { display: grid; grid-template-columns: 12px 1fr auto 4.5rem; gap: .6rem; align-items: center; padding: .1rem 0; } .legend .value { text-align: right; white-space: nowrap; } .swatch { width: 12px; }
 .chart { display: grid; grid-template-columns: fit-content(11rem) minmax(4rem, 1fr) max-content; gap: .25rem .8rem; align-items: center; font-size: .875rem; } .chart.four { grid-template-columns: fit-content(11rem) minmax(4rem, 1fr) max-content max-content; }
+.met { fill: var(--good); } .missed { fill: var(--bad); } .unknown { fill: var(--soft); } .sign { font-weight: 650; } .checks .note { margin: .6rem 0 0; } .checks .notes { margin-top: .2rem; font-size: .8125rem; } dl + .note { margin-top: 1rem; } .sign.met { color: var(--good); } .sign.missed { color: var(--bad); }
 .pair { display: contents; } .pair .value, .ceiling { text-align: right; white-space: nowrap; } .pair.best { font-weight: 650; } .ceiling { color: var(--soft); font-weight: 400; }
 
 .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); gap: .8rem; margin-top: 1rem; }
@@ -122,7 +123,6 @@ dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .
 dt { color: var(--soft); } dd { margin: 0; }
 details { margin-top: 1rem; font-size: .9rem; } summary { cursor: pointer; color: var(--accent); }
 pre { background: var(--faint); border: 1px solid var(--line); border-radius: .4rem; padding: .8rem 1rem; margin: .8rem 0 0; font: .875rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
-.terminal { white-space: pre; overflow-x: auto; overflow-wrap: normal; user-select: auto; }
 footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .8125rem; color: var(--soft); }
 
 @media (max-width: 1010px) {

@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
-SETS = {"basic_reasoning_25": 25, "format_following_30": 30, "code_sanity_20": 20}
+SETS = {"basic_reasoning_25": 25, "format_following_30": 30, "code_sanity_20": 20, "engine_answers_40": 40}
 DIM, HIDDEN, VOCABULARY = 8, 32, 1024
 
 WORKER = """
@@ -114,6 +114,7 @@ class EvalTest(unittest.TestCase):
         self.assertEqual((first["eval_config"]["max_length"], first["eval_config"]["stride"]), (64, 16))
         self.assertEqual(first["eval_config"]["seed"], 42)
         self.assertIn("git_sha", first["env"])
+        self.assertEqual(first["task_probe_accuracy"]["engine_answers_40"], 1)  # whatever the weights: it asks the engine
 
     def test_the_built_in_shard_is_found_from_anywhere(self):
         got = self.document("--model", self.model, "--probes", "code_sanity_20", "--max-new-tokens", 1, "--stride", 64)
@@ -127,6 +128,7 @@ class EvalTest(unittest.TestCase):
         got = self.document("--worker", f"{sys.executable} {script} none", "--probes", "code_sanity_20")
         self.assertAlmostEqual(got["ppl_fixed_shard"], 2.718281828459045)
         self.assertEqual(got["probes"]["code_sanity_20"]["correct"], 1)
+        self.refused(2, "asks our engine", "--worker", f"{sys.executable} {script} none", "--probes", "engine_answers_40")
         self.refused(5, "no more", "--worker", f"{sys.executable} {script} generate", "--out", self.folder / "w")
         self.assertFalse((self.folder / "w/eval.json").exists())
         self.refused(5, "hello", "--worker", "false")

@@ -124,6 +124,15 @@ class GateTest(unittest.TestCase):
             self.assertTrue(all(run["samples_ns"] for run in row["runs"]))
         again = self.expect(1, "gate", "--compare", *base, "--current", "slow-pairs", "--throughput-drop-pct", 99.999)
         self.assertIn("step_time_pairs_s", again.stdout)
+        # The values of pairs are computed again from the steps, by the turns that were taken.
+        metrics = self.folder / "slow-pairs/metrics.json"
+        told = json.loads(metrics.read_text())
+        self.assertGreaterEqual(told["pairs"]["steps_per_turn"], 1)
+        for forged in (told["pairs"]["steps_per_turn"] + 1, 0, "one"):
+            told["pairs"]["steps_per_turn"] = forged
+            metrics.write_text(json.dumps(told))
+            refused = self.expect(2, "gate", "--compare", *base, "--current", "slow-pairs")
+            self.assertIn("pairs", refused.stderr)
 
     def test_compare_alone_judges_a_stored_run(self):
         base = self.make_baseline("B2")

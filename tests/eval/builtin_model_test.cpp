@@ -5,6 +5,7 @@
 
 #include "sluice/eval/evaluate.h"
 #include "sluice/eval/gpt_model.h"
+#include "sluice/eval/probe_set.h"
 
 #include <gtest/gtest.h>
 
@@ -73,6 +74,8 @@ class BuiltinModel : public ::testing::Test {
 
 TEST_F(BuiltinModel, IsNeitherHopelessNorPerfectInAnySet) {
   for (const ProbeOutcome& probe : baseline_->probes) {
+    if (find_probe_set(probe.name)->of_engine)
+      continue;  // known answers: all or something is wrong
     EXPECT_GE(probe.accuracy(), 0.3) << probe.name;
     EXPECT_LE(probe.accuracy(), 0.9) << probe.name;
   }

@@ -35,7 +35,8 @@ TEST(EvalJson, HasTheFieldsOfTheSchema) {
   EXPECT_EQ(dump_json(json["eval_config"], -1),
             R"({"fixed_shard_path":"bench/data/fixed_shard.txt","fixed_shard_sha256":"abc",)"
             R"("max_length":128,"stride":32,)"
-            R"("probes":["basic_reasoning_25","format_following_30","code_sanity_20"],)"
+            R"("probes":["basic_reasoning_25","format_following_30","code_sanity_20",)"
+            R"("engine_answers_40"],)"
             R"("temperature":0.0,"seed":42,"max_new_tokens":32})");
   EXPECT_EQ(json["probes"]["one"]["correct"], 1);
   EXPECT_EQ(json["probes"]["two"]["answers"][0]["error"], "broke");

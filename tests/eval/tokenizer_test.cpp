@@ -81,7 +81,7 @@ TEST(Tokenizer, RefusesWhatIsNoListOfMerges) {
 }
 
 TEST(Data, EveryFileIsTheOneThatBelongsToThisBuild) {
-  EXPECT_EQ(data_files().size(), 7U);
+  EXPECT_EQ(data_files().size(), 8U);
   for (const std::string& name : data_files()) {
     const auto text = data_file(name);
     ASSERT_TRUE(text) << text.error().message;

@@ -108,7 +108,7 @@ eval::EvalConfig config_of(const EvalQuestions& questions) {
 void add_eval(CLI::App& root, Context& context) {
   auto [sub, args] = add_command<EvalArgs>(
       root, context, "eval",
-      "Evaluate a model on a fixed text and three probe sets, the same bits every time", run);
+      "Evaluate a model on a fixed text and four probe sets, the same bits every time", run);
   eval::EvalConfig& config = args.questions.config;
   add_value(sub, "--model", config.checkpoint, "FILE",
             "checkpoint of our GPT (default: a small one, trained here, always the same)");

@@ -29,6 +29,8 @@ constexpr Digest kDigests[] = {
      "9b62fea6332c57ec7c8846e1577c9c7cc4c9b1ea866ba6de5a2639da96199b88"},
     {"probes/code_sanity_20.json",
      "05c8dcb3b9f82b2a96b205b54a4125fde6c83b532a7befa80374f1a9ad048e63"},
+    {"probes/engine_answers_40.json",
+     "7499ed0a4ac19472de50fe6d8dcfcde45625d5d2320335e22aae712900c6e922"},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/eval/data.h"
+#include "sluice/eval/engine_model.h"
 #include "sluice/eval/evaluate.h"
 #include "sluice/eval/open_model.h"
 #include "sluice/eval/probe_set.h"
@@ -102,11 +103,21 @@ Result<EvalResult> evaluate(LanguageModel& model, const EvalConfig& config, Prog
   result.shard_sha256 = shard.sha256;
   result.model = model.describe();
   SLUICE_CHECK(score_shard(model, shard, result, progress));
+  EngineModel engine;
+  result.config.probes.clear();
   for (const std::string& name : config.probes) {
     SLUICE_TRY(const ProbeSet set, find_probe_set(name));
-    SLUICE_TRY(ProbeOutcome outcome, ask(model, set, config.max_new_tokens, progress));
+    if (set.of_engine && !model.is_ours()) continue;
+    LanguageModel& asked = set.of_engine ? static_cast<LanguageModel&>(engine) : model;
+    SLUICE_TRY(ProbeOutcome outcome, ask(asked, set, config.max_new_tokens, progress));
+    result.config.probes.push_back(name);
     result.probes.push_back(std::move(outcome));
   }
+  if (result.probes.empty())
+    return Error{Errc::usage, fmt::format("probes {}: asks our engine, which a worker or an "
+                                          "endpoint has not; sets of language are accepted, such "
+                                          "as basic_reasoning_25",
+                                          join(config.probes))};
   return result;
 }
 

@@ -1,4 +1,4 @@
-// sluice/eval/eval.h - the quality of a model in four figures: perplexity of a fixed text and three
+// sluice/eval/eval.h - the quality of a model in five figures: perplexity of a fixed text and four
 // probe sets, the same bits every time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -27,7 +27,9 @@ struct EvalConfig {
 
   std::filesystem::path fixed_shard_path{};  // empty: the built-in shard
   std::string fixed_shard_sha256{};          // of that file; empty: not checked
-  std::vector<std::string> probes{"basic_reasoning_25", "format_following_30", "code_sanity_20"};
+  /// Sets that ask our engine are left out where another program computes the model.
+  std::vector<std::string> probes{"basic_reasoning_25", "format_following_30", "code_sanity_20",
+                                  "engine_answers_40"};
   double temperature = 0;           // greedy; nothing else is accepted
   std::uint64_t seed = 42;          // of the built-in model's training; told to a worker
   int max_new_tokens = 32;          // of one answer, at least 1

@@ -26,6 +26,7 @@ class GptModel final : public LanguageModel {
  public:
   GptModel(Tokenizer tokenizer, GptWeights weights, GptModelOptions options);
 
+  [[nodiscard]] bool is_ours() const override { return true; }
   [[nodiscard]] Json describe() const override;
   [[nodiscard]] int context() const override { return weights_.spec.sequence; }
   Result<Score> score(std::string_view text, int max_length, int stride,

@@ -35,6 +35,8 @@ class LanguageModel {
  public:
   virtual ~LanguageModel() = default;
 
+  /// Computed by our engine: then sets that ask the engine say something about it.
+  [[nodiscard]] virtual bool is_ours() const { return false; }
   /// kind, name, and what fixes its answers (sizes, digest of the weights).
   [[nodiscard]] virtual Json describe() const = 0;
   /// Tokens that it was made for.

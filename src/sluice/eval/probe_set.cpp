@@ -120,7 +120,7 @@ std::string file_of(std::string_view name) {
 
 const std::vector<std::string>& probe_names() {
   static const std::vector<std::string> names{"basic_reasoning_25", "format_following_30",
-                                              "code_sanity_20"};
+                                              "code_sanity_20", "engine_answers_40"};
   return names;
 }
 
@@ -140,6 +140,12 @@ Result<ProbeSet> parse_probe_set(std::string_view text, std::string_view name) {
       json["items"].empty())
     return Error{Errc::invalid_input, fmt::format("{}: has no list of items", printable(name))};
   ProbeSet set{std::string(name), sha256_hex(text), {}};
+  if (const Json& asks = at(json, "asks"); !asks.is_null()) {
+    if (asks != "engine")
+      return Error{Errc::invalid_input,
+                   fmt::format("{}: asks is not known; \"engine\" is accepted", printable(name))};
+    set.of_engine = true;
+  }
   for (const Json& item : json["items"]) {
     SLUICE_TRY(ProbeItem parsed,
                parse_item(item, fmt::format("{}, item {}", printable(name), set.items.size() + 1)));

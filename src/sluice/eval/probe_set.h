@@ -27,6 +27,7 @@ struct ProbeSet {
   std::string name;
   std::string sha256;  // of the file
   std::vector<ProbeItem> items;
+  bool of_engine = false;  // asked of engine_model.h, whatever weights are evaluated
 };
 
 /// Sets that are built in.

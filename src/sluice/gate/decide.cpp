@@ -17,15 +17,19 @@
 namespace sluice::gate {
 namespace {
 
+bool passes(const std::optional<GateLine>& line) {
+  return line && (line->status == GateStatus::pass || line->status == GateStatus::improved);
+}
+
 /// What stands beside the lines that compare stored numbers.
 struct Beside {
   std::optional<GateLine> usual, pairs;
   MachineFacts machine;
-};
 
-bool passes(const std::optional<GateLine>& line) {
-  return line && (line->status == GateStatus::pass || line->status == GateStatus::improved);
-}
+  [[nodiscard]] bool pairs_decided() const {
+    return passes(pairs) || (pairs && pairs->status == GateStatus::fail);
+  }
+};
 
 void weigh_usual_step(GateLine& line, const Beside& beside) {
   if (line.kind != LineKind::best_run || !passes(beside.usual)) return;
@@ -39,7 +43,7 @@ void weigh_pairs(GateLine& line, const Beside& beside) {
   if (!beside.pairs || !line.is_stored_speed()) return;
   const GateLine& pairs = *beside.pairs;
   if (passes(beside.pairs)) {
-    line.status = GateStatus::warn;
+    line.status = GateStatus::skip;
     line.reason += fmt::format(
         "; run in turns with the baseline's program, the step changed by {:+.1f} %: the machine "
         "was slower",
@@ -68,7 +72,7 @@ void weigh_machine(GateLine& line, const Beside& beside) {
 }
 
 void weigh(GateLine& line, const Beside& beside) {
-  for (const auto rule : {weigh_usual_step, weigh_pairs, weigh_machine})
+  for (const auto rule : {weigh_pairs, weigh_usual_step, weigh_machine})
     if (line.is_speed() && line.status == GateStatus::fail) rule(line, beside);
 }
 
@@ -112,8 +116,9 @@ void add_speed(GateReport& report, const Evidence& evidence, const GatePolicy& p
     if (beside.pairs->status == GateStatus::inconclusive)
       report.lines.back().status = GateStatus::skip;  // stored numbers decide
   }
-  for (const auto& note : {noise_line(beside.machine), baseline_waited_line(beside.machine)})
-    if (note) report.lines.push_back(*note);
+  if (const auto note = noise_line(beside.machine)) report.lines.push_back(*note);
+  const auto waited = baseline_waited_line(beside.machine);
+  if (waited && !beside.pairs_decided()) report.lines.push_back(*waited);
 }
 
 bool is_slow(const GateReport& report) {

@@ -50,9 +50,10 @@ struct Decision {
 
 /// Pure. Every pass gives lines; what they mean together is weighed here alone, line by line of
 /// speed that fails:
-/// 1. The best run fails and the usual step does not: one side was lucky, WARN.
-/// 2. Pairs with the program of the baseline PASS: the machine was slower, WARN. They could not
-///    decide, and the loss lies beyond their interval: the two contradict each other, INVALID.
+/// 1. Pairs with the program of the baseline PASS: the machine was slower, the line becomes a note.
+///    They could not decide, and the loss lies beyond their interval: the two contradict each
+///    other, INVALID.
+/// 2. The best run fails and the usual step does not: one side was lucky, WARN.
 /// 3. The machine (canary, wait for cores, stolen time) explains the loss: INVALID, unless pairs
 ///    FAIL, since it slowed both programs.
 /// By GateRule::seed none of this is asked.

@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kQuickModel = "gpt-tiny";
 constexpr int kQuickWarmup = 5, kQuickSteps = 20, kQuickRepeat = 5;
 /// Where runs scatter: how many times --repeat they may become, and when they agree.
-constexpr int kMoreRuns = 3;
+constexpr int kMoreRuns = 2;
 constexpr double kRunsAgree = 0.01;
 
 struct GateFlags {
@@ -77,7 +77,7 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
   command.add_flag("--compare", flags.compare, "compare with the stored baseline");
   command.add_flag("--quick", flags.quick,
                    "use the built-in subject: gpt-tiny on one fixed batch, 20 steps after 5 of "
-                   "warm-up, best median of 5 runs, of up to 15 where they scatter");
+                   "warm-up, best median of 5 runs, of up to 10 where they scatter");
   begin_group(command, "Comparison with the baseline");
   add_value(command, "--baseline-dir", flags.baseline_dir, "DIR", "folder of stored baselines")
       ->capture_default_str();

@@ -14,7 +14,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <system_error>
 
 namespace sluice::gate {
@@ -153,15 +155,34 @@ std::vector<double> numbers_at(const Json& json, const char* key) {
   return numbers;
 }
 
-/// Medians of the runs of a row of pairs.json, as seconds, sorted.
-std::vector<double> sorted_medians(const measure::Row& row) {
-  std::vector<double> medians;
-  for (const measure::Run& run : row.runs) {
-    const std::vector<double> ns(run.samples_ns.begin(), run.samples_ns.end());
-    medians.push_back(ns.empty() ? 0 : *stats::median(ns) * 1e-9);
+using Steps = std::vector<std::int64_t>;
+
+/// Values of every pair of runs in pairs.json, by the rule that `pairs` names, each side sorted:
+/// which of them confirmed is not told by the rows.
+Result<std::array<std::vector<double>, 2>> sorted_values(const std::vector<measure::Row>& rows,
+                                                         const Json& pairs) {
+  const Json& turn = at(pairs, kStepsPerTurn);
+  std::array<std::vector<double>, 2> sides;
+  const auto median_s = [](const Steps& samples) {
+    const std::vector<double> ns(samples.begin(), samples.end());
+    return ns.empty() ? 0 : *stats::median(ns) * 1e-9;
+  };
+  const std::size_t count = std::max(rows[0].runs.size(), rows[1].runs.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const Steps a = i < rows[0].runs.size() ? rows[0].runs[i].samples_ns : Steps{};
+    const Steps b = i < rows[1].runs.size() ? rows[1].runs[i].samples_ns : Steps{};
+    PairValue value{median_s(a), median_s(b)};
+    if (!turn.is_null()) {
+      if (!turn.is_number_integer())
+        return Error{Errc::invalid_input, fmt::format("{} is no whole number", kStepsPerTurn)};
+      SLUICE_TRY(value, value_of_rounds(a, b, turn.get<int>()));
+    }
+    sides[0].push_back(value.a);
+    sides[1].push_back(value.b);
   }
-  std::ranges::sort(medians);
-  return medians;
+  for (auto& side : sides)
+    std::ranges::sort(side);
+  return sides;
 }
 
 /// The series that the pairs say they are, judged once more.
@@ -193,16 +214,19 @@ Status check_pairs(const fs::path& run, const Json& pairs) {
     return differs(run, "pairs is no report of one line about the two rows of pairs.json");
   const GateLine& line = report->lines.front();
   const Json& values = at(at(pairs, "pairs"), line.metric.c_str());
-  for (const auto& [side, row] : {std::pair("a", &file.rows[0]), std::pair("b", &file.rows[1])}) {
+  const auto sides = sorted_values(file.rows, pairs);
+  if (!sides) return differs(run, "pairs.json: " + sides.error().message);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const char* side = i == 0 ? "a" : "b";
     std::vector<double> claimed = numbers_at(values, side);
-    const std::vector<double> fresh =
-        numbers_at(values, side[0] == 'a' ? "confirm_a" : "confirm_b");
+    const std::vector<double> fresh = numbers_at(values, i == 0 ? "confirm_a" : "confirm_b");
     claimed.insert(claimed.end(), fresh.begin(), fresh.end());
     std::ranges::sort(claimed);
-    if (!std::ranges::equal(claimed, sorted_medians(*row), same_figure))
-      return differs(run, fmt::format("pairs.{} does not hold the medians of the {} runs of {} in "
-                                      "pairs.json",
-                                      side, row->runs.size(), printable(row->library)));
+    if (!std::ranges::equal(claimed, (*sides)[i], same_figure))
+      return differs(run,
+                     fmt::format("pairs.{} does not hold the values of the {} runs of {} in "
+                                 "pairs.json",
+                                 side, file.rows[i].runs.size(), printable(file.rows[i].library)));
   }
   const Json& tau = at(line.details, "tau");
   const auto status =

@@ -9,17 +9,25 @@
 #include "sluice/measure/inject.h"
 #include "sluice/measure/local_runner.h"
 #include "sluice/peers/places.h"
-#include "sluice/stats/summary.h"
 #include "sluice/visit/training/rows.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
 
 namespace sluice::visit {
 namespace {
 
-constexpr int kLongestPairTurn = 5;  // steps in a row before the other's turn
+/// A turn is one step, or as many as last this long: others come and go on a machine within tenths
+/// of a second, and only what ran beside each other is compared.
+constexpr double kTurnS = 0.02;
+constexpr int kLongestTurn = 20;  // steps
+/// Turns of each in a pair. A process takes some 0.2 s and its warm-up to begin, so fewer waste it,
+/// and more gain less than a further pair.
+constexpr int kTurns = 24;
 
 /// The hook is for this program alone: the baseline was measured without it.
 measure::SubjectSpec baseline_row(measure::SubjectSpec row, const RunnableProgram& baseline) {
@@ -30,20 +38,20 @@ measure::SubjectSpec baseline_row(measure::SubjectSpec row, const RunnableProgra
   return row;
 }
 
-Result<double> median_step_s(const measure::Row& row) {
+Result<std::span<const std::int64_t>> last_steps(const measure::Row& row) {
   if (row.status == measure::RowStatus::failed)
     return Error{Errc::measurement, fmt::format("{}: {}", row.library, row.reason)};
-  const std::vector<std::int64_t>& last = row.runs.back().samples_ns;
-  const std::vector<double> steps(last.begin(), last.end());
-  SLUICE_TRY(const double middle, stats::median(steps));
-  return middle * 1e-9;
+  return std::span<const std::int64_t>(row.runs.back().samples_ns);
 }
 
-measure::Policy policy_of(const TrainingPlan& plan) {
+measure::Policy policy_of(const TrainingPlan& plan, double step_s) {
   measure::Policy policy = plan.policy;
   policy.stop = measure::StopKind::count;
-  policy.samples_per_turn = std::clamp(plan.measure_steps / 4, 1, kLongestPairTurn);
-  policy.warmup_ms = policy.warmup_limit_ms = 0.001;  // one step after a stop
+  const double steps = step_s > 0 ? std::ceil(kTurnS / step_s) : 1;
+  policy.samples_per_turn = static_cast<int>(std::clamp(steps, 1.0, double{kLongestTurn}));
+  policy.samples_per_run = std::min(kTurns, 2 * plan.measure_steps) * policy.samples_per_turn;
+  // One step after a stop, where steps are so short that the caches it left count.
+  policy.warmup_ms = policy.warmup_limit_ms = policy.samples_per_turn > 1 ? 0.001 : 0;
   return policy;
 }
 
@@ -56,7 +64,7 @@ bool pairable(const TrainingPlan& plan) {
 }
 
 Result<PairsTaken> pair_with_baseline(const Caller& caller, const TrainingPlan& plan,
-                                      const RunnableProgram& baseline, double tolerance_pct,
+                                      const RunnableProgram& baseline, const PairsAsked& asked,
                                       const std::filesystem::path& logs) {
   SLUICE_TRY(const peers::Places places, peers::find_places());
   measure::LocalRunner local;
@@ -68,9 +76,9 @@ Result<PairsTaken> pair_with_baseline(const Caller& caller, const TrainingPlan& 
   const std::vector<measure::SubjectSpec> subjects{baseline_row(ours, baseline), ours};
 
   gate::PairedOptions options;
-  options.tau = options.floor = std::min(tolerance_pct / 100, 0.99);
+  options.tau = options.floor = std::min(asked.tolerance_pct / 100, 0.99);
   options.seed = plan.policy.seed;
-  measure::Policy policy = policy_of(plan);
+  measure::Policy policy = policy_of(plan, asked.step_s);
   std::vector<measure::Row> rows;
   auto bar = caller.progress->bar("pairs with the program of the baseline",
                                   static_cast<std::uint64_t>(options.looks.back().pairs), "pairs");
@@ -80,16 +88,18 @@ Result<PairsTaken> pair_with_baseline(const Caller& caller, const TrainingPlan& 
                measure::run_wave(subjects, policy, runner, std::move(rows)));
     if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
     rows = std::move(wave.rows);
-    SLUICE_TRY(const double a, median_step_s(rows[0]));
-    SLUICE_TRY(const double b, median_step_s(rows[1]));
+    SLUICE_TRY(const auto a, last_steps(rows[0]));
+    SLUICE_TRY(const auto b, last_steps(rows[1]));
+    SLUICE_TRY(const gate::PairValue value, gate::value_of_rounds(a, b, policy.samples_per_turn));
     bar.add(1);
-    return std::vector<gate::PairValue>{{a, b}};
+    return std::vector<gate::PairValue>{value};
   };
   const std::vector<gate::PairedMetric> metrics{
       {.name = gate::kPairedStep, .unit = "s", .better = measure::Better::lower}};
   SLUICE_TRY(const gate::PairedOutcome outcome, gate::run_pairs(metrics, options, take));
   PairsTaken taken{gate::to_json(gate::report_of(outcome)), std::move(rows)};
   taken.report["pairs"] = gate::pairs_json(outcome);
+  taken.report[gate::kStepsPerTurn] = policy.samples_per_turn;
   return taken;
 }
 

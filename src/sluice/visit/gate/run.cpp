@@ -156,8 +156,9 @@ class GateVisit {
 
   /// False: they could not be taken, and the log says why. Every sample is in pairs.json.
   Result<bool> run_pairs() {
-    auto taken = pair_with_baseline(caller_, measured_plan(), kept_,
-                                    plan_.tolerances.step_time_increase_pct, place("logs"));
+    const PairsAsked asked{plan_.tolerances.step_time_increase_pct,
+                           out_.metrics->timing.p50.value.value_or(0)};
+    auto taken = pair_with_baseline(caller_, measured_plan(), kept_, asked, place("logs"));
     if (!taken && taken.error().code == Errc::measurement) {
       log::warn("no pairs: {}", taken.error().message);
       return false;

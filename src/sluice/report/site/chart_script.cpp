@@ -30,14 +30,14 @@ const opened = s => {
 };
 const exact = v => String(Number(v.toPrecision(7)));
 const digits = new Intl.NumberFormat('en-US', {maximumSignificantDigits: 5});
-const scaled = (v, steps) => {
-  for (const [size, name] of steps) if (Math.abs(v) >= size) return digits.format(v / size) + ' ' + name;
-  const [size, name] = steps[steps.length - 1];
-  return digits.format(v / size) + ' ' + name;
+const scales = {B: [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']],
+                s: [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']]};
+/// The size and name of the unit that a value is shown in.
+const shown_in = (v, unit) => {
+  const steps = scales[unit] || [[1, unit]];
+  return steps.find(([size]) => Math.abs(v) >= size) || steps[steps.length - 1];
 };
-const figure = (v, unit) => unit === 'B' ? scaled(v, [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']])
-  : unit === 's' ? scaled(v, [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']])
-  : digits.format(v) + (unit ? ' ' + unit : '');
+const figure = (v, unit, [size, name] = shown_in(v, unit)) => digits.format(v / size) + (name ? ' ' + name : '');
 const percent = v => (v > 0 ? '+' : v < 0 ? '−' : '') + Math.abs(v).toFixed(1) + ' %';
 const short = commit => commit.slice(0, 10);
 const day = time => time.slice(0, 10);
@@ -98,7 +98,8 @@ const draw_axis = (c, g, plan, view, unit, large) => {
   const {box} = plan;
   c.font = ink.font; c.fillStyle = ink.soft; c.strokeStyle = ink.line; c.lineWidth = 1;
   c.textBaseline = 'middle'; c.textAlign = 'right';
-  let ticks = ticks_of(plan.from_y, plan.to_y, large ? 5 : 4);
+  const scale = shown_in(plan.high, unit), size = scale[0];  // round in the unit that is shown
+  let ticks = ticks_of(plan.from_y / size, plan.to_y / size, large ? 5 : 4).map(v => v * size);
   if (plan.log && plan.to_y / plan.from_y > 20) {
     ticks = [];
     for (let e = Math.floor(Math.log10(plan.from_y)); e <= Math.log10(plan.to_y); ++e)
@@ -107,7 +108,7 @@ const draw_axis = (c, g, plan, view, unit, large) => {
   for (const v of ticks) {
     const y = Math.round(plan.y(v)) + 0.5;
     c.beginPath(); c.moveTo(box.left, y); c.lineTo(box.right, y); c.stroke();
-    c.fillText(figure(v, unit).replace(/ (tokens|samples|img|clips|images|items)\/s$/, ''), box.left - 5, y);
+    c.fillText(figure(v, unit, scale).replace(/ \S+\/s$/, ''), box.left - 5, y);
   }
   c.textBaseline = 'alphabetic';
   const label = k => view.time ? day(g.times[k]) : short(g.commit(k));

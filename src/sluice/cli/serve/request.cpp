@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <vector>
 
 namespace sluice::cli {
 namespace {
@@ -32,10 +33,11 @@ int digit_of(char c) {
   return -1;
 }
 
-/// Nothing for a broken escape, or one of a byte that no name has.
+/// Nothing for a broken escape, one of a byte that no name has, or a control character as it is.
 std::optional<std::string> decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (static_cast<unsigned char>(text[i]) <= ' ') return std::nullopt;
     if (text[i] != '%') {
       out += text[i];
       continue;

@@ -29,6 +29,7 @@ struct Taps {
 };
 
 constexpr int kBitsX = 8, kBitsY = 10;
+constexpr int kShiftY = 15 - kBitsY;  // rows' weights are in 1 / 32,768
 
 struct Whole {
   hn::Vec<GroupInt> x, y;    // in 1 / 2^bits
@@ -66,7 +67,7 @@ HWY_INLINE void put_weights(const RemapRow row, int j, const Whole& a, const Who
   const auto low = hn::And(x, hn::Set(du, (1 << kBitsX) - 1));
   hn::StoreU(hn::DemoteTo(HalfBytes(), hn::BitCast(d, low)), HalfBytes(), row.wx + j);
 #endif
-  hn::StoreU(hn::ShiftLeft<15 - kBitsY>(hn::And(y, hn::Set(d, (1 << kBitsY) - 1))), d, row.wy + j);
+  hn::StoreU(hn::ShiftLeft<kShiftY>(hn::And(y, hn::Set(d, (1 << kBitsY) - 1))), d, row.wy + j);
 }
 
 /// Taps of pixels from..to, which lie inside.
@@ -82,7 +83,7 @@ HWY_INLINE void inside_taps(const Source src, const RemapRow row, int from, int 
                                 hn::Mul(hn::ShiftRight<kBitsX>(x), step));
     hn::StoreU(offset, di, row.offset + j);
     const auto wx = hn::And(x, hn::Set(di, (1 << kBitsX) - 1));
-    const auto wy = hn::ShiftLeft<15 - kBitsY>(hn::And(y, hn::Set(di, (1 << kBitsY) - 1)));
+    const auto wy = hn::ShiftLeft<kShiftY>(hn::And(y, hn::Set(di, (1 << kBitsY) - 1)));
     hn::StoreU(hn::DemoteTo(HalfBytes(), wx), HalfBytes(), row.wx + j);
     hn::StoreU(hn::DemoteTo(SignedWords(), wy), SignedWords(), row.wy + j);
   }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/credentials/sigv4.h"
 
+#include "sluice/storage/uri.h"
+
 #include <gtest/gtest.h>
 
 #include <string>

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace sluice::storage {
 
 Result<Uri> parse_uri(std::string_view text) {
@@ -58,6 +60,44 @@ Status check_no_password(std::string_view what, std::string_view url) {
                fmt::format("{}: holds an `@`, as if a name or password stood before its host, and "
                            "is not repeated here: expected http://HOST[:PORT] or https://...",
                            what)};
+}
+
+std::string uri_encode(std::string_view text, bool keep_slash) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  out.reserve(text.size() + 16);
+  for (const char c : text) {
+    const bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~' || (c == '/' && keep_slash);
+    if (plain) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+std::optional<std::string> uri_decode(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    unsigned byte = 0;
+    if (i + 2 >= text.size()) return std::nullopt;
+    const char* first = text.data() + i + 1;
+    const auto [end, error] = std::from_chars(first, first + 2, byte, 16);
+    if (error != std::errc() || end != first + 2) return std::nullopt;
+    out += static_cast<char>(static_cast<unsigned char>(byte));
+    i += 2;
+  }
+  return out;
 }
 
 }  // namespace sluice::storage

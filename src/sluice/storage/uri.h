@@ -5,6 +5,7 @@
 #include "sluice/core/result.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,5 +27,10 @@ Result<Uri> parse_uri(std::string_view text);
 /// Errc::usage, without repeating it, for an address with a name or password before its host: it
 /// would be in results and logs. `what` says whose address it is.
 Status check_no_password(std::string_view what, std::string_view url);
+
+/// Every byte but A-Z a-z 0-9 - . _ ~ as %XX; '/' stays where `keep_slash`.
+std::string uri_encode(std::string_view text, bool keep_slash);
+/// Nothing when a '%' is not followed by two digits. '+' stays.
+std::optional<std::string> uri_decode(std::string_view text);
 
 }  // namespace sluice::storage

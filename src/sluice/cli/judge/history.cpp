@@ -14,6 +14,7 @@
 #include "sluice/gate/site/site.h"
 #include "sluice/report/gate/history_text.h"
 #include "sluice/report/site/page.h"
+#include "sluice/storage/uri.h"
 
 #include <fmt/format.h>
 
@@ -57,7 +58,7 @@ std::string address_from(const std::filesystem::path& folder, const std::filesys
   const auto to = std::filesystem::weakly_canonical(file, code);
   const std::string relative = to.lexically_relative(from).generic_string();
   if (code || relative.empty()) return {};
-  return report::encoded_path(relative.starts_with("..") ? relative : "./" + relative);
+  return storage::uri_encode(relative.starts_with("..") ? relative : "./" + relative, true);
 }
 
 Result<ExitCode> write_site(const HistoryFlags& flags, const Globals& globals) {

@@ -9,6 +9,7 @@
 #include "sluice/core/utc.h"
 #include "sluice/report/format.h"
 #include "sluice/report/site/page.h"
+#include "sluice/storage/uri.h"
 
 #include <fmt/format.h>
 
@@ -76,7 +77,7 @@ bool is_written(const fs::path& folder, const std::set<std::uint64_t>& locked) {
 std::string address_below(const char* name, const fs::path& folder, const fs::path& file) {
   const std::string relative = file.lexically_relative(folder).generic_string();
   if (relative.empty() || relative.starts_with("..")) return {};
-  return fmt::format("{}/{}", name, report::encoded_path(relative));
+  return fmt::format("{}/{}", name, storage::uri_encode(relative, true));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "sluice/cli/serve/request.h"
 
 #include "sluice/core/text.h"
+#include "sluice/storage/uri.h"
 
 #include <fmt/format.h>
 
@@ -26,29 +27,13 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 /// Nothing for a broken escape, one of a byte that no name has, or a control character as it is.
 std::optional<std::string> decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (static_cast<unsigned char>(text[i]) <= ' ') return std::nullopt;
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    const int high = digit_of(text[i + 1]), low = digit_of(text[i + 2]);
-    if (high < 0 || low < 0 || high * 16 + low == 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return out;
+  const auto control = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+  if (std::ranges::any_of(text, control)) return std::nullopt;
+  auto path = storage::uri_decode(text);
+  if (path && path->find('\0') != std::string::npos) return std::nullopt;
+  return path;
 }
 
 bool is_this_machine(std::string_view host, int port) {

@@ -20,10 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMetricsEnd = ".metrics.json";
-constexpr const char* kEvalEnd = ".eval.json";
-constexpr const char* kHistoryEnd = ".history.jsonl";
-
 constexpr double kLockWaitS = 60;
 
 /// Python writes NaN into JSON; that is no broken file but a broken run.
@@ -167,6 +163,21 @@ Result<Baseline> read_baseline(const fs::path& dir, const std::string& key) {
   return read_files(dir, paths);
 }
 
+Result<std::set<std::string>> baseline_keys(const fs::path& dir,
+                                            std::initializer_list<std::string_view> endings) {
+  std::set<std::string> keys;
+  std::error_code code;
+  if (!fs::exists(dir, code)) return keys;
+  for (fs::directory_iterator it(dir, code), end; !code && it != end; it.increment(code)) {
+    const std::string name = it->path().filename().string();
+    for (const std::string_view ending : endings)
+      if (name.ends_with(ending)) keys.insert(name.substr(0, name.size() - ending.size()));
+  }
+  if (code)
+    return Error{Errc::io, fmt::format("{}: cannot be listed: {}", shown(dir), code.message())};
+  return keys;
+}
+
 namespace {
 
 struct Stored {
@@ -176,16 +187,7 @@ struct Stored {
 
 /// Every baseline of a folder, each read once; by key. A folder that is not there holds none.
 Result<std::vector<Stored>> read_all(const fs::path& dir) {
-  std::set<std::string> keys;
-  std::error_code code;
-  if (!fs::exists(dir, code)) return std::vector<Stored>();
-  for (fs::directory_iterator it(dir, code), end; !code && it != end; it.increment(code)) {
-    const std::string name = it->path().filename().string();
-    for (const std::string_view ending : {kMetricsEnd, kEvalEnd})
-      if (name.ends_with(ending)) keys.insert(name.substr(0, name.size() - ending.size()));
-  }
-  if (code)
-    return Error{Errc::io, fmt::format("{}: cannot be listed: {}", shown(dir), code.message())};
+  SLUICE_TRY(const std::set<std::string> keys, baseline_keys(dir, {kMetricsEnd, kEvalEnd}));
   std::vector<Stored> all;
   for (const std::string& key : keys)
     all.push_back({key, read_baseline(dir, key)});

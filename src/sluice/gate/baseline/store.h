@@ -10,8 +10,11 @@
 #include "sluice/gate/baseline/history.h"
 
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::gate {
@@ -21,6 +24,11 @@ inline constexpr const char* kBaselineDir = "bench/baselines";
 struct BaselinePaths {
   std::filesystem::path metrics, eval, history;
 };
+inline constexpr const char *kMetricsEnd = ".metrics.json", *kEvalEnd = ".eval.json",
+                            *kHistoryEnd = ".history.jsonl";
+/// Keys of the files in `dir` with one of these endings; none where there is no folder.
+Result<std::set<std::string>> baseline_keys(const std::filesystem::path& dir,
+                                            std::initializer_list<std::string_view> endings);
 /// Errc::invalid_input for a key that is no file name (letters, digits and . _ - only).
 Result<BaselinePaths> baseline_paths(const std::filesystem::path& dir, const std::string& key);
 

@@ -21,9 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kHistoryFile = ".history.jsonl";
-constexpr std::string_view kMetricsFile = ".metrics.json";
-
 /// How a figure of a gate is shown.
 StoredMetric gate_metric(const std::string& name) {
   if (name.starts_with("tokens_per_sec")) return {name, "tokens/s", Wish::higher, Whisker::range};
@@ -188,18 +185,9 @@ Result<std::vector<fs::path>> run_folders(const fs::path& runs) {
 }
 
 Status add_promoted(const fs::path& baselines, StoredVisits& all) {
-  std::set<std::string> keys;
+  SLUICE_TRY(const std::set<std::string> keys,
+             baseline_keys(baselines, {kHistoryEnd, kMetricsEnd}));
   std::error_code code;
-  if (!fs::exists(baselines, code)) return ok;
-  fs::directory_iterator it(baselines, code);
-  for (const fs::directory_iterator end; !code && it != end; it.increment(code)) {
-    const std::string name = it->path().filename().string();
-    for (const std::string_view ending : {kHistoryFile, kMetricsFile})
-      if (name.ends_with(ending)) keys.insert(name.substr(0, name.size() - ending.size()));
-  }
-  if (code)
-    return Error{Errc::io,
-                 fmt::format("{}: cannot be listed: {}", shown(baselines), code.message())};
   for (const std::string& key : keys) {
     const auto paths = baseline_paths(baselines, key);
     if (!paths) {

@@ -129,20 +129,4 @@ std::string inert_json(const Json& json) {
   return out;
 }
 
-std::string encoded_path(std::string_view path) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-                       (byte >= 'a' && byte <= 'z') || byte == '.' || byte == '_' || byte == '-' ||
-                       byte == '/' || byte == '~';
-    if (plain)
-      out += c;
-    else
-      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return out;
-}
-
 }  // namespace sluice::report

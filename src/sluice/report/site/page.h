@@ -31,9 +31,6 @@ std::string site_page(const gate::Site& site, const SiteOptions& options);
 /// JSON for a <script> element: no byte of it can end the element.
 std::string inert_json(const Json& json);
 
-/// Percent-encoded, but for '/' and what is never special.
-std::string encoded_path(std::string_view path);
-
 const char* site_style();  // besides page_style()
 
 }  // namespace sluice::report

@@ -4,8 +4,8 @@
 
 #include "sluice/core/text.h"
 #include "sluice/storage/credentials/service.h"
-#include "sluice/storage/credentials/sigv4.h"
 #include "sluice/storage/remote/xml.h"
+#include "sluice/storage/uri.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include "sluice/core/text.h"
 #include "sluice/storage/credentials/refresh.h"
 #include "sluice/storage/credentials/service.h"
-#include "sluice/storage/credentials/sigv4.h"
+#include "sluice/storage/uri.h"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 #include "sluice/storage/credentials/sigv4.h"
 
 #include "sluice/core/sha256.h"
+#include "sluice/storage/uri.h"
 
 #include <fmt/format.h>
 
@@ -76,25 +77,6 @@ Sha256Digest hmac_sha256(std::span<const std::uint8_t> key, std::string_view tex
   outer.update(std::span<const std::uint8_t>(block));
   outer.update(std::span<const std::uint8_t>(digest));
   return outer.digest();
-}
-
-std::string uri_encode(std::string_view text, bool keep_slash) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  out.reserve(text.size() + 16);
-  for (const char c : text) {
-    const bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~' || (c == '/' && keep_slash);
-    if (plain) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
 }
 
 std::string canonical_query(const std::vector<std::pair<std::string, std::string>>& query) {

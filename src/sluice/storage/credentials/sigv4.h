@@ -22,9 +22,6 @@ using Sha256Digest = std::array<std::uint8_t, 32>;
 /// RFC 2104.
 Sha256Digest hmac_sha256(std::span<const std::uint8_t> key, std::string_view text);
 
-/// Every byte but A-Z a-z 0-9 - . _ ~ as %XX; '/' stays where `keep_slash`.
-std::string uri_encode(std::string_view text, bool keep_slash);
-
 /// SHA-256 of nothing: the payload of every request that sends none.
 inline constexpr std::string_view kEmptyPayload =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

@@ -4,7 +4,7 @@
 
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
-#include "sluice/storage/credentials/sigv4.h"
+#include "sluice/storage/uri.h"
 
 #include <fmt/format.h>
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/remote/xml.h"
 
+#include "sluice/storage/uri.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -133,22 +135,9 @@ Result<XmlReader::Event> XmlReader::next() {
 }
 
 std::optional<std::string> url_decoded(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i] == '+' ? ' ' : text[i];
-      continue;
-    }
-    unsigned byte = 0;
-    if (i + 2 >= text.size()) return std::nullopt;
-    const char* first = text.data() + i + 1;
-    const auto [end, error] = std::from_chars(first, first + 2, byte, 16);
-    if (error != std::errc() || end != first + 2) return std::nullopt;
-    out += static_cast<char>(static_cast<unsigned char>(byte));
-    i += 2;
-  }
-  return out;
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  return uri_decode(spaced);
 }
 
 }  // namespace sluice::storage

@@ -55,10 +55,12 @@ struct Given {
         gamma_k(draws.normals<float>(s.head_dim, 0.2, 1)),
         cosine(draws.normals<float>(s.tokens * s.head_dim)),
         sine(cosine.size()) {
-    for (std::size_t i = 0; i < sine.size(); ++i) {  // no rotation: an angle for every channel
-      const float angle = 3 * cosine[i];
-      cosine[i] = std::cos(angle), sine[i] = std::sin(angle);
-    }
+    // No rotation: an angle for every channel, or for two neighbours where spans are half a head.
+    const std::size_t alike = s.rope_span < s.head_dim ? 2 : 1;
+    for (std::size_t i = 0; i < sine.size(); ++i)
+      sine[i] = 3 * cosine[i / alike * alike];
+    for (std::size_t i = 0; i < sine.size(); ++i)
+      cosine[i] = std::cos(sine[i]), sine[i] = std::sin(sine[i]);
     for (std::int64_t b = 0; with_branch && b < s.batch; ++b)
       branch.push_back(b % 3 == 1 ? 0.0F : 1.25F);
   }

@@ -147,7 +147,8 @@ struct AttentionBackwardCall {
   Heads heads;
 };
 /// QkNormRope and Attention in one: y = branch_scale[sample] · attention(norm and turn of qkv).
-/// branch_scale null: 1. lse as above.
+/// branch_scale null: 1. lse as above. Where rope_span is half of head_dim, channels 2i and 2i + 1
+/// have one angle (model/rope_tables.h).
 struct QkvAttentionCall {
   Written y;
   float* lse = nullptr;

@@ -45,7 +45,7 @@ __device__ __forceinline__ void work_on(const BackwardCall& call, const Head<kDi
              lse + static_cast<unsigned>(64 * other), delta + static_cast<unsigned>(64 * other),
              sight, 16 * tile, 16 * other, lane);
   }
-  RawRows<kDim, kM> raw;
+  RawRows<kDim, kSpan, kM> raw;
   load_raw(raw, head, kKeys ? 1 : 0, 16 * tile, lane);
   QuadRow<kDim> sums = {};
   finish<kDim, kSpan, kKeys, kM>(call, head, of.d_first, of.d_second, raw, sums, 16 * tile, lane);
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(kLongWarps * 32, 1)
                  sight, owned, from + r, lane);
       }
     }
-    RawRows<kDim, 1> raw;
+    RawRows<kDim, kSpan, 1> raw;
     load_raw(raw, head, kKeys ? 1 : 0, owned, lane);
     QuadRow<kDim> sums = {};
     finish<kDim, kSpan, kKeys, 1>(call, head, of.d_first, of.d_second, raw, sums, owned, lane);

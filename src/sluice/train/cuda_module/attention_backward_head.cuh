@@ -90,7 +90,7 @@ __device__ inline void share_all(const BackwardCall& call, const Head<kDim, kSpa
     for (int i = 0; i < kTogether; i += 2) {
       const int r = from + i * head.quads(), next = r + head.quads();
       if (r >= rows) break;
-      TurnRow<kDim> turns, next_turns;
+      TurnRow<kDim, kSpan> turns, next_turns;
       head.load_turns_of(turns, r);
       head.load_turns_of(next_turns, next);
       head.prepare_row(to.q(), r, 0, gamma_q, turns);

@@ -229,7 +229,7 @@ __global__ void __launch_bounds__(kPieceThreads, 3)
                      call.heads.causal && other == piece, from - owned,
                      tokens - (kKeys ? owned : from));
   }
-  RawRows<kDim, 1> raw;
+  RawRows<kDim, kSpan, 1> raw;
   load_raw(raw, head, kKeys ? 1 : 0, owned, lane);
   QuadRow<kDim> sums = {};
   finish<kDim, kSpan, kKeys, 1>(call, head, of.first, of.second, raw, sums, owned, lane);

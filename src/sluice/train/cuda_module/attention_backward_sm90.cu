@@ -128,7 +128,7 @@ __device__ __forceinline__ void prepare_all(const BackwardCall& call, const Head
   for (int i = 0; i < kTogether; ++i) {
     const int r = head.quad() + i * kQuads;
     if (r >= kWideRows) break;  // of whole warps
-    TurnRow<kDim> turns;
+    TurnRow<kDim, kSpan> turns;
     head.load_turns_of(turns, r);
     unsigned dy[kDim / 8];
     shared_words<kDim, kSpan>(dy, in.dy(), r, head.t);
@@ -330,7 +330,7 @@ __device__ __forceinline__ void finish_last(const BackwardCall& call, const Head
             known = min(token, call.heads.tokens - 1);
   const bool there = head.there(token);
   unsigned w[kDim / 8];
-  TurnRow<kDim> turns;
+  TurnRow<kDim, kSpan> turns;
   QuadRow<kDim> x, d, gamma, d_gamma = {};
   head.load(w, kKeys ? 1 : 0, known);
   head.load_turns_of(turns, known);
@@ -372,7 +372,7 @@ __device__ __forceinline__ void do_keys(const BackwardCall& call, const Head<kDi
   add_queries<0, 4>(of, wide, head.branch, ds_at, last_at, nothing);
   add_queries<4, 3>(of, wide, head.branch, ds_at, last_at, nothing);
   add_queries<7, 3>(of, wide, head.branch, ds_at, last_at, nothing);
-  RawRows<kDim, 1> raw;
+  RawRows<kDim, kSpan, 1> raw;
   add_queries<10, 3>(of, wide, head.branch, ds_at, last_at,
                      [&] { load_raw(raw, head, 1, first, lane); });
   QuadRow<kDim> sums = {};
@@ -391,7 +391,7 @@ __device__ __forceinline__ void do_queries(const BackwardCall& call, const Head<
 #pragma unroll
   for (unsigned j = 0; j < kWideTiles; ++j)
     multiply_wide_both_by_rows(dq[0], ds + 128 * j, k + 128 * j, static_cast<int>(j));
-  RawRows<kDim, 1> raw;
+  RawRows<kDim, kSpan, 1> raw;
   load_raw(raw, head, 0, first, lane);
   wait_for_products();
   settle(dq[0]);

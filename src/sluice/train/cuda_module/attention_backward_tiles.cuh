@@ -110,14 +110,14 @@ __device__ inline void add_tile(Owner<kDim, kKeys, kM>& of, unsigned first, unsi
 }
 
 /// What finish() reads of memory: rows of k or q as they are, their turns, and gamma.
-template <int kDim, int kM>
+template <int kDim, int kSpan, int kM>
 struct RawRows {
   unsigned words[2 * kM][kDim / 8];
-  TurnRow<kDim> turns[2 * kM];
+  TurnRow<kDim, kSpan> turns[2 * kM];
   QuadRow<kDim> gamma;
 };
 template <int kDim, int kSpan, int kM>
-__device__ inline void load_raw(RawRows<kDim, kM>& to, const Head<kDim, kSpan>& head, int which,
+__device__ inline void load_raw(RawRows<kDim, kSpan, kM>& to, const Head<kDim, kSpan>& head, int which,
                                 int from, int lane) {
 #pragma unroll
   for (int i = 0; i < 2 * kM; ++i) {
@@ -133,7 +133,7 @@ template <int kDim, int kSpan, bool kKeys, int kM>
 __device__ inline void finish(const BackwardCall& call, const Head<kDim, kSpan>& head,
                               const float (&d_first)[kM][kDim / 8][4],
                               const float (&d_second)[kKeys ? kM : 1][kDim / 8][4],
-                              const RawRows<kDim, kM>& raw, QuadRow<kDim>& d_gamma, int from,
+                              const RawRows<kDim, kSpan, kM>& raw, QuadRow<kDim>& d_gamma, int from,
                               int lane) {
   constexpr int kWhich = kKeys ? 1 : 0, kCount = QuadRow<kDim>::kCount;
   __nv_bfloat16* const out = call.d_qkv + head.input();

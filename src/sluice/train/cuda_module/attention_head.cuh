@@ -16,7 +16,7 @@ inline constexpr float kLog2e = 1.44269504088896340736F, kLn2 = 0.69314718055994
 struct FusedHeads {
   const __nv_bfloat16* qkv = nullptr;
   const float *gamma_q = nullptr, *gamma_k = nullptr, *branch_scale = nullptr;
-  const unsigned* turns = nullptr;  // [tokens, head_dim], see TurnRow
+  const unsigned* turns = nullptr;  // a row for each token, see TurnRow
   int tokens = 0, heads = 0, first_pair = 0;
   float epsilon = 0, scale = 0;
   bool causal = false;
@@ -52,10 +52,14 @@ bool has_fused_form(const Call& call) {
 }
 /// Tables of turns (TurnRow) at the start of the workspace: pair of channels after pair.
 static __global__ void write_turns(unsigned* to, const float* cosine, const float* sine,
-                                   std::int64_t pairs, int half_span) {
+                                   std::int64_t pairs, int half_span, bool alike) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= pairs) return;
   const float sign = (2 * i & half_span) == 0 ? -1.0F : 1.0F;
+  if (alike) {
+    to[i] = as_word(__floats2half2_rn(cosine[2 * i], sign * sine[2 * i]));
+    return;
+  }
   unsigned* const at = to + i / 4 * 8 + i % 4;
   at[0] = as_word(__floats2half2_rn(cosine[2 * i], cosine[2 * i + 1]));
   at[4] = as_word(__floats2half2_rn(sign * sine[2 * i], sign * sine[2 * i + 1]));
@@ -69,7 +73,8 @@ cudaError_t launch_turns(const Call& call, const Launch& on) {
   if (turns_bytes(call.heads) > on.workspace_bytes) return cudaErrorMemoryAllocation;
   write_turns<<<static_cast<unsigned>((pairs + 255) / 256), 256, 0, on.stream>>>(
       static_cast<unsigned*>(on.workspace), call.cosine, call.sine, pairs,
-      static_cast<int>(call.heads.rope_span / 2));
+      static_cast<int>(call.heads.rope_span / 2),
+      neighbours_turn_alike(call.heads.head_dim, call.heads.rope_span));
   return cudaPeekAtLastError();
 }
 /// body.operator()<head_dim, rope_span>() of a call with a fused form.
@@ -118,22 +123,25 @@ struct Head {
   __device__ void load(unsigned (&w)[kDim / 8], int which, int token) const {
     load_words<kDim, kSpan>(w, first(which) + min(token, all.tokens - 1) * row(), t, true);
   }
-  __device__ void load_turns_of(TurnRow<kDim>& turns, int token) const {
+  __device__ void load_turns_of(TurnRow<kDim, kSpan>& turns, int token) const {
     const int known = min(token, all.tokens - 1);
-    load_turns<kDim, kSpan>(turns, all.turns + static_cast<std::int64_t>(known) * kDim, t);
+    load_turns<kDim, kSpan>(turns, 
+                            all.turns + static_cast<std::int64_t>(known) *
+                                            TurnRow<kDim, kSpan>::kRowWords,
+                            t);
   }
   __device__ void load_gamma_of(GammaRow<kDim>& gamma, int which) const {
     load_gamma<kDim, kSpan>(gamma, which == 0 ? all.gamma_q : all.gamma_k, t);
   }
   /// Words of a query (which 0) or key (1) become normed and turned; zeros stay zeros.
   __device__ void prepare(unsigned (&w)[kDim / 8], int which, const GammaRow<kDim>& gamma,
-                          const TurnRow<kDim>& turns) const {
+                          const TurnRow<kDim, kSpan>& turns) const {
     norm_and_turn<kDim, kSpan>(w, gamma, turns, all.epsilon,
                                which == 0 ? all.scale * kLog2e : 1.0F);
   }
   /// Prepares row r of tiles in place, as copy() left it.
   __device__ void prepare_row(unsigned char* tiles, int r, int which, const GammaRow<kDim>& gamma,
-                              const TurnRow<kDim>& turns) const {
+                              const TurnRow<kDim, kSpan>& turns) const {
     unsigned w[kDim / 8];
     shared_words<kDim, kSpan>(w, tiles, r, t);
     prepare(w, which, gamma, turns);
@@ -166,7 +174,7 @@ struct Head {
     GammaRow<kDim> gamma;
     load_gamma_of(gamma, which);
     for (int r = quad(); r < rows; r += 2 * quads()) {
-      TurnRow<kDim> turns, next;
+      TurnRow<kDim, kSpan> turns, next;
       load_turns_of(turns, from + r);
       load_turns_of(next, from + r + quads());
       prepare_row(tiles, r, which, gamma, turns);
@@ -198,7 +206,7 @@ struct Head {
     load_gamma_of(gamma, which);
 #pragma unroll
     for (int i = 0; i < 2 * kM; ++i) {
-      TurnRow<kDim> turns;
+      TurnRow<kDim, kSpan> turns;
       load_turns_of(turns, from + static_cast<int>(threadIdx.x) % 32 / 4 + 8 * i);
       prepare(w[i], which, gamma, turns);
       operand_row<kDim>(a[i / 2], w[i], i % 2);

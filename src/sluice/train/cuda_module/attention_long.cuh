@@ -28,7 +28,7 @@ __device__ inline void keep_row(__nv_bfloat16* row, unsigned (&w)[kLongDim / 8],
 /// What rows of one token have in common, whatever their head.
 template <int kSpan>
 struct TokenTurns {
-  TurnRow<kLongDim> turns;
+  TurnRow<kLongDim, kSpan> turns;
   GammaRow<kLongDim> gamma[2];
   __device__ TokenTurns(const Head<kLongDim, kSpan>& head, int token) {
     head.load_turns_of(turns, token);

@@ -8,6 +8,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cstdint>
+
 namespace sluice::train::cuda {
 
 inline constexpr unsigned kAllLanes = 0xffffffffU;
@@ -103,31 +105,47 @@ __device__ inline void load_floats(QuadRow<kDim>& to, const float* row, int t) {
     }
 }
 
-/// The row of a token in the tables of turns, in the layout of words: pairs of cosines and of sines
-/// as halves, 2⁻¹² of them off. Sines of the first half of a span are negative, so the map is
-/// x · cosine + partner · sine for all.
-template <int kDim>
-struct TurnRow {
-  unsigned cosine[kDim / 8], sine[kDim / 8];
-};
-/// In memory a row is kDim / 8 chunks of eight channels: four words of cosines, four of sines.
-template <int kDim, int kSpan>
-__device__ inline void load_turns(TurnRow<kDim>& to, const unsigned* row, int t) {
-#pragma unroll
-  for (int m = 0; m < kDim / 32; ++m) {
-    const uint4* const at = reinterpret_cast<const uint4*>(row) + 2 * chunk_of<kDim, kSpan>(m, t);
-    const uint4 c = load_now(at), s = load_now(at + 1);
-    to.cosine[4 * m] = c.x, to.cosine[4 * m + 1] = c.y;
-    to.cosine[4 * m + 2] = c.z, to.cosine[4 * m + 3] = c.w;
-    to.sine[4 * m] = s.x, to.sine[4 * m + 1] = s.y;
-    to.sine[4 * m + 2] = s.z, to.sine[4 * m + 3] = s.w;
-  }
-}
 __device__ inline __half2 as_halves(unsigned word) {
   return *reinterpret_cast<const __half2*>(&word);
 }
 __device__ inline unsigned as_word(__half2 both) {
   return *reinterpret_cast<const unsigned*>(&both);
+}
+
+/// Whether channels 2i and 2i + 1 have one angle: those of a ViT-5, whose spans are half a head.
+__host__ __device__ constexpr bool neighbours_turn_alike(std::int64_t dim, std::int64_t span) {
+  return span < dim;
+}
+/// The row of a token in the tables of turns, in the layout of words: cosines and sines as halves,
+/// 2⁻¹² of them off. Sines of the first half of a span are negative, so the map is
+/// x · cosine + partner · sine for all.
+template <int kDim, int kSpan>
+struct TurnRow {
+  static constexpr bool kAlike = neighbours_turn_alike(kDim, kSpan);
+  static constexpr int kRowWords = kAlike ? kDim / 2 : kDim;  // in memory
+  // A cosine and a sine for two channels, or pairs of cosines and then pairs of sines.
+  unsigned words[(kAlike ? 1 : 2) * kDim / 8];
+  __device__ __half2 cosine(int i) const {
+    return kAlike ? __low2half2(as_halves(words[i])) : as_halves(words[i]);
+  }
+  __device__ __half2 sine(int i) const {
+    return kAlike ? __high2half2(as_halves(words[i])) : as_halves(words[kDim / 8 + i]);
+  }
+};
+/// In memory a row is kDim / 8 chunks of eight channels: four words, or four of cosines and four of
+/// sines.
+template <int kDim, int kSpan>
+__device__ inline void load_turns(TurnRow<kDim, kSpan>& to, const unsigned* row, int t) {
+  constexpr int kPieces = TurnRow<kDim, kSpan>::kAlike ? 1 : 2;
+#pragma unroll
+  for (int m = 0; m < kDim / 32; ++m)
+#pragma unroll
+    for (int p = 0; p < kPieces; ++p) {
+      const uint4 piece = load_now(reinterpret_cast<const uint4*>(row) +
+                                   kPieces * chunk_of<kDim, kSpan>(m, t) + p);
+      unsigned* const at = to.words + p * kDim / 8 + 4 * m;
+      at[0] = piece.x, at[1] = piece.y, at[2] = piece.z, at[3] = piece.w;
+    }
 }
 
 /// 1 / sqrt(mean(x²) + epsilon).
@@ -171,7 +189,7 @@ __device__ inline void load_gamma(GammaRow<kDim>& to, const float* gamma, int t)
 /// turned as a half, 2⁻¹¹ of it off, before it is rounded to bf16.
 template <int kDim, int kSpan>
 __device__ inline void norm_and_turn(unsigned (&w)[kDim / 8], const GammaRow<kDim>& gamma,
-                                     const TurnRow<kDim>& by, float epsilon, float factor) {
+                                     const TurnRow<kDim, kSpan>& by, float epsilon, float factor) {
   QuadRow<kDim> x;
   widen(x, w);
   const float rstd = rstd_of(x, epsilon) * factor;
@@ -185,7 +203,7 @@ __device__ inline void norm_and_turn(unsigned (&w)[kDim / 8], const GammaRow<kDi
     const __half2 other =
         as_halves(from_partner<kDim, kSpan>(as_word(normed[partner<kDim, kSpan>(i)])));
     const float2 both = __half22float2(
-        __hfma2(normed[i], as_halves(by.cosine[i]), __hmul2(other, as_halves(by.sine[i]))));
+        __hfma2(normed[i], by.cosine(i), __hmul2(other, by.sine(i))));
     w[i] = pack(both.x, both.y);
   }
 }
@@ -246,14 +264,14 @@ __device__ inline void operand_row(unsigned (&a)[kDim / 16][4], const unsigned (
 template <int kDim, int kSpan>
 __device__ inline void norm_and_turn_backward(QuadRow<kDim>& d, QuadRow<kDim>& d_gamma,
                                               const QuadRow<kDim>& x, const QuadRow<kDim>& gamma,
-                                              const TurnRow<kDim>& by, float epsilon) {
+                                              const TurnRow<kDim, kSpan>& by, float epsilon) {
   constexpr int kCount = QuadRow<kDim>::kCount;
   QuadRow<kDim> straight;  // the transpose of the turn: d · cosine + what the partner gave away
 #pragma unroll
   for (int i = 0; i < kCount; i += 2) {
-    const float2 cosine = __half22float2(as_halves(by.cosine[i / 2]));
+    const float2 cosine = __half22float2(by.cosine(i / 2));
     const int other = 2 * partner<kDim, kSpan>(i / 2);
-    const float2 sine = __half22float2(as_halves(by.sine[other / 2]));
+    const float2 sine = __half22float2(by.sine(other / 2));
     straight.x[i] =
         d.x[i] * cosine.x + from_partner<kDim, kSpan>(d.x[other] * sine.x);
     straight.x[i + 1] =

@@ -172,7 +172,7 @@ void put_utilization(TrainingMetrics& metrics, const TrainingFacts& facts) {
   metrics.compute_use = figure(busy ? std::optional(busy->share) : std::nullopt, facts.no_gpu);
   if (busy) metrics.compute_use_label = busy->label;
   metrics.memory_bandwidth_use.reason =
-      facts.gpu ? "DRAM counters (CUPTI) are not read by this build" : facts.no_gpu;
+      facts.gpu ? "counters of the hardware are read for our engine alone" : facts.no_gpu;
 }
 
 }  // namespace

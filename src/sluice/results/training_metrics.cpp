@@ -196,6 +196,7 @@ void keys_of(Keys& keys, TrainingMetrics& metrics) {
     in("compute", metrics.compute_use);
     in("compute_label", metrics.compute_use_label);
     in("memory_bandwidth", metrics.memory_bandwidth_use);
+    in.unless_empty("hardware_counters", metrics.hardware_counters);
   });
   keys("engine", metrics.engine);
   keys("data", metrics.data);

@@ -122,6 +122,7 @@ struct TrainingMetrics {
   Amp amp;
   Figure compute_use, memory_bandwidth_use;  // shares of the GPU
   std::optional<std::string> compute_use_label;
+  Json hardware_counters;  // of a step (train/profile/device_counters.h); null: none were read
   Json engine;  // device, library, threads, types in force, as the library tells; null: unknown
   Json data;    // where batches come from
   Figure first_step_s;

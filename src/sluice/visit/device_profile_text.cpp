@@ -56,9 +56,7 @@ void add_roofs(std::string& text, const train::DeviceProfile& profile, std::size
                    roof.cost.flop / roof.ms * 1e-9, roof.dram_share * 100, roof.math_share * 100,
                    roof.roof_share() * 100, roof.bound());
   }
-  fmt::format_to(to,
-                 "* estimate: bytes and FLOP from shapes over kernel time, of the ceilings; "
-                 "hardware counters are not read\n");
+  fmt::format_to(to, "* estimate: bytes and FLOP from shapes over kernel time, of the ceilings\n");
   if (!profile.no_ops.empty())
     fmt::format_to(to, "ops by kernels that were issued one by one: {}\n", profile.no_ops);
 }
@@ -84,6 +82,17 @@ std::string device_text(const train::DeviceProfile& profile, std::size_t top) {
                  "phases {:.3f} ms ({:+.1f} % of natural)\n",
                  natural, events, natural > 0 ? (events / natural - 1) * 100 : 0, phases,
                  natural > 0 ? (phases / natural - 1) * 100 : 0);
+  if (const auto& counted = profile.counters)
+    fmt::format_to(to,
+                   "counted by the hardware: {:.2f} GB read and {:.2f} GB written a step, {:.0f} "
+                   "GB/s, {:.1f} % of what the memory can move{}\n",
+                   counted->dram_read_bytes * 1e-9, counted->dram_write_bytes * 1e-9,
+                   counted->dram_bytes_per_s() * 1e-9, counted->dram_share * 100,
+                   counted->tensor_share ? fmt::format("; tensor cores work in {:.1f} % of cycles",
+                                                       *counted->tensor_share * 100)
+                                         : "");
+  else
+    fmt::format_to(to, "nothing counted by the hardware: {}\n", profile.no_counters);
   if (!profile.no_trace.empty()) {
     fmt::format_to(to, "no records of kernels: {}", profile.no_trace);
     return text;

@@ -12,7 +12,7 @@
 
 namespace sluice::train::cuda {
 
-inline constexpr std::uint32_t kCudaAbi = 6;
+inline constexpr std::uint32_t kCudaAbi = 7;
 inline constexpr const char* kCudaSymbol = "sluice_cuda_table";
 
 struct Device;  // one GPU, its stream and one for sends, a cuBLASLt handle and a workspace
@@ -40,6 +40,9 @@ struct Activity {
   bool in_graph = false;
 };
 using ActivitySink = void(void* context, const Activity* activity);
+
+/// Work on a device, done when it returns; 0 is success.
+using CountedWork = int(void* context);
 
 /// One way in which a kernel is written. Which of a kernel's forms takes a call is decided by what
 /// the call holds; none is taken on a device below `least`.
@@ -119,6 +122,12 @@ struct Table {
   /// After synchronize(): gives what was kept, in no order, and keeps no more. Null sink: nobody.
   /// kDone and a `why` that is not empty: so many records were lost.
   int (*end_trace)(ActivitySink* sink, void* context, char* why, std::size_t why_bytes) = nullptr;
+
+  /// What the hardware counts while `work` runs, a value for each name of CUPTI's
+  /// ("dram__bytes_read.sum"). The work runs once for every pass that the names need together.
+  /// kFailed and `why` where CUPTI or the driver does not let us.
+  int (*count)(int index, const char* const* names, std::size_t number, CountedWork* work,
+               void* context, double* values, char* why, std::size_t why_bytes) = nullptr;
 
   const KernelForm* forms = nullptr;  // every form of every kernel, the preferred one first
   int form_count = 0;

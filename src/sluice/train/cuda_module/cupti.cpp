@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cuda_module/cupti.h"
 
+#include "sluice/train/cuda/table.h"
+
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <vector>
@@ -50,6 +53,7 @@ Cupti load() {
     return made;
   }
   made.why.clear();
+  made.library = library;
   find(library, "cuptiActivityRegisterCallbacks", made.register_callbacks, made.why);
   find(library, "cuptiActivityEnable", made.enable, made.why);
   find(library, "cuptiActivityDisable", made.disable, made.why);
@@ -68,6 +72,16 @@ Cupti load() {
 const Cupti& cupti() {
   static const Cupti loaded = load();
   return loaded;
+}
+
+int refuse(const char* call, CUptiResult error, char* why, std::size_t why_bytes) {
+  const char* text = nullptr;
+  if (cupti().result_string(error, &text) != CUPTI_SUCCESS || text == nullptr) text = "unknown";
+  std::snprintf(why, why_bytes, "%s: %s%s", call, text,
+                error == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+                    ? ": another profiler is attached to this process"
+                    : "");
+  return kFailed;
 }
 
 }  // namespace sluice::train::cuda

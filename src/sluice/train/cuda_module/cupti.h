@@ -20,10 +20,14 @@ struct Cupti {
   decltype(&cuptiGetTimestamp) timestamp = nullptr;
   decltype(&cuptiGetResultString) result_string = nullptr;
   std::string why;  // empty: all of the above are there
+  void* library = nullptr;
 };
 
 /// Loaded once, from the file in SLUICE_CUPTI where that is set; otherwise where the loader finds
 /// it, beside cuBLASLt, or where the toolkit and PyPI's packages put it relative to that.
 const Cupti& cupti();
+
+/// "call: what CUPTI says" into `why`; kFailed.
+int refuse(const char* call, CUptiResult error, char* why, std::size_t why_bytes);
 
 }  // namespace sluice::train::cuda

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cuda/table.h"
 
+#include "sluice/train/cuda_module/counters.h"
 #include "sluice/train/cuda_module/device.h"
 #include "sluice/train/cuda_module/forms.h"
 #include "sluice/train/cuda_module/graph.h"
@@ -134,6 +135,7 @@ Table make_table(const char* library) {
   };
   table.begin_trace = begin_trace;
   table.end_trace = end_trace;
+  table.count = count;
   const std::span<const KernelForm> forms = kernel_forms();
   table.forms = forms.data();
   table.form_count = static_cast<int>(forms.size());

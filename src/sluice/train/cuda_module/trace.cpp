@@ -163,16 +163,6 @@ std::int64_t clock_offset() {
   return best;
 }
 
-int refuse(const char* call, CUptiResult error, char* why, std::size_t why_bytes) {
-  const char* text = nullptr;
-  if (cupti().result_string(error, &text) != CUPTI_SUCCESS || text == nullptr) text = "unknown";
-  std::snprintf(why, why_bytes, "%s: %s%s", call, text,
-                error == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
-                    ? ": another profiler is attached to this process"
-                    : "");
-  return kFailed;
-}
-
 void disable_all() {
   for (const CUpti_ActivityKind kind : kWork)
     static_cast<void>(cupti().disable(kind));

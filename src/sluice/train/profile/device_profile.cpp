@@ -6,9 +6,9 @@
 #include "sluice/train/cuda/ceilings.h"
 #include "sluice/train/cuda/library.h"
 #include "sluice/train/cuda/tracer.h"
+#include "sluice/train/profile/step_runner.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace sluice::train {
@@ -20,64 +20,7 @@ class Nobody final : public StepObserver {
   void op(const OpSpan&) override {}
 };
 
-/// An engine and its batches.
-class Runner {
- public:
-  static Result<Runner> make(const EngineConfig& config, const BatchSource& next, bool resident) {
-    SLUICE_TRY(auto engine, Engine::make(config));
-    return Runner(std::move(engine), next, resident);
-  }
-
-  /// From nothing under way to nothing under way.
-  Result<StepResult> step(DeviceStep& mark) {
-    mark.start_ns = now_ns();
-    for (int micro = 0; micro < engine_->config().grad_accum; ++micro) {
-      if (resident_ && std::exchange(holds_, true)) {
-        SLUICE_CHECK(engine_->micro_step_again());
-        continue;
-      }
-      SLUICE_TRY(const BatchView batch, next_());
-      SLUICE_CHECK(engine_->micro_step(batch));
-    }
-    SLUICE_TRY(const StepResult result, engine_->update());
-    engine_->synchronize();
-    mark.end_ns = now_ns();
-    return result;
-  }
-  Status steps(int count) {
-    for (int i = 0; i < count; ++i) {
-      DeviceStep mark;
-      SLUICE_CHECK(step(mark));
-    }
-    return ok;
-  }
-  /// Milliseconds of each; `phases` (may be null): the sum of the phases of each.
-  Result<std::vector<double>> timed_steps(int count, std::vector<double>* phases) {
-    std::vector<double> times;
-    for (int i = 0; i < count; ++i) {
-      DeviceStep mark;
-      SLUICE_TRY(const StepResult result, step(mark));
-      times.push_back(static_cast<double>(mark.end_ns - mark.start_ns) * 1e-6);
-      if (phases != nullptr)
-        phases->push_back(static_cast<double>(std::accumulate(
-                              result.phases.begin(), result.phases.end(), std::int64_t{0})) *
-                          1e-6);
-    }
-    return times;
-  }
-  [[nodiscard]] Engine& engine() const { return *engine_; }
-
- private:
-  Runner(std::unique_ptr<Engine> engine, const BatchSource& next, bool resident)
-      : engine_(std::move(engine)), next_(next), resident_(resident) {}
-
-  std::unique_ptr<Engine> engine_;
-  BatchSource next_;
-  bool resident_;
-  bool holds_ = false;
-};
-
-Status time_passes(DeviceProfile& profile, Runner& runner, const DevicePasses& passes) {
+Status time_passes(DeviceProfile& profile, StepRunner& runner, const DevicePasses& passes) {
   SLUICE_CHECK(runner.steps(passes.warmup));
   SLUICE_TRY(profile.natural_ms, runner.timed_steps(passes.timed, nullptr));
   runner.engine().time_phases(true);
@@ -88,7 +31,7 @@ Status time_passes(DeviceProfile& profile, Runner& runner, const DevicePasses& p
 }
 
 /// One step whose ops are issued one by one, so that every kernel knows its own.
-Status label_ops(DeviceProfile& profile, Runner& runner) {
+Status label_ops(DeviceProfile& profile, StepRunner& runner) {
   Nobody nobody;
   runner.engine().observe(&nobody);
   const auto unobserved = [&runner](Status status) {
@@ -125,7 +68,7 @@ Status trace_pass(DeviceProfile& profile, const EngineConfig& config, const Batc
     profile.no_trace = tracer.error().message;
     return ok;
   }
-  SLUICE_TRY(Runner runner, Runner::make(config, next, resident));
+  SLUICE_TRY(StepRunner runner, StepRunner::make(config, next, resident));
   SLUICE_CHECK(runner.steps(passes.warmup));
   std::vector<DeviceStep> steps(static_cast<std::size_t>(passes.traced));
   for (DeviceStep& step : steps)
@@ -161,11 +104,17 @@ Result<DeviceProfile> profile_device(const EngineConfig& config, const BatchSour
   else
     profile.no_ceilings = ceilings.error().message;
   {
-    SLUICE_TRY(Runner runner, Runner::make(config, next, resident));
+    SLUICE_TRY(StepRunner runner, StepRunner::make(config, next, resident));
     profile.costs = costs_of(runner.engine().program());
     SLUICE_CHECK(time_passes(profile, runner, passes));
   }
   SLUICE_CHECK(trace_pass(profile, config, next, resident, passes));
+  if (auto counters = count_step(config, next, resident))
+    profile.counters = *counters;
+  else if (counters.error().code == Errc::unsupported)
+    profile.no_counters = counters.error().message;
+  else
+    return counters.error();
   const Ceilings roofs = profile.ceilings.value_or(Ceilings{});
   profile.summary = summarise(profile.steps, profile.costs, roofs);
   if (!profile.no_ops.empty()) {  // the times of kernels that were issued op by op
@@ -189,9 +138,12 @@ Json to_json(const DeviceProfile& profile, std::size_t top) {
                        {"phase_sum_with_events", median_of(profile.phase_sum_ms)},
                        {"natural_all", profile.natural_ms},
                        {"with_events_all", profile.events_ms}}},
+      {"counters",
+       reason_or(profile.no_counters, profile.counters ? to_json(*profile.counters) : Json())},
       {"utilisation", "estimate"},
       {"utilisation_note",
-       "bytes and FLOP from shapes over measured kernel time; hardware counters are not read"}};
+       "of ops: bytes and FLOP from shapes over measured kernel time; `counters` are of a whole "
+       "step"}};
   if (!profile.no_trace.empty()) {
     json["trace"] = Json{{"reason", profile.no_trace}};
     return json;

@@ -5,6 +5,7 @@
 
 #include "sluice/core/json.h"
 #include "sluice/core/result.h"
+#include "sluice/train/profile/device_counters.h"
 #include "sluice/train/profile/device_summary.h"
 #include "sluice/train/profile/profile.h"
 
@@ -32,6 +33,8 @@ struct DeviceProfile {
   std::string no_trace;              // why
   std::string note;                  // about the trace: lost records
   std::string no_ops;  // why the kernels of `steps` do not know their ops; empty: they do
+  std::optional<DeviceCounters> counters;
+  std::string no_counters;  // why
   std::map<std::string, OpCost> costs;
   DeviceSummary summary;
 };

@@ -28,7 +28,38 @@ Result<std::unique_ptr<scenario::TrainingFeed>> feed_of(const TrainingPlan& plan
   return scenario::TrainingFeed::open(options);
 }
 
+/// Of the row that the metrics are of.
+Result<train::EngineConfig> measured_engine(const TrainingPlan& plan,
+                                            const results::TrainingMetrics& metrics) {
+  const auto text = [&](const char* key) {
+    const Json& found = at(metrics.config.other, key);
+    return found.is_string() ? found.get<std::string>() : std::string();
+  };
+  SLUICE_TRY(const train::Regime regime, train::parse_regime(metrics.config.dtype));
+  SLUICE_TRY(const train::Rung rung, train::parse_rung(text("compile")));
+  SLUICE_TRY(const train::LastBlock last_block, train::parse_last_block(text("last_block")));
+  return plan.engine_of(
+      regime, static_cast<int>(metrics.config.per_device_batch_size.value_or(plan.engine.batch)),
+      rung, last_block);
+}
+
 }  // namespace
+
+void count_hardware(const TrainingPlan& plan, results::TrainingMetrics& metrics) {
+  const auto counted = [&]() -> Result<train::DeviceCounters> {
+    SLUICE_TRY(const train::EngineConfig engine, measured_engine(plan, metrics));
+    const scenario::GeneratedBatch batch =
+        scenario::generate_batch(engine.model, engine.batch, engine.seed);
+    return train::count_step(
+        engine, [&batch]() -> Result<train::BatchView> { return batch.view(); }, true);
+  }();
+  if (counted) {
+    metrics.memory_bandwidth_use = {counted->dram_share, ""};
+    metrics.hardware_counters = train::to_json(*counted);
+  } else {
+    metrics.memory_bandwidth_use = {std::nullopt, counted.error().message};
+  }
+}
 
 Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
                                               const std::filesystem::path& folder) {

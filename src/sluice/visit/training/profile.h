@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/results/training_metrics.h"
 #include "sluice/visit/training/plan.h"
 
 #include <filesystem>
@@ -13,5 +14,10 @@ namespace sluice::visit {
 /// relative to `folder`.
 Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
                                               const std::filesystem::path& folder);
+
+/// How much of the GPU's memory bandwidth a step of the measured row takes, by counters of the
+/// hardware: steps of a fresh engine over a batch that lies there. Where they cannot be read, the
+/// figure has the reason.
+void count_hardware(const TrainingPlan& plan, results::TrainingMetrics& metrics);
 
 }  // namespace sluice::visit

@@ -58,6 +58,8 @@ class TrainingVisit {
     SLUICE_CHECK(visit_.write_environment());
     conclude_training(file, plan_,
                       {inputs_, storages_, gpu_, std::move(anchors), earlier_.has_value()});
+    if (!interrupted && file.training && plan_.gpu_index >= 0)
+      count_hardware(plan_, *file.training);
     if (!interrupted && plan_.profile != "off") {
       SLUICE_TRY(file.training_summary->profile, profile_pass(plan_, visit_.path()));
     }

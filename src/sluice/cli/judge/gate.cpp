@@ -75,9 +75,10 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
   command.add_flag("--eval,--quality", flags.eval,
                    "evaluate perplexity and probes and write eval.json");
   command.add_flag("--compare", flags.compare, "compare with the stored baseline");
-  command.add_flag("--quick", flags.quick,
-                   "use the built-in subject: gpt-tiny on one fixed batch, 20 steps after 5 of "
-                   "warm-up, best median of 5 runs, of up to 10 where they scatter");
+  command.add_flag(
+      "--quick", flags.quick,
+      "use the built-in subject: gpt-tiny on one fixed batch, 20 steps after 5 of "
+      "warm-up, best median of 5 runs, of up to 10 where they scatter and no pairs follow");
   begin_group(command, "Comparison with the baseline");
   add_value(command, "--baseline-dir", flags.baseline_dir, "DIR", "folder of stored baselines")
       ->capture_default_str();

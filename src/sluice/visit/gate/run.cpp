@@ -70,7 +70,9 @@ class GateVisit {
   }
 
   Status bench(const results::RunFolder& folder) {
-    SLUICE_TRY(Visited result, run_training(caller_, measured_plan(), &folder));
+    TrainingPlan plan = measured_plan();
+    if (expects_pairs()) plan.policy.max_runs = plan.policy.runs;  // more would decide nothing
+    SLUICE_TRY(Visited result, run_training(caller_, plan, &folder));
     if (result.interrupted)
       return Error{Errc::interrupted, fmt::format("interrupted; what was measured is in {}",
                                                   printable(out_.folder.string()))};
@@ -152,6 +154,22 @@ class GateVisit {
     if (!kept) return kept.error().message;
     kept_ = std::move(*kept);
     return "";
+  }
+
+  /// Before the run: a program that measured a baseline of this machine is kept here.
+  [[nodiscard]] bool expects_pairs() const {
+    if (!plan_.pairs || !plan_.modes.compare || !pairable(plan_.training)) return false;
+    const auto cache = user_cache_folder();
+    const auto keys = gate::baseline_keys(baseline_dir_, {gate::kMetricsEnd});
+    if (!cache || !keys) return false;
+    for (const std::string& key : *keys) {
+      if (!key.starts_with(profile_)) continue;
+      const auto paths = gate::baseline_paths(baseline_dir_, key);
+      if (!paths) continue;
+      const auto files = gate::read_stored_files(*paths);
+      if (files && find_program(gate::program_of(*files), *cache)) return true;
+    }
+    return false;
   }
 
   /// False: they could not be taken, and the log says why. Every sample is in pairs.json.

@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -116,6 +117,8 @@ class BisectTest(unittest.TestCase):
         repo = self.make_history("mixed", guilty=5, broken=(8,), hanging=(7,), failing=(4,))
         done = self.bisect("--json", "--build-timeout", "1s", repo=repo)
         self.assertEqual(done.returncode, 0, done.stderr)
+        steps = [tuple(map(int, found)) for found in re.findall(r"^search: .*?(\d+)/(\d+) steps", done.stderr, re.MULTILINE)]
+        self.assertTrue(steps and all(count <= whole == 5 for count, whole in steps), done.stderr)
         document = json.loads(done.stdout)
         reasons = {probe["revision"]: probe["reason"] for probe in document["probes"] if probe["verdict"] == "skipped"}
         self.assertIn("does not build", reasons[8])

@@ -76,6 +76,33 @@ class HistorySiteTest(unittest.TestCase):
         self.assertIn("script-src 'sha256-", self.page)
         self.assertNotRegex(self.page, r"(src|href)=\"(?!data:,)[^\"]*//")
 
+    def test_markup_anywhere_in_a_file_is_text(self):
+        document = result([row(HOSTILE, 4.5, unit=HOSTILE, library=HOSTILE)], "2026-01-01T00:00:00Z", HOSTILE, profile=HOSTILE)
+        document["argv"] = ["sluice", HOSTILE]
+        document["tool"] = {"version": HOSTILE, "git": HOSTILE}
+        folder = HOSTILE.replace("/", "")
+        write_run(self.folder / "marked" / folder, document)
+        write_run(self.folder / "marked" / (folder + "2"), document)
+        (self.folder / "marked" / (folder + "2") / "results/quick.json").write_text("{")
+        page = self.make("S7", "--runs", "marked")
+        self.assertEqual(page.count("<script"), 2)
+        self.assertNotIn("<img", page)
+        found = document_of(page)
+        self.assertEqual((found["groups"][0]["profile"], found["groups"][0]["commits"]["of"]), (HOSTILE, [HOSTILE]))
+        self.assertEqual(len(found["problems"]), 1)
+        if BROWSER is None:
+            return
+        script = """
+          const page = frame.document;
+          for (let i = 0; i < 60 && !page.documentElement.dataset.drawn; ++i) await wait();
+          page.querySelector('#charts button').click(); page.getElementById('values').open = true; await wait();
+          return [page.querySelectorAll('img, svg [onload], b').length, page.getElementById('readout').textContent];"""
+        dom, console = look(self.folder, (self.folder / "S7/index.html").as_uri(), script=script)
+        self.assertEqual(console, [])
+        elements, readout = answer_in(dom)
+        self.assertEqual(elements, 0)
+        self.assertIn("<img src=x onerror=alert(1)>", readout)
+
     def test_damaged_files_are_named_and_the_rest_is_shown(self):
         folder = self.folder / "damaged"
         write_run(folder / "good", result([row("a", 1.5)], "2026-01-01T00:00:00Z", "c0"))
@@ -103,6 +130,24 @@ class HistorySiteTest(unittest.TestCase):
         values, whiskers, _ = series_of(document, document["groups"].index(promoted))["tokens_per_sec_p50"]
         self.assertEqual((values, whiskers), ((12.5, 12.5), [(12, 13), (12, 13)]))
 
+    def test_ten_thousand_visits(self):
+        visits, moved = 10_000, 6_000
+        for i in range(500):  # as run folders, the newest
+            write_run(self.folder / f"many/{i:03}", result([row("a", 3.0 + i)], f"2027-01-{1 + i // 24:02}T{i % 24:02}:00:00Z", f"{i:040x}"))
+        stored = self.folder / "many-stored"
+        stored.mkdir()
+        lines = [json.dumps({"timestamp": f"20{i // 400:02}-{1 + i % 400 // 34:02}-{1 + i % 34 % 28:02}T00:00:0{i % 34 // 28}Z", "commit": f"{i:040x}",
+                             "figures": {"tokens_per_sec_p50": (100 if i < moved else 80) * (1 + 0.002 * (i % 5 - 2))}}) for i in range(visits)]
+        (stored / "cpu-test.0123abcd.history.jsonl").write_text("\n".join(sorted(lines)) + "\n")
+        done = self.run_in("history", "--site", "S6", "--runs", "many", "--baseline-dir", "many-stored")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(f"{visits + 500} visits", done.stdout)
+        document = document_of((self.folder / "S6/index.html").read_text())
+        promoted, = (k for k, group in enumerate(document["groups"]) if group["profile"] == "cpu-test")
+        values, _, changes = series_of(document, promoted)["tokens_per_sec_p50"]
+        self.assertEqual(len(values), visits, "nothing is lost")
+        self.assertEqual([change[0] for change in changes], [moved])
+
     def test_changes_are_those_of_otava(self):
         # Written by tools/otava_values.py with Apache Otava 0.8.0, window 50, p 0.001; docs/history-site.md says in what the two differ.
         table = json.loads((Path(__file__).resolve().parents[1] / "stats/otava_values.json").read_text())
@@ -121,6 +166,9 @@ class HistorySiteTest(unittest.TestCase):
         done = self.run_in("history", "--site", "S3", "--runs", "nothing", "--baseline-dir", "none")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, "nothing and none: no runs")
+        done = self.run_in("history", "--baseline-dir", "none")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("runs and none: no runs of training or eval; history --site DIR shows every kind", done.stderr)
         (self.folder / "S4").mkdir()
         (self.folder / "S4/index.html").write_text("mine")
         done = self.run_in("history", "--site", "S4", "--baseline-dir", "none")

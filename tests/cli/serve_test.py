@@ -13,7 +13,8 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from site_case import BROWSER, document_of, look, result, row, series_of, write_run  # noqa: E402
+from piped_browser import PipedBrowser  # noqa: E402
+from site_case import BROWSER, document_of, result, row, series_of, write_run  # noqa: E402
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 WAIT_S = 60  # for what must happen at once; nothing asserts on speed
@@ -200,15 +201,14 @@ class ServeTest(unittest.TestCase):
 
     @unittest.skipIf(BROWSER is None, "no chromium on this machine; tools/setup installs it")
     def test_a_browser_draws_it(self):
-        # Virtual time would stand still for as long as the page follows, so the browser writes down what it has when
-        # the page is loaded, and that may be before its first frame, in which charts are drawn: it looks again then.
-        for _ in range(12):
-            dom, console = look(self.folder, f"http://127.0.0.1:{self.port}/", time="--timeout=10000")
-            self.assertEqual(console, [])
-            self.assertIn("1 of 1 metric, 3 visits", dom)
-            if "data-drawn" in dom:
-                return
-        self.fail("twelve looks, and no chart was drawn")
+        drawn = """(async () => {
+          for (let i = 0; i < 400 && !document.documentElement.dataset.drawn; ++i) await new Promise(done => setTimeout(done, 50));
+          return document.documentElement.outerHTML; })()"""
+        with PipedBrowser() as browser:
+            dom = browser.look(f"http://127.0.0.1:{self.port}/", drawn)
+            self.assertEqual(browser.complaints, [])
+        self.assertIn("data-drawn", dom)
+        self.assertIn("1 of 1 metric, 3 visits", dom)
 
 
 if __name__ == "__main__":

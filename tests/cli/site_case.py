@@ -54,7 +54,7 @@ def series_of(document, group=0):
     return found
 
 
-def look(folder, url, *extra, script=None, time="--virtual-time-budget=4000"):
+def look(folder, url, *extra, script=None):
     """The DOM after loading `url`; with a script, that of a page around it in which `frame` is its window."""
     if script:
         (Path(folder) / "around.html").write_text(
@@ -66,7 +66,7 @@ def look(folder, url, *extra, script=None, time="--virtual-time-budget=4000"):
     done = subprocess.run(
         [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", f"--user-data-dir={folder}/profile",
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--v=0",
-         time, "--window-size=1300,1000", "--allow-file-access-from-files", *extra, "--dump-dom", url],
+         "--virtual-time-budget=4000", "--window-size=1300,1000", "--allow-file-access-from-files", *extra, "--dump-dom", url],
         capture_output=True, text=True, timeout=200, check=False)
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     return done.stdout, console

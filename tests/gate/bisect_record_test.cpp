@@ -54,10 +54,9 @@ TEST(BisectRecord, SaysWhoItWas) {
   const std::string summary = summary_of(record);
   EXPECT_EQ(summary.rfind("cccccccccccc change c: 4.8 % slower (-4.", 0), 0U) << summary;
   EXPECT_NE(summary.find("confidence at least 95.0 %"), std::string::npos) << summary;
-  EXPECT_EQ(
-      reproduce(record),
-      "sluice bisect bbbbbbbbbbbb cccccccccccc --build 'make' --run './p '\\''x'\\''' --metric "
-      "'stdout'");
+  EXPECT_EQ(reproduce(record),
+            "sluice bisect bbbbbbbbbbbb cccccccccccc --build make --run './p '\\''x'\\''' "
+            "--metric stdout");
   const Json json = to_json(record);
   EXPECT_EQ(json["result"]["end"], "found");
   EXPECT_EQ(json["result"]["commit"]["subject"], "change c");
@@ -86,6 +85,14 @@ TEST(BisectRecord, ARangeNamesItsSuspects) {
             std::string::npos)
       << summary_of(record);
   EXPECT_EQ(reproduce(record), "");
+}
+
+TEST(BisectRecord, ARangeThatMorePairsCouldHalveSaysSo) {
+  BisectRecord record = searched(0.05, 2);  // passed over: pairs do not help
+  EXPECT_EQ(summary_of(record).find("--max-pairs"), std::string::npos) << summary_of(record);
+  for (BisectProbe& probe : record.state.probes)
+    if (probe.revision == 2) probe.verdict = ProbeVerdict::undecided;
+  EXPECT_NE(summary_of(record).find("--max-pairs"), std::string::npos) << summary_of(record);
 }
 
 TEST(BisectRecord, NothingToFind) {

@@ -45,8 +45,14 @@ TEST(FindTest, SoundJsonOfOthersIsPassedOverAndWhatIsCutOffIsNot) {
   touch(results / "a.json");
   touch(results / "package.json", R"({"name": "theirs", "version": "1"})");
   touch(results / "list.json", "[1, 2]");
+  touch(results / "list_of.json", R"([{"schema_version": 1, "rows": []}])");
+  touch(results / "inner.json", R"({"a": {"rows": [{"schema_version": 1}]}, "b": "rows"})");
   touch(results / "cut.json", R"({"schema_version": 1, "ro)");
-  EXPECT_THAT(find(folder.path()).value(), ElementsAre(results / "a.json", results / "cut.json"));
+  touch(results / "early.json", R"({"a": {"b": [1, 2)");
+  touch(results / "late.json", R"({"a": {"b": [{"c": 1}]}, "d": [], "rows": []})");
+  EXPECT_THAT(find(folder.path()).value(),
+              ElementsAre(results / "a.json", results / "cut.json", results / "early.json",
+                          results / "late.json"));
   EXPECT_THAT(find(results / "package.json").value(), ElementsAre(results / "package.json"))
       << "what is named is read";
 }

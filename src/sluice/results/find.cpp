@@ -25,16 +25,58 @@ bool other_document(const fs::path& path) {
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
+/// Looks for a key of ours in the outermost object, and stops there: our files have it first, so
+/// that they are not parsed twice.
+class KeySearch : public nlohmann::json_sax<Json> {
+ public:
+  [[nodiscard]] bool found() const { return found_; }
+
+  bool key(string_t& name) override {
+    found_ = depth_ == 1 && in_object_ && (name == "schema_version" || name == "rows");
+    return !found_;
+  }
+  bool start_object(std::size_t) override {
+    if (depth_++ == 0) in_object_ = true;
+    return true;
+  }
+  bool end_object() override { return left(); }
+  bool start_array(std::size_t) override {
+    ++depth_;
+    return true;
+  }
+  bool end_array() override { return left(); }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;
+  }
+
+ private:
+  bool left() {
+    --depth_;
+    return true;
+  }
+
+  int depth_ = 0;
+  bool in_object_ = false;
+  bool found_ = false;
+};
+
 /// Sound JSON of somebody else: named and passed over. What does not parse may be a result that was
 /// cut off, and is left to whoever reads it.
 bool foreign(const fs::path& path) {
   const auto text = read_text_file(path);
   if (!text) return false;
-  const Json json = Json::parse(*text, nullptr, false);
-  if (json.is_discarded()) return false;
-  const bool ours = json.is_object() && (json.contains("schema_version") || json.contains("rows"));
-  if (!ours) log::warn("{}: is no result file, passed over", printable(path.string()));
-  return !ours;
+  KeySearch search;
+  const bool whole = Json::sax_parse(*text, &search);
+  if (search.found() || !whole) return false;
+  log::warn("{}: is no result file, passed over", printable(path.string()));
+  return true;
 }
 
 Error io_error(const fs::path& path, const std::error_code& code) {

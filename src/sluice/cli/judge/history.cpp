@@ -126,9 +126,10 @@ Result<ExitCode> run_history(const HistoryFlags& flags, const Globals& globals) 
               join({others.begin(), others.end()}));
   if (visits.empty())
     return Error{Errc::not_found,
-                 fmt::format("{} and {}: no runs{}", printable(flags.runs.string()),
-                             printable(flags.dir.string()),
-                             profile.empty() ? "" : " of machine profile " + printable(profile))};
+                 fmt::format("{} and {}: no runs of training or eval{}; history --site DIR shows "
+                             "every kind",
+                             printable(flags.runs.string()), printable(flags.dir.string()),
+                             profile.empty() ? "" : " on machine profile " + printable(profile))};
   stats::ChangePointOptions options;
   options.seed = globals.seed;
   options.keep_p = flags.keep_p;

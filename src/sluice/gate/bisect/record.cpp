@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace sluice::gate {
 namespace {
@@ -27,6 +28,15 @@ Json change_json(double point, double low, double high) {
 std::string change_words(double point, double low, double high) {
   return fmt::format("{} ({:+.1f} to {:+.1f} %)", change_in_words(point), 100 * speed_change(low),
                      100 * speed_change(high));
+}
+
+/// Undecided ones, among those that are left, could be decided by more pairs.
+const char* advice_for(const BisectState& state) {
+  for (const BisectProbe& probe : state.probes)
+    if (probe.verdict == ProbeVerdict::undecided && probe.revision > state.good &&
+        probe.revision < state.bad)
+      return "; --max-pairs, --metric cpu or a longer run help";
+  return "";
 }
 
 std::vector<double> ratios_of(const BisectRecord& record, std::size_t revision) {
@@ -88,7 +98,11 @@ Json result_json(const BisectRecord& record) {
   return out;
 }
 
+/// For a shell; in quotes where that is needed.
 std::string quoted_word(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=+-";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
   std::string out = "'";
   for (const char c : text)
     out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -180,10 +194,10 @@ std::string summary_of(const BisectRecord& record) {
                          printable(commit.subject), loss, sure);
     }
     case BisectEnd::range:
-      return fmt::format("one of {} commits, {} to {}: {} than the commit before them; {}",
-                         state.bad - state.good,
-                         record.commits[state.good + 1].sha.substr(0, kShortSha),
-                         record.commits[state.bad].sha.substr(0, kShortSha), loss, sure);
+      return fmt::format(
+          "one of {} commits, {} to {}: {} than the commit before them; {}{}",
+          state.bad - state.good, record.commits[state.good + 1].sha.substr(0, kShortSha),
+          record.commits[state.bad].sha.substr(0, kShortSha), loss, sure, advice_for(state));
     case BisectEnd::not_slower:
       return fmt::format("nothing to find: BAD is {}, a loss of {:g} % is ruled out", of_bad,
                          100 * state.options.tau);

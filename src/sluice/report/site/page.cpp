@@ -83,7 +83,7 @@ constexpr const char* kFrame = R"html(
 <li><svg><path d="M11 0 L15 5 L11 10 L7 5 Z" class="diamond"/></svg>promoted to base</li>
 <li><svg><line x1="0" x2="22" y1="5" y2="5" class="base-line"/></svg>the base in force</li>
 <li><svg><line x1="0" x2="22" y1="5" y2="5" class="level-line"/></svg>level between changes</li>
-<li>Drag over a chart to zoom all; <kbd>Enter</kbd> on a name opens it large.</li>
+<li>Drag over a chart to zoom all; a click or <kbd>Enter</kbd> on its name opens it large.</li>
 </ul>
 <section id="changes-of-level" hidden><h2>Changes of level</h2>
 <p class="note">Newest first. The cause lies after the first commit, up to the second.</p>

@@ -306,17 +306,21 @@ const follow = () => {
   });
 };
 
-read_ink();
-prepare(JSON.parse($('data').textContent));
-fill_groups();
-const start = read_address();
-$('group').value = start.index;
-show_group(start.index);
-if (start.metric !== null) { const index = cards.findIndex(card => card.metric[0] === start.metric); if (index >= 0) open_large(index); }
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { read_ink(); refresh(); });
-let waiting = 0;
-addEventListener('resize', () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(refresh); });
-if (site.live) follow();
+const begin = () => {
+  read_ink();
+  prepare(JSON.parse($('data').textContent));
+  fill_groups();
+  const start = read_address();
+  $('group').value = start.index;
+  show_group(start.index);
+  if (start.metric !== null) { const index = cards.findIndex(card => card.metric[0] === start.metric); if (index >= 0) open_large(index); }
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { read_ink(); refresh(); });
+  let waiting = 0;
+  addEventListener('resize', () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(refresh); });
+  if (site.live) follow();
+};
+// The frame of the page is painted before its numbers are read.
+requestAnimationFrame(() => setTimeout(begin));
 )js";
 
 }  // namespace

@@ -9,7 +9,7 @@ constexpr const char* kSiteStyle = R"css(
 main { max-width: 90rem; }
 .bar-of-tools { position: sticky; top: 0; z-index: 5; display: flex; flex-wrap: wrap; align-items: end; gap: .6rem 1.1rem; background: var(--paper); border-bottom: 1px solid var(--line); padding: .7rem 0; margin-top: 1.4rem; font-size: .875rem; }
 .bar-of-tools label { color: var(--soft); } .bar-of-tools .field { display: grid; gap: .15rem; min-width: 0; } .bar-of-tools .grow { flex: 1 1 18rem; }
-.bar-of-tools select, .bar-of-tools input[type=search] { width: 100%; max-width: 44rem; }
+.bar-of-tools select, .bar-of-tools input[type=search] { width: 100%; max-width: 44rem; height: 2.2em; }
 select, input[type=search], button { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .3rem .55rem; }
 button { cursor: pointer; } button:hover { border-color: var(--accent); } button:disabled { color: var(--soft); cursor: default; }
 select:focus-visible, input:focus-visible, button:focus-visible, canvas:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }

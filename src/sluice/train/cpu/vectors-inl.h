@@ -67,6 +67,15 @@ HWY_INLINE void store_part(V v, T* p, std::int64_t count) {
   std::copy_n(part, count, p);
 }
 
+#if !HWY_MEM_OPS_MIGHT_FAULT  // masked lanes are not touched
+HWY_INLINE V load_part(const float* p, std::int64_t count) {
+  return hn::MaskedLoad(hn::FirstN(F(), static_cast<std::size_t>(count)), F(), p);
+}
+HWY_INLINE void store_part(V v, float* p, std::int64_t count) {
+  hn::BlendedStore(v, hn::FirstN(F(), static_cast<std::size_t>(count)), F(), p);
+}
+#endif
+
 /// How each_vector() and sum_over() let their callers reach memory: a whole vector, or the end of a
 /// row.
 struct Whole {

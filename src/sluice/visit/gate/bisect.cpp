@@ -201,8 +201,9 @@ class BisectVisit {
   }
 
   Status search() {
-    const int steps = 1 + gate::halvings(record_.question.commits);
-    auto bar = caller_.progress->bar("revisions", static_cast<std::uint64_t>(steps), "revisions");
+    const gate::BisectState& state = record_.state;
+    const int steps = 1 + gate::halvings(record_.question.commits);  // BAD is the first
+    auto bar = caller_.progress->bar("search", static_cast<std::uint64_t>(steps), "steps");
     SLUICE_TRY(const fs::path good,
                trees_->tree(record_.commits[0].sha, *caller_.progress, interrupt_.fd()));
     while (const gate::BisectProbe* asked = record_.state.asked()) {
@@ -216,7 +217,9 @@ class BisectVisit {
       }
       SLUICE_CHECK(save(Flush::now));
       if (!caller_.quiet) say(*record_.state.probe_of(revision));
-      bar.add(1);
+      // A revision that was passed over or left open is no step.
+      if (state.border != 0)
+        bar.set(static_cast<std::uint64_t>(steps - gate::halvings(state.bad - state.good)));
     }
     return ok;
   }

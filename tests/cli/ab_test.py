@@ -183,8 +183,22 @@ class SelftestTest(unittest.TestCase):
         self.assertEqual(len(document["trials"][0]["seconds"]["a"]), 2)
         self.assertGreaterEqual(document["noise"]["needed_pairs"], 7)
 
+    def test_measured_in_turns(self):
+        done = run("selftest", "--subject", "4ms", "--turns", 4, "--trials", 1, "--power-trials", 1, "--slowdowns", "50%",
+                   "--pairs", 8, "--json", "--seed", 1, SLUICE_INJECT_SLOWDOWN="900%")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual(document["subject"]["turns"], 4)
+        self.assertEqual(document["slowdowns_are"], "drops in speed")
+        same, half = document["trials"]
+        self.assertEqual(len(same["seconds"]["a"]), 8)
+        # Half the speed is twice the time, at least: B cannot wait for less. The hook of this process is not the trial's.
+        ratios = [b / a for a, b in zip(half["seconds"]["a"], half["seconds"]["b"])]
+        self.assertGreater(sorted(ratios)[4], 1.6)
+        self.assertLess(sorted(ratios)[4], 8)
+
     def test_bad_input_is_one_line(self):
-        for arguments, word in ((("--budget", "soon"), "--budget soon"), (("--slowdowns", "3%,x"), "--slowdowns x"),
+        for arguments, word in ((("--turns", "0"), "--turns"), (("--budget", "soon"), "--budget soon"), (("--slowdowns", "3%,x"), "--slowdowns x"),
                                 (("--slowdowns", "0%"), "above 0 %"), (("--trials", "0"), "--trials"),
                                 (("--subject", "0s"), "--subject 0s")):
             done = run("selftest", *arguments)

@@ -138,6 +138,24 @@ class AbTest(unittest.TestCase):
             self.assertEqual(json.loads(done.stdout)["status"], "PASS")
             self.assert_error(run("ab", "--metric", "no/such", "--a", fresh, "--b", fresh), 2, "no row no/such")
 
+    def test_gates(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([PROGRAM, "selftest", "--gates", "--json", "--out", folder], capture_output=True, text=True,
+                                  timeout=500, check=False)
+            document = json.loads(done.stdout)
+            runs = sorted(path.name for path in pathlib.Path(folder).glob("bench*"))
+            traces = list((pathlib.Path(folder) / "bench" / "profile" / "tb").iterdir())
+        self.assertEqual(done.returncode, 0 if document["passed"] else 1, done.stderr)
+        checks = {check["check"]: check for gate in document["gates"] for check in gate["checks"]}
+        spread = checks.pop("step_time_p50_s of repeated runs is within 3 %")
+        self.assertEqual([check for check in checks.values() if not check["passed"]], [])
+        # How steady this machine is now is no matter of a test; that it was asked, and after how many runs, is.
+        self.assertTrue(spread["passed"] or len(runs) == 9, (spread, runs))
+        self.assertGreaterEqual(len(runs), 3)
+        for name in ("the trace for TensorBoard", "chrome/trace.json"):
+            self.assertIn(f"{name} has region grad_sync", checks)
+        self.assertEqual(len(traces), 2)
+
     def test_bad_input_is_one_line(self):
         self.assert_error(printed("1", "''"), 2, "B (echo '')", "no number")
         self.assert_error(printed("0", "1"), 5, "above 0")

@@ -39,7 +39,8 @@ BenchTrainingFlags small_flags() {
   flags.batch_given = true;
   flags.mode = "synthetic";
   flags.warmup_steps = 2;
-  flags.measure_steps = 5;
+  flags.measure_steps = 20;
+  flags.profile = "trace";
   return flags;
 }
 

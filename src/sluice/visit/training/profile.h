@@ -2,16 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/results/training_metrics.h"
 #include "sluice/visit/training/plan.h"
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace sluice::visit {
 
+struct ProfilePass {
+  std::vector<std::string> files;  // relative to the folder
+  /// What took longest: kernels of a GPU whose trace could be had, else ops.
+  std::vector<results::ProfiledWork> kernels, ops;
+};
+
 /// A fresh engine of the plan's first batch and type, its batches from where the measured ones
-/// came; traces under `folder`/profile, on a GPU with gpu.json, its kernels. Returns the files,
-/// relative to `folder`.
-Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
-                                              const std::filesystem::path& folder);
+/// came; traces under `folder`/profile, on a GPU with gpu.json, its kernels.
+Result<ProfilePass> profile_pass(const TrainingPlan& plan, const std::filesystem::path& folder);
 
 }  // namespace sluice::visit

@@ -59,7 +59,10 @@ class TrainingVisit {
     conclude_training(file, plan_,
                       {inputs_, storages_, gpu_, std::move(anchors), earlier_.has_value()});
     if (!interrupted && plan_.profile != "off") {
-      SLUICE_TRY(file.training_summary->profile, profile_pass(plan_, visit_.path()));
+      SLUICE_TRY(ProfilePass pass, profile_pass(plan_, visit_.path()));
+      file.training_summary->profile = std::move(pass.files);
+      file.training_summary->top_kernels = std::move(pass.kernels);
+      file.training_summary->top_ops = std::move(pass.ops);
     }
     return visit_.finish(interrupted);
   }

@@ -138,6 +138,24 @@ class AbTest(unittest.TestCase):
             self.assertEqual(json.loads(done.stdout)["status"], "PASS")
             self.assert_error(run("ab", "--metric", "no/such", "--a", fresh, "--b", fresh), 2, "no row no/such")
 
+    def test_gates(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([PROGRAM, "selftest", "--gates", "--json", "--out", folder], capture_output=True, text=True,
+                                  timeout=500, check=False)
+            document = json.loads(done.stdout)
+            runs = sorted(path.name for path in pathlib.Path(folder).glob("bench*"))
+            traces = list((pathlib.Path(folder) / "bench" / "profile" / "tb").iterdir())
+        self.assertEqual(done.returncode, 0 if document["passed"] else 1, done.stderr)
+        checks = {check["check"]: check for gate in document["gates"] for check in gate["checks"]}
+        spread = checks.pop("step_time_p50_s of repeated runs is within 3 %")
+        self.assertEqual([check for check in checks.values() if not check["passed"]], [])
+        # How steady this machine is now is no matter of a test; that it was asked, and after how many runs, is.
+        self.assertTrue(spread["passed"] or len(runs) == 9, (spread, runs))
+        self.assertGreaterEqual(len(runs), 3)
+        for name in ("the trace for TensorBoard", "chrome/trace.json"):
+            self.assertIn(f"{name} has region grad_sync", checks)
+        self.assertEqual(len(traces), 2)
+
     def test_bad_input_is_one_line(self):
         self.assert_error(printed("1", "''"), 2, "B (echo '')", "no number")
         self.assert_error(printed("0", "1"), 5, "above 0")
@@ -183,8 +201,22 @@ class SelftestTest(unittest.TestCase):
         self.assertEqual(len(document["trials"][0]["seconds"]["a"]), 2)
         self.assertGreaterEqual(document["noise"]["needed_pairs"], 7)
 
+    def test_measured_in_turns(self):
+        done = run("selftest", "--subject", "4ms", "--turns", 4, "--trials", 1, "--power-trials", 1, "--slowdowns", "50%",
+                   "--pairs", 8, "--json", "--seed", 1, SLUICE_INJECT_SLOWDOWN="900%")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual(document["subject"]["turns"], 4)
+        self.assertEqual(document["slowdowns_are"], "drops in speed")
+        same, half = document["trials"]
+        self.assertEqual(len(same["seconds"]["a"]), 8)
+        # Half the speed is twice the time, at least: B cannot wait for less. The hook of this process is not the trial's.
+        ratios = [b / a for a, b in zip(half["seconds"]["a"], half["seconds"]["b"])]
+        self.assertGreater(sorted(ratios)[4], 1.6)
+        self.assertLess(sorted(ratios)[4], 8)
+
     def test_bad_input_is_one_line(self):
-        for arguments, word in ((("--budget", "soon"), "--budget soon"), (("--slowdowns", "3%,x"), "--slowdowns x"),
+        for arguments, word in ((("--turns", "0"), "--turns"), (("--budget", "soon"), "--budget soon"), (("--slowdowns", "3%,x"), "--slowdowns x"),
                                 (("--slowdowns", "0%"), "above 0 %"), (("--trials", "0"), "--trials"),
                                 (("--subject", "0s"), "--subject 0s")):
             done = run("selftest", *arguments)

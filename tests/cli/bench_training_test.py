@@ -241,11 +241,28 @@ class TrainingTest(BenchCase):
         self.assertGreater(document["bytes"], sum(t["bytes"] for t in document["tensors"] if t["arena"] == "parameters"))
 
     def test_traces_come_from_a_pass_of_their_own(self):
-        document = self.result(*SYNTHETIC, "--profile", "trace", "--out", "traced")
-        self.assertEqual(document["summary"]["profile"], ["profile/chrome/trace.json"])
-        names = {event.get("name") for event in
-                 json.loads((self.folder / "traced/profile/chrome/trace.json").read_text())["traceEvents"]}
-        self.assertTrue({"forward", "loss", "backward", "optimizer_step"} <= names, names)
+        for asked, chrome in (("trace", ["profile/chrome/trace.json"]), ("tb", [])):
+            document = self.result(*SYNTHETIC, "--profile", asked, "--out", asked)
+            files = document["summary"]["profile"]
+            self.assertEqual(files[:len(chrome)], chrome)
+            ops = document["summary"]["top_ops"]
+            self.assertEqual(ops, sorted(ops, key=lambda op: -op["ms_per_step"]))
+            self.assertGreater(ops[0]["share"], 0)
+            self.assertIn("Ops of a profiled step", (self.folder / asked / "report.html").read_text())
+            details = document["rows"][0]["runs"][0]["details"][-1]
+            steps = [step for step, _ in details["memory_by_step"]]
+            self.assertEqual(steps, sorted(set(steps)))
+            self.assertLessEqual(details["warmup_steps"], len(steps))
+            self.assertEqual(details["memory_of"], "process")
+            self.assertNotIn("top_kernels", document["summary"])  # there is no GPU
+            self.assertEqual(len(files), len(chrome) + 2)  # one for TensorBoard per cycle
+            for file in files[len(chrome):]:
+                self.assertRegex(file, r"^profile/tb/sluice\.\d{13}\.pt\.trace\.json$")
+            for file in files:
+                names = {event.get("name") for event in json.loads((self.folder / asked / file).read_text())["traceEvents"]}
+                self.assertLessEqual({"data", "forward", "loss", "backward", "grad_sync", "optimizer_step"}, names)
+            self.assertEqual({str(path.relative_to(self.folder / asked)) for path in
+                              (self.folder / asked / "profile").rglob("*.json")}, set(files))
 
 
 if __name__ == "__main__":

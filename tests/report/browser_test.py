@@ -146,6 +146,16 @@ class BrowserTest(unittest.TestCase):
                 if seconds / phases["natural_step_s"] > 0.001:
                     self.assertIn(f"{phase.removesuffix('_s')}{seconds * 1e3:.3f} ms", text.replace("> ", ""), name)
                     drawn += 1
+            for work in ((summary.get("top_kernels") or summary.get("top_ops")) or [])[:12]:
+                self.assertIn(f"{work['ms_per_step']:.3f} ms, {work['share'] * 100:.1f} %, {work['category']}", text, name)
+                self.assertIn(work["name"][:16], text, name)  # long ones are clipped in the middle
+                drawn += 1
+            lines = [details["memory_by_step"] for row in file.get("rows") or [] for run in row["runs"]
+                     for details in (run.get("details") or [])[-1:] if details.get("memory_by_step")]
+            if lines:
+                self.assertEqual(page.count("svg", "memory-line"), 1, name)
+                self.assertIn(f"step {lines[0][0][0]}step {lines[0][-1][0]}", text, name)
+                drawn += 1
             for stage in summary.get("stages") or []:
                 if stage.get("ceiling_samples_per_sec"):
                     self.assertIn(f"{stage['share_of_worker_time'] * 100:.1f} %max {stage['ceiling_samples_per_sec']:,.0f} samples/s", text, name)

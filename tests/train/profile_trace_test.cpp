@@ -107,8 +107,10 @@ TEST(ChromeTrace, HoldsStepsRegionsAndOps) {
   EXPECT_EQ(categories, (std::set<std::string>{"step", "region", "GEMM", "norm", "attention"}));
 }
 
-TEST(ChromeTrace, HoldsRowsOfADevice) {
+/// A copy that no op is known of, and two kernels of one op, before the small steps.
+StepProfile device_profile() {
   StepProfile profile = small_profile();
+  profile.device = "cuda:1 NVIDIA H200";
   DeviceRecord kernel, copy;
   kernel.name = "gelu_kernel";
   kernel.op = "block0.gelu";
@@ -122,6 +124,11 @@ TEST(ChromeTrace, HoldsRowsOfADevice) {
   copy.stream = 7;
   copy.bytes = 4096;
   profile.device_steps = {{kStart - 1000, kStart - 600, {copy, kernel}}};
+  return profile;
+}
+
+TEST(ChromeTrace, HoldsRowsOfADevice) {
+  const StepProfile profile = device_profile();
   std::set<std::string> threads;
   int found = 0;
   const Json trace = parsed(chrome_trace(profile));
@@ -147,6 +154,43 @@ TEST(ChromeTrace, HoldsRowsOfADevice) {
   }
   EXPECT_EQ(found, 2);
   EXPECT_EQ(threads, (std::set<std::string>{"steps", "kernels of stream 7", "copies of stream 7"}));
+}
+
+TEST(KinetoKernels, BelongToTheOpsThatLaunchedThem) {
+  StepProfile profile = device_profile();
+  DeviceRecord second = profile.device_steps[0].records[1];
+  second.name = "add_partials_kernel";
+  second.start_ns = kStart - 690;
+  second.end_ns = kStart - 650;
+  profile.device_steps[0].records.push_back(second);
+  const Json trace = parsed(kineto_kernels(profile));
+  EXPECT_EQ(trace.at("deviceProperties").at(1).at("name"), "NVIDIA H200");
+  std::map<std::int64_t, std::string> owners, launches;  // by external id, by correlation
+  std::map<std::string, std::string> found;
+  for (const Json& event : trace.at("traceEvents")) {
+    if (event["ph"] != "X") continue;
+    const Json& args = event["args"];
+    const auto id = args["External id"].get<std::int64_t>();
+    const std::string cat = event["cat"], name = event["name"];
+    if (cat == "user_annotation" || cat == "cpu_op") {
+      EXPECT_TRUE(owners.emplace(id, name).second);
+      EXPECT_NE(event["pid"], 1);  // the device's number is its process
+    } else if (cat == "Runtime") {
+      EXPECT_EQ(event["dur"], 0);
+      launches[args["correlation"].get<std::int64_t>()] = owners.at(id);
+    } else {
+      EXPECT_EQ(event["pid"], 1);
+      EXPECT_EQ(event["tid"], 7);
+      EXPECT_EQ(args["device"], 1);
+      EXPECT_EQ(owners.at(id), launches.at(args["correlation"].get<std::int64_t>()));
+      found[name] = cat + " of " + owners.at(id);
+    }
+  }
+  EXPECT_EQ(found, (std::map<std::string, std::string>{
+                       {"copy host to device", "gpu_memcpy of ProfilerStep#0"},
+                       {"gelu_kernel", "kernel of block0.gelu"},
+                       {"add_partials_kernel", "kernel of block0.gelu"}}));
+  EXPECT_EQ(launches.size(), 2U);
 }
 
 TEST(KinetoTrace, HoldsOneCycle) {

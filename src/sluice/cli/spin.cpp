@@ -1,6 +1,8 @@
 // sluice/cli/spin.cpp - `sluice spin`: a fixed amount of work that prints its seconds: the subject
 // of `sluice selftest`.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/scenario/spin.h"
+
 #include "sluice/cli/commands.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/clock.h"
@@ -10,38 +12,19 @@
 
 #include <cstdint>
 #include <memory>
-#include <numeric>
-#include <vector>
 
 namespace sluice::cli {
 namespace {
 
-constexpr std::size_t kWords = std::size_t{1} << 16;  // 512 KiB: a second-level cache
-
-/// One round reads, mixes and writes every word.
-void mix(std::vector<std::uint64_t>& words, int rounds) {
-  std::uint64_t carry = 0x9e3779b97f4a7c15U;
-  for (int round = 0; round < rounds; ++round) {
-    for (std::uint64_t& word : words) {
-      carry = (carry ^ word) * 0xbf58476d1ce4e5b9U;
-      carry ^= carry >> 29U;
-      word += carry;
-    }
-  }
-}
-
 Result<ExitCode> run(int rounds) {
   SLUICE_TRY(const double share, measure::injected_slowdown());
-  std::vector<std::uint64_t> words(kWords);
-  std::iota(words.begin(), words.end(), 1);
-  mix(words, 1);  // every page touched before the clock starts
+  scenario::Spin spin;
   SystemClock clock;
   const std::int64_t start_ns = clock.now_ns();
-  mix(words, rounds);
+  spin.turn(rounds);
   measure::stretch(clock, start_ns, share);
   const std::int64_t taken_ns = clock.now_ns() - start_ns;
-  print("digest {:016x}\n{:.9f}\n", std::accumulate(words.begin(), words.end(), std::uint64_t{0}),
-        static_cast<double>(taken_ns) * 1e-9);
+  print("digest {}\n{:.9f}\n", spin.digest(), static_cast<double>(taken_ns) * 1e-9);
   return ExitCode::done;
 }
 

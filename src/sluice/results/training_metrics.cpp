@@ -158,6 +158,14 @@ static void keys_of(Keys& keys, TrainingSweepLine& line) {
   keys.or_null("loss", line.loss);
 }
 
+static void keys_of(Keys& keys, ProfiledWork& work) {
+  keys("name", work.name);
+  keys("category", work.category);
+  keys("ms_per_step", work.ms);
+  keys("share", work.share);
+  keys("calls_per_step", work.calls);
+}
+
 static void keys_of(Keys& keys, MaxBatch& most) {
   keys("batch_size", most.batch);
   keys("fixed_bytes", most.fixed_bytes);
@@ -224,6 +232,8 @@ void keys_of(Sections& file, TrainingSummary& training) {
   summary.unless_empty("recommendations", training.recommendations);
   summary("epoch", training.epoch);
   summary.unless_empty("profile", training.profile);
+  summary.unless_empty("top_kernels", training.top_kernels);
+  summary.unless_empty("top_ops", training.top_ops);
   file.verdict("limit", training.limit);
 }
 

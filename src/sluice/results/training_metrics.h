@@ -196,6 +196,15 @@ struct BatchEstimates {
   measure::Measured<CriticalBatch> critical;
 };
 
+/// A line of a profile: a kernel of a GPU, or an op. Observed, never a measurement.
+struct ProfiledWork {
+  std::string name;
+  std::string category;
+  double ms = 0;     // per step
+  double share = 0;  // of the step; of a kernel: of the step's time on the device
+  double calls = 0;  // per step
+};
+
 struct TrainingSummary {
   std::vector<TrainingLibrary> libraries;
   std::vector<TrainingSweepLine> sweep;
@@ -203,8 +212,10 @@ struct TrainingSummary {
   std::vector<Check> targets, indicators;
   std::vector<std::string> recommendations;
   std::optional<EpochEstimate> epoch;
-  std::vector<std::string> profile;  // traces
-  std::optional<std::string> limit;  // the longest phase
+  std::vector<std::string> profile;       // traces
+  std::vector<ProfiledWork> top_kernels;  // of the profile, longest first: of a GPU,
+  std::vector<ProfiledWork> top_ops;      // or of a CPU
+  std::optional<std::string> limit;       // the longest phase
 };
 
 void keys_of(Keys& keys, TrainingMetrics& metrics);

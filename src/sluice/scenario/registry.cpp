@@ -4,6 +4,7 @@
 #include "sluice/core/version.h"
 #include "sluice/scenario/micro/micro.h"
 #include "sluice/scenario/scenario.h"
+#include "sluice/scenario/spin.h"
 
 #include <fmt/format.h>
 
@@ -52,6 +53,7 @@ measure::Catalogue catalogue() {
   for (const char* part : {"loader", "model", "transfer", "together", "before", "advised"})
     catalogue.scenarios[std::string("diagnose/") + part] = make_diagnose;
   catalogue.scenarios["video-decode-16f/decode/clip"] = make_video_decode;
+  catalogue.scenarios[kSpinCase] = make_spin;
   add_storage_reads(catalogue);
   return catalogue;
 }

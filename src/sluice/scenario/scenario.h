@@ -73,6 +73,9 @@ Result<std::unique_ptr<measure::Subject>> make_diagnose(const measure::SubjectCo
 /// (mixture_spec.h). A pass is a whole run: SubjectSpec::single_pass.
 Result<std::unique_ptr<measure::Subject>> make_mixture(const measure::SubjectContext& context);
 
+/// The case kSpinCase of `sluice selftest` (spin.h).
+Result<std::unique_ptr<measure::Subject>> make_spin(const measure::SubjectContext& context);
+
 /// The row "video-decode-16f/decode/clip": every clip of data_dir, opened and decoded to the frames
 /// of the case.
 Result<std::unique_ptr<measure::Subject>> make_video_decode(const measure::SubjectContext& context);

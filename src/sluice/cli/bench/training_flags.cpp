@@ -218,7 +218,8 @@ void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
       command, "--sweep", flags.sweep, "batch-size=N,N",
       "batch sizes to measure: batch-size=64,256,512, or 64..max up to the largest that fits");
   add_choice(command, "--profile", flags.profile, {"off", "trace", "tb"},
-             "also write traces, taken in a separate pass after the measured one");
+             "also write traces, taken in a separate pass after the measured one: for Chrome's "
+             "tracing page, Perfetto and TensorBoard (trace), or for TensorBoard alone (tb)");
   add_value(command, "--libraries", flags.libraries, "NAME,NAME", "engines to measure side by side")
       ->capture_default_str();
   command.add_flag("--print-memory", flags.print_memory,

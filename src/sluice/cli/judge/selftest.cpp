@@ -39,7 +39,8 @@ BenchTrainingFlags small_flags() {
   flags.batch_given = true;
   flags.mode = "synthetic";
   flags.warmup_steps = 2;
-  flags.measure_steps = 5;
+  flags.measure_steps = 20;
+  flags.profile = "trace";
   return flags;
 }
 
@@ -57,6 +58,7 @@ struct SelftestArgs {
   std::string slowdowns;
   std::string budget = "10min";
   std::string subject = "200ms";
+  int turns = 1;
 };
 
 Result<double> time_of(const std::string& text, const char* flag, double least_s) {
@@ -149,6 +151,7 @@ Result<ExitCode> measure_here(Context& context, const SelftestArgs& args,
   SLUICE_TRY(plan.slowdowns, slowdowns_of(args.slowdowns, plan.slowdowns));
   SLUICE_TRY(plan.budget_s, time_of(args.budget, "--budget", 1));
   SLUICE_TRY(plan.subject_s, time_of(args.subject, "--subject", 0.001));
+  plan.turns = args.turns;
   plan.seed = rule.seed;
   plan.out = globals.out;
   OutputFiles files(globals);
@@ -204,8 +207,15 @@ void add_selftest(CLI::App& root, Context& context) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   add_value(sub, "--slowdowns", args.slowdowns, "SHARE,...",
-            "slowdowns to inject (default 1%,2%,3%,5%,10%; simulated 3%,5%, and 10% in a search)");
-  add_value(sub, "--subject", args.subject, "TIME", "time that one run of the subject takes")
+            "drops in speed to inject (default 1%,2%,3%,5%,10%; simulated 3%,5%, and 10% in a "
+            "search)");
+  add_value(sub, "--subject", args.subject, "TIME",
+            "time that the subject takes on one side of a pair")
+      ->capture_default_str();
+  add_value(sub, "--turns", args.turns, "N",
+            "take that time in so many turns and compare neighbouring ones, as the pairs of "
+            "`sluice gate`; 1: whole runs one after the other, as `sluice ab`")
+      ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   add_rule_flags(sub, args.rule);
   sub.add_flag(

@@ -16,7 +16,7 @@ namespace sluice::gate {
 
 /// The same slowdown, tried again and again; 0: A against itself.
 struct SelftestCondition {
-  double slowdown = 0;  // B takes (1 + slowdown) times as long
+  double slowdown = 0;  // drop in speed: B takes 1 / (1 - slowdown) times as long
   int target = 0;       // trials asked for
   int trials = 0;
   int failed = 0, passed = 0, improved = 0, inconclusive = 0;

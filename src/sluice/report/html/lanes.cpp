@@ -1,4 +1,4 @@
-// sluice/report/html/lanes.cpp - stages of a loader as lanes, and its memory as lines.
+// sluice/report/html/lanes.cpp - stages of a loader as lanes; memory over epochs or steps as lines.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
@@ -10,6 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace sluice::report {
 namespace {
@@ -49,19 +52,75 @@ std::string shares_html(const std::string& title, const std::string& note,
                            escape_html(note));
 }
 
+using Points = std::vector<std::pair<double, double>>;  // x, bytes
+constexpr std::size_t kMostSeries = 20;
+
 /// Bytes after each epoch, a series per timed sample: each of them opens the loader anew.
-std::vector<std::vector<double>> memory_of(const measure::Row& row) {
-  constexpr std::size_t kMostSeries = 20;
-  std::vector<std::vector<double>> all;
+std::vector<Points> epochs_of(const measure::Row& row) {
+  std::vector<Points> all;
   for (const measure::Run& run : row.runs) {
     for (const Json& details : run.details) {
-      std::vector<double> series;
+      Points series;
       for (const Json& one : at(details, "anonymous_by_epoch"))
-        if (one.is_number()) series.push_back(one.get<double>());
+        if (one.is_number())
+          series.emplace_back(static_cast<double>(series.size() + 1), one.get<double>());
       if (series.size() > 1 && all.size() < kMostSeries) all.push_back(std::move(series));
     }
   }
   return all;
+}
+
+/// Bytes after steps that were not timed, a series per process: its last turn has them all.
+std::vector<Points> steps_of(const measure::Row& row) {
+  std::vector<Points> all;
+  for (const measure::Run& run : row.runs) {
+    Points series;
+    if (run.details.is_array() && !run.details.empty())
+      for (const Json& point : at(run.details.back(), "memory_by_step"))
+        if (point.is_array() && point.size() == 2 && point[0].is_number() && point[1].is_number())
+          series.emplace_back(point[0].get<double>(), point[1].get<double>());
+    if (series.size() > 1 && all.size() < kMostSeries) all.push_back(std::move(series));
+  }
+  return all;
+}
+
+/// `unit`: of x; `note`: plain text below.
+std::string memory_svg(const std::vector<Points>& all, const char* unit, const std::string& note) {
+  constexpr double kHeight = 70;
+  double most = 0, first = 0, last = 0;
+  for (const Points& series : all) {
+    for (const auto& point : series)
+      most = std::max(most, point.second);
+    first = &series == &all.front() ? series.front().first : std::min(first, series.front().first);
+    last = std::max(last, series.back().first);
+  }
+  if (!(most > 0) || !std::isfinite(most) || !(last > first)) return {};
+  std::string body = fmt::format(
+      "<line class=\"axis\" x1=\"2%\" x2=\"98%\" y1=\"{0}\" y2=\"{0}\"/><text x=\"2%\" y=\"10\" "
+      "text-anchor=\"start\">{1}</text><text x=\"2%\" y=\"{2}\">{5} {3:.0f}</text><text x=\"98%\" "
+      "y=\"{2}\" text-anchor=\"end\">{5} {4:.0f}</text>",
+      kHeight, escape_html(bytes(most)), kHeight + 13, first, last, unit);
+  const auto x = [&](double step) { return 2 + 96 * (step - first) / (last - first); };
+  const auto y = [&](double value) { return kHeight - (kHeight - 16) * value / most; };
+  for (const Points& series : all)
+    for (std::size_t i = 1; i < series.size(); ++i)
+      body += fmt::format(
+          "<line class=\"edge\" x1=\"{:.2f}%\" x2=\"{:.2f}%\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>",
+          x(series[i - 1].first), x(series[i].first), y(series[i - 1].second), y(series[i].second));
+  return fmt::format(
+      "<figure class=\"picture\"><h3>Memory</h3>\n<svg class=\"memory-line\" height=\"{:.0f}\" "
+      "role=\"img\" aria-label=\"memory after each {}\">{}</svg>\n<figcaption class=\"note\">"
+      "{}</figcaption></figure>\n",
+      kHeight + 18, unit, body, escape_html(note));
+}
+
+/// Of the first row of ours that has any.
+std::vector<Points> first_of_ours(const results::ResultFile& file,
+                                  std::vector<Points> (*points_of)(const measure::Row&)) {
+  for (const measure::Row& row : file.rows)
+    if (row.library == kOurs)
+      if (auto all = points_of(row); !all.empty()) return all;
+  return {};
 }
 
 }  // namespace
@@ -89,39 +148,24 @@ std::string cpu_lanes(const std::vector<results::StageCpu>& stages) {
 }
 
 std::string memory_lines(const results::ResultFile& file) {
-  constexpr double kHeight = 70;
-  std::vector<std::vector<double>> all;
-  for (const measure::Row& row : file.rows)
-    if (row.library == kOurs && all.empty()) all = memory_of(row);
-  double most = 0;
-  std::size_t longest = 0;
-  for (const auto& series : all) {
-    most = std::max(most, *std::max_element(series.begin(), series.end()));
-    longest = std::max(longest, series.size());
-  }
-  if (!(most > 0) || !std::isfinite(most)) return {};
-  std::string body = fmt::format(
-      "<line class=\"axis\" x1=\"2%\" x2=\"98%\" y1=\"{0}\" y2=\"{0}\"/><text x=\"2%\" y=\"10\" "
-      "text-anchor=\"start\">{1}</text><text x=\"2%\" y=\"{2}\">epoch 1</text><text x=\"98%\" "
-      "y=\"{2}\" text-anchor=\"end\">epoch {3}</text>",
-      kHeight, escape_html(bytes(most)), kHeight + 13, longest);
-  const auto x = [&](std::size_t i) {
-    return 2 + 96 * static_cast<double>(i) / static_cast<double>(longest - 1);
-  };
-  const auto y = [&](double value) { return kHeight - (kHeight - 16) * value / most; };
-  for (const auto& values : all)
-    for (std::size_t i = 1; i < values.size(); ++i)
-      body += fmt::format(
-          "<line class=\"edge\" x1=\"{:.2f}%\" x2=\"{:.2f}%\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>",
-          x(i - 1), x(i), y(values[i - 1]), y(values[i]));
   const std::string slope =
       file.loader ? shown(file.loader->memory_slope_mb_per_epoch, "{:.2f} MB/epoch") : "";
-  return fmt::format(
-      "<figure class=\"picture\"><h3>Memory</h3>\n<svg class=\"memory-line\" height=\"{:.0f}\" "
-      "role=\"img\" aria-label=\"memory after each epoch\">{}</svg>\n<figcaption class=\"note\">"
-      "Anonymous memory of the process after each epoch, a line per sample, from 0.{}</figcaption>"
-      "</figure>\n",
-      kHeight + 18, body, slope.empty() ? "" : escape_html(" Growth: " + slope + "."));
+  return memory_svg(first_of_ours(file, epochs_of), "epoch",
+                    "Anonymous memory of the process after each epoch, a line per sample, from 0." +
+                        (slope.empty() ? "" : " Growth: " + slope + "."));
+}
+
+std::string step_memory_lines(const results::ResultFile& file) {
+  bool device = false;
+  for (const measure::Row& row : file.rows)
+    if (row.library == kOurs && !row.runs.empty() && row.runs.front().details.is_array() &&
+        !row.runs.front().details.empty())
+      device = device || string_at(row.runs.front().details.back(), "memory_of") == "device";
+  return memory_svg(
+      first_of_ours(file, steps_of), "step",
+      fmt::format("Memory of the {} after steps that were not timed (warm-up and phases), a line "
+                  "per process, from 0.",
+                  device ? "device, as its driver counts it," : "process"));
 }
 
 }  // namespace sluice::report

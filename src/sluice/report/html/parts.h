@@ -85,10 +85,14 @@ std::string stage_lanes(const std::vector<results::StageShare>& stages);
 std::string cpu_lanes(const std::vector<results::StageCpu>& stages);
 /// Anonymous memory over the epochs of our loader, a line per timed sample.
 std::string memory_lines(const results::ResultFile& file);
+/// The memory of a training of ours over its steps, a line per process.
+std::string step_memory_lines(const results::ResultFile& file);
 /// Targets or indicators, a lane each; empty without any (checks.cpp).
 std::string check_lanes(const std::string& title, const std::vector<results::Check>& checks);
 /// The phases of a step in one bar (step_plots.cpp).
 std::string phase_stack(const results::TrainingPhases& phases);
+/// What took longest in the profile of a step: kernels of a GPU, else ops; empty without one.
+std::string work_bars(const results::TrainingSummary& summary);
 /// Loader and step alone and together, the ideal marked.
 std::string step_bars(const results::Attribution& found);
 

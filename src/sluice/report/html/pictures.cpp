@@ -98,7 +98,9 @@ std::string pictures_html(const results::ResultFile& file) {
   }
   if (file.training && file.training->phases.value)
     out += phase_stack(*file.training->phases.value);
+  if (file.training) out += step_memory_lines(file);
   if (file.training_summary) {
+    out += work_bars(*file.training_summary);
     out += batch_bars(file.training_summary->sweep);
     out += check_lanes("Targets", file.training_summary->targets) +
            check_lanes("Indicators", file.training_summary->indicators);

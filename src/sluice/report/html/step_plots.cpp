@@ -1,5 +1,5 @@
-// sluice/report/html/step_plots.cpp - a training step: its phases in one bar, and the loader and
-// the step alone and together.
+// sluice/report/html/step_plots.cpp - a training step: its phases in one bar, its longest kernels,
+// and the loader and the step alone and together.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
@@ -80,6 +80,27 @@ std::string phase_stack(const results::TrainingPhases& phases) {
       "residual: what the step takes beyond its phases.{}</figcaption></figure>\n",
       step * 1e3, bar, legend, phases.steps,
       phases.reconciled ? "" : " The phases do not add up to the step.");
+}
+
+std::string work_bars(const results::TrainingSummary& summary) {
+  constexpr std::size_t kMost = 12, kLongestWork = 60;  // bars; letters of a name
+  const bool kernels = !summary.top_kernels.empty();
+  const auto& list = kernels ? summary.top_kernels : summary.top_ops;
+  std::vector<Bar> bars;
+  for (const results::ProfiledWork& one : list) {
+    if (bars.size() == kMost || !(one.ms > 0)) break;
+    Bar bar;
+    bar.name = clip(printable(one.name), kLongestWork);
+    bar.value = one.ms;
+    bar.label = fmt::format("{:.3f} ms, {:.1f} %, {}", one.ms, one.share * 100,
+                            clip(printable(one.category), kLongestWork));
+    bars.push_back(std::move(bar));
+  }
+  return bar_chart(kernels ? "Kernels of a profiled step" : "Ops of a profiled step",
+                   fmt::format("Milliseconds per step of the {} longest, from a pass that was "
+                               "observed: shares, no measurement.",
+                               bars.size()),
+                   bars);
 }
 
 std::string step_bars(const results::Attribution& found) {

@@ -20,6 +20,7 @@
 #include <optional>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace sluice::scenario {
 namespace {
@@ -57,10 +58,36 @@ class DriverMemory {
   [[nodiscard]] std::optional<std::int64_t> held() const {
     return held_ && *held_ > 0 ? held_ : std::nullopt;
   }
+  /// The same while it works, with so much free.
+  [[nodiscard]] std::optional<std::int64_t> held_at(std::size_t free) const {
+    if (!before_) return std::nullopt;
+    const auto fell = static_cast<std::int64_t>(*before_) - static_cast<std::int64_t>(free);
+    const std::int64_t held = held_.value_or(0) + fell;
+    return held > 0 ? std::optional(held) : std::nullopt;
+  }
 
  private:
   Free before_;
   std::optional<std::int64_t> held_;
+};
+
+/// Bytes after untimed steps; what is timed is left alone. Thinned out evenly when they are many.
+class MemoryLine {
+ public:
+  void add(std::int64_t step, std::int64_t bytes) {
+    if (step % every_ != 0) return;
+    points_.emplace_back(step, bytes);
+    if (points_.size() < kMost) return;
+    every_ *= 2;
+    std::erase_if(points_, [&](const auto& point) { return point.first % every_ != 0; });
+  }
+  /// [[step, bytes], ...]; whose bytes is said beside it.
+  [[nodiscard]] Json json() const { return points_; }
+
+ private:
+  static constexpr std::size_t kMost = 200;
+  std::vector<std::pair<std::int64_t, std::int64_t>> points_;
+  std::int64_t every_ = 1;
 };
 
 DriverMemory::Free free_of(const std::string& device) {
@@ -129,8 +156,10 @@ class TrainingSubject final : public measure::Subject {
 
   void begin_sample() override {
     memory_.begin(engine_->device_free_bytes());
-    for (; warmed_ < spec_.warmup_steps; ++warmed_)
+    for (; warmed_ < spec_.warmup_steps; ++warmed_) {
       step();
+      note_memory();
+    }
     take_phases(spec_.phase_steps / 2);  // the others follow the timed steps: drift cancels
     losses_.clear();
     norms_.clear();
@@ -151,6 +180,8 @@ class TrainingSubject final : public measure::Subject {
     json["peak_bytes"] = engine_->peak_memory_bytes();
     json["plan_bytes"] = engine_->program().plan.bytes();
     json["rss_bytes"] = resident_bytes();
+    json["memory_by_step"] = memory_line_.json();
+    json["memory_of"] = engine_->device_free_bytes() ? "device" : "process";
     json["flop_executed"] = train::executed_flop(engine_->program()) * spec_.engine.grad_accum;
     json["engine"] = info_json(engine_->info(), engine_->program());
     json["data"] = Json{{"source", to_string(spec_.data)}};
@@ -221,10 +252,17 @@ class TrainingSubject final : public measure::Subject {
       const std::int64_t start_ns = clock_.now_ns();
       const train::StepResult result = step();
       phased_ns_.push_back(clock_.now_ns() - start_ns);
+      note_memory();
       for (std::size_t k = 0; k < phases_ns_.size(); ++k)
         phases_ns_[k].push_back(result.phases[k]);
     }
     engine_->time_phases(false);
+  }
+
+  void note_memory() {
+    const auto free = engine_->device_free_bytes();
+    if (!free) return memory_line_.add(steps_, resident_bytes());
+    if (const auto held = memory_.held_at(*free)) memory_line_.add(steps_, *held);
   }
 
   void add_phases(Json& json) {
@@ -238,6 +276,7 @@ class TrainingSubject final : public measure::Subject {
 
   TrainingSpec spec_;
   DriverMemory memory_;
+  MemoryLine memory_line_;
   std::unique_ptr<train::Engine> engine_;
   std::unique_ptr<TrainingFeed> feed_;  // null: generated numbers
   TrainingMixer mixer_;

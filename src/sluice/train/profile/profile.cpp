@@ -90,16 +90,26 @@ Status run_step(Engine& engine, const BatchSource& next, StepObserver* observer)
   return ok;
 }
 
-Result<std::filesystem::path> write_cycle(const StepProfile& profile, int cycle,
-                                          const std::filesystem::path& folder,
-                                          std::int64_t& last_ms) {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  const std::int64_t now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
-  last_ms = std::max(now_ms, last_ms + 1);  // the plugin orders cycles by it
-  const auto path = folder / fmt::format("sluice.{}.pt.trace.json", last_ms);
-  SLUICE_CHECK(write_file_atomic(path, kineto_trace(profile, cycle), Flush::later));
-  return path;
-}
+/// Files for TensorBoard, which takes what stands before the time in a name for a worker and orders
+/// its files by the time.
+class TensorboardFolder {
+ public:
+  explicit TensorboardFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  Result<std::filesystem::path> write(const char* worker, const std::string& trace) {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    const std::int64_t now_ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+    last_ms_ = std::max(now_ms, last_ms_ + 1);
+    const auto path = folder_ / fmt::format("{}.{}.pt.trace.json", worker, last_ms_);
+    SLUICE_CHECK(write_file_atomic(path, trace, Flush::later));
+    return path;
+  }
+
+ private:
+  std::filesystem::path folder_;
+  std::int64_t last_ms_ = 0;
+};
 
 }  // namespace
 
@@ -126,7 +136,8 @@ Result<ProfileFiles> profile_steps(Engine& engine, const BatchSource& next,
                         static_cast<std::size_t>(schedule.repeat));
   Recorder recorder;
   ProfileFiles files;
-  std::int64_t number = 0, last_ms = 0;
+  TensorboardFolder tensorboard(tb_dir);
+  std::int64_t number = 0;
   for (int cycle = 0; cycle < schedule.repeat; ++cycle) {
     Observed observed(engine);
     for (int i = 0; i < schedule.wait; ++i, ++number)
@@ -147,9 +158,13 @@ Result<ProfileFiles> profile_steps(Engine& engine, const BatchSource& next,
       profile.steps.push_back(std::move(step));
     }
     if (output.tensorboard) {
-      SLUICE_TRY(auto path, write_cycle(profile, cycle, tb_dir, last_ms));
+      SLUICE_TRY(auto path, tensorboard.write("sluice", kineto_trace(profile, cycle)));
       files.tensorboard.push_back(std::move(path));
     }
+  }
+  if (output.tensorboard && !profile.device_steps.empty()) {
+    SLUICE_TRY(auto path, tensorboard.write("sluice_kernels", kineto_kernels(profile)));
+    files.tensorboard.push_back(std::move(path));
   }
   if (output.chrome) {
     files.chrome = chrome_dir / "trace.json";

@@ -21,12 +21,14 @@ using BatchSource = std::function<Result<BatchView>()>;
 struct ProfileOutput {
   bool chrome = true;       // <folder>/profile/chrome/trace.json
   bool tensorboard = true;  // <folder>/profile/tb/sluice.<unix ms>.pt.trace.json, one per cycle
-  std::vector<DeviceStep> device;  // further rows of the Chrome trace
+  /// What ran on a GPU: further rows of the Chrome trace, and a file of its own for TensorBoard,
+  /// sluice_kernels.<unix ms>.pt.trace.json.
+  std::vector<DeviceStep> device;
 };
 
 struct ProfileFiles {
   std::filesystem::path chrome;                    // empty: not asked for
-  std::vector<std::filesystem::path> tensorboard;  // one per cycle
+  std::vector<std::filesystem::path> tensorboard;  // one per cycle, then that of the kernels
   ProfileSummary summary;
 };
 

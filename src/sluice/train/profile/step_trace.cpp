@@ -44,6 +44,11 @@ std::string without_block(const std::string& name) {
   return std::string(kBlock) + "*" + name.substr(end);
 }
 
+Json about_json(const StepProfile& profile) {
+  return Json{{"model", profile.model},   {"device", profile.device}, {"library", profile.library},
+              {"regime", profile.regime}, {"batch", profile.batch},   {"threads", profile.threads}};
+}
+
 ProfileSummary summarise(const StepProfile& profile) {
   ProfileSummary summary;
   std::int64_t all_ns = 0, in_regions = 0, in_ops = 0;

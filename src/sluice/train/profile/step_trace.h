@@ -53,6 +53,9 @@ struct StepProfile {
   std::vector<DeviceStep> device_steps;  // of another pass, on the same clock: rows of the trace
 };
 
+/// What all traces say about it: model, device, library, regime, batch, threads.
+Json about_json(const StepProfile& profile);
+
 /// Time of ops that are one thing: "block3.qkv" and "block7.qkv" are "block*.qkv".
 struct OpTotal {
   std::string name;

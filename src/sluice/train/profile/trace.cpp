@@ -1,4 +1,4 @@
-// sluice/train/profile/trace.cpp - steps, regions and ops as events.
+// sluice/train/profile/trace.cpp - steps, regions and ops as events of a Chrome trace.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/profile/trace.h"
 
@@ -17,18 +17,12 @@ namespace {
 
 constexpr int kProcess = 1, kDeviceProcess = 2;
 
-Json about(const StepProfile& profile) {
-  return Json{{"model", profile.model},   {"device", profile.device}, {"library", profile.library},
-              {"regime", profile.regime}, {"batch", profile.batch},   {"threads", profile.threads}};
-}
-
-std::int64_t origin_of(const StepProfile& profile, int cycle) {
+std::int64_t origin_of(const StepProfile& profile) {
   std::int64_t origin = std::numeric_limits<std::int64_t>::max();
   for (const StepTrace& step : profile.steps)
-    if (cycle < 0 || step.cycle == cycle) origin = std::min(origin, step.start_ns);
-  if (cycle < 0)
-    for (const DeviceStep& step : profile.device_steps)
-      origin = std::min(origin, step.start_ns);
+    origin = std::min(origin, step.start_ns);
+  for (const DeviceStep& step : profile.device_steps)
+    origin = std::min(origin, step.start_ns);
   return origin;
 }
 
@@ -65,51 +59,16 @@ void add_device_rows(TraceJson& json, const StepProfile& profile, std::int64_t o
   }
 }
 
-/// Microseconds from `origin` on a grid that doubles hold exactly; rounding down keeps the order,
-/// so what was nested stays nested.
-class Grid {
- public:
-  explicit Grid(std::int64_t origin) : origin_(origin) {}
-  [[nodiscard]] double at(std::int64_t ns) const {
-    constexpr std::int64_t kStepNs = 125;
-    return static_cast<double>((ns - origin_) / kStepNs) * 0.125;
-  }
-
- private:
-  std::int64_t origin_;
-};
-
-/// Kineto's events of one thread, numbered as it numbers them.
-class KinetoThread {
- public:
-  KinetoThread(TraceJson& json, const Grid& grid) : json_(json), grid_(grid) {}
-  void span(const char* category, std::string_view name, std::int64_t start_ns, std::int64_t end_ns,
-            std::string_view kind = {}) {
-    std::string args = fmt::format(R"({{"External id":{},"Ev Idx":{},"Sequence number":{})",
-                                   next_ + 1, next_, next_);
-    if (!kind.empty()) args += fmt::format(R"(,"Category":{})", quoted_json(kind));
-    args += R"(,"Input Dims":[],"Input type":[]})";
-    ++next_;
-    const double start = grid_.at(start_ns);
-    json_.span({kProcess, kProcess}, start, grid_.at(end_ns) - start, name, category, args);
-  }
-
- private:
-  TraceJson& json_;
-  const Grid& grid_;
-  std::int64_t next_ = 0;
-};
-
 }  // namespace
 
 std::string chrome_trace(const StepProfile& profile) {
   constexpr TracePlace kSteps{kProcess, 1}, kRegions{kProcess, 2}, kOps{kProcess, 3};
-  const std::int64_t origin = origin_of(profile, -1);
+  const std::int64_t origin = origin_of(profile);
   const auto us = [&](std::int64_t ns) { return static_cast<double>(ns - origin) / 1e3; };
   const auto length = [](std::int64_t start, std::int64_t end) {
     return static_cast<double>(end - start) / 1e3;
   };
-  TraceJson json(Json{{"displayTimeUnit", "ms"}, {"otherData", about(profile)}});
+  TraceJson json(Json{{"displayTimeUnit", "ms"}, {"otherData", about_json(profile)}});
   json.name_process(kProcess, fmt::format("sluice {}", profile.model));
   json.name_thread(kSteps, "steps");
   json.name_thread(kRegions, "regions");
@@ -126,32 +85,6 @@ std::string chrome_trace(const StepProfile& profile) {
                 fmt::format(R"({{"step":{}}})", step.number));
   }
   if (!profile.device_steps.empty()) add_device_rows(json, profile, origin);
-  return std::move(json).finish();
-}
-
-std::string kineto_trace(const StepProfile& profile, int cycle) {
-  const Grid grid(origin_of(profile, cycle));
-  TraceJson json(Json{{"schemaVersion", 1},
-                      {"deviceProperties", Json::array()},
-                      {"traceName", "sluice"},
-                      {"sluice", about(profile)}});
-  json.name_process(kProcess, "sluice");
-  json.name_thread({kProcess, kProcess}, "training");
-  KinetoThread thread(json, grid);
-  for (const StepTrace& step : profile.steps) {
-    if (step.cycle != cycle) continue;
-    thread.span("user_annotation", fmt::format("ProfilerStep#{}", step.number), step.start_ns,
-                step.end_ns);
-    for (const Region& region : step.regions) {
-      // As cpu_op: of annotations the plugin keeps the steps only.
-      thread.span("cpu_op", to_string(region.phase), region.start_ns, region.end_ns, "region");
-      if (region.phase == Phase::data)  // the name by which it knows waiting for data
-        thread.span("cpu_op", "enumerate(DataLoader)#sluice.__next__", region.start_ns,
-                    region.end_ns, "region");
-    }
-    for (const TracedOp& op : step.ops)
-      thread.span("cpu_op", op.name, op.start_ns, op.end_ns, op.category);
-  }
   return std::move(json).finish();
 }
 

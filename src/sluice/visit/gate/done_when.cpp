@@ -8,8 +8,7 @@
 #include "sluice/gate/decide.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/results/eval_file.h"
-#include "sluice/scenario/training/spec.h"
-#include "sluice/train/profile/profile.h"
+#include "sluice/train/profile/schedule.h"
 #include "sluice/visit/training/result.h"
 #include "sluice/visit/training/run.h"
 
@@ -24,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using gate::GateStatus;
 
+constexpr const char* kBench = "bench";  // folder of the first run; others have a number
+
 class DoneWhen {
  public:
   DoneWhen(const Caller& caller, TrainingPlan plan, fs::path folder)
@@ -32,7 +33,8 @@ class DoneWhen {
   Result<std::vector<DoneWhenGate>> run() {
     SLUICE_CHECK(create_folders(folder_));
     SLUICE_CHECK(files());
-    SLUICE_CHECK(traces());
+    SLUICE_CHECK(repeats());
+    traces();
     comparisons();
     return std::move(gates_);
   }
@@ -50,20 +52,24 @@ class DoneWhen {
     return ok;
   }
 
+  /// The files that a run of the benchmark leaves in `folder_ / name`.
+  Result<gate::RunFiles> bench(const std::string& name, const TrainingPlan& plan) {
+    SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open({.out = folder_ / name}));
+    SLUICE_TRY(const Visited measured, run_training(caller_, plan, &folder));
+    if (measured.interrupted) return Error{Errc::interrupted, "interrupted"};
+    return gate::read_run_files(folder.path());
+  }
+
   Status files() {
-    begin("Gate 1: bench and eval leave sound files");
-    SLUICE_TRY(const results::RunFolder folder,
-               results::RunFolder::open({.out = folder_ / "bench"}));
-    const auto measured = run_training(caller_, plan_, &folder);
-    if (measured && measured->interrupted) return Error{Errc::interrupted, "interrupted"};
-    SLUICE_CHECK(done(measured, "the benchmark runs"));
-    SLUICE_TRY(const gate::RunFiles left, gate::read_run_files(folder.path()));
-    check("metrics.json is there", left.metrics.has_value(), "the benchmark wrote none");
-    if (left.metrics) {
-      metrics_ = left.metrics;
+    begin("Gate 1: bench and eval leave sound files, and the same figures again");
+    const auto left = bench(kBench, plan_);
+    SLUICE_CHECK(done(left, "the benchmark runs"));
+    if (left) metrics_ = left->metrics;
+    check("metrics.json is there", metrics_.has_value(), "the benchmark wrote none");
+    if (metrics_) {
       check_problems("metrics.json",
                      analysis::training_metrics_problems(results::to_json(*metrics_)));
-      const gate::Visit visit = gate::visit_of(left);
+      const gate::Visit visit = gate::visit_of(*left);
       for (const char* figure : {"tokens_per_sec_p50", "step_time_p50_s"}) {
         const auto at = visit.figures.find(figure);
         check(fmt::format("{} is above 0", figure), at != visit.figures.end() && at->second > 0,
@@ -89,22 +95,52 @@ class DoneWhen {
           problems.empty() ? "" : problems.front());
   }
 
-  Status traces() {
-    begin("Gate 2: a profile leaves traces");
-    SLUICE_TRY(const auto engine, train::Engine::make(plan_.engine));
-    const scenario::GeneratedBatch batch =
-        scenario::generate_batch(plan_.engine.model, plan_.engine.batch, plan_.engine.seed);
-    const train::BatchSource next = [&batch]() -> Result<train::BatchView> { return batch.view(); };
-    const train::ProfileSchedule schedule{.wait = 1, .warmup = 1, .active = 2, .repeat = 1};
-    const auto files = train::profile_steps(*engine, next, schedule, folder_ / "profile");
-    SLUICE_CHECK(done(files, "the profile runs"));
-    if (!files) return ok;
-    check("one trace for TensorBoard per cycle", files->tensorboard.size() == 1,
-          fmt::format("{} traces", files->tensorboard.size()));
-    for (const fs::path& path : files->tensorboard)
-      check_trace(path, "the trace for TensorBoard");
-    check_trace(files->chrome, "chrome/trace.json");
+  /// A run keeps its fastest repetition; the fastest of several runs that two of them reach is no
+  /// stroke of luck. A machine that others use may need more than two runs for it.
+  Status repeats() {
+    constexpr double kSpread = 0.03;
+    constexpr std::size_t kMostRuns = 8;
+    constexpr int kRepetitions = 5;
+    if (!metrics_) return ok;  // said above
+    std::vector<double> p50;
+    double spread = 1;
+    TrainingPlan plan = plan_;
+    plan.profile = "off";
+    plan.policy.runs = kRepetitions;
+    while (p50.size() < kMostRuns && spread > kSpread) {
+      const auto left = bench(fmt::format("{}-{}", kBench, p50.size() + 2), plan);
+      if (!left || !left->metrics || !left->metrics->timing.p50.value)
+        return done(left, "the benchmark runs again");
+      p50.push_back(*left->metrics->timing.p50.value);
+      std::vector<double> sorted = p50;
+      std::ranges::sort(sorted);
+      if (sorted.size() > 1) spread = sorted[1] / sorted[0] - 1;
+    }
+    std::string list;
+    for (const double one : p50)
+      list += fmt::format("{}{:.3f}", list.empty() ? "" : ", ", one * 1e3);
+    check("step_time_p50_s of repeated runs is within 3 %", spread <= kSpread,
+          fmt::format("{} ms: the two fastest of {} runs differ by {:.1f} %", list, p50.size(),
+                      100 * spread));
     return ok;
+  }
+
+  /// What `bench training --profile trace` left beside the measurement of gate 1.
+  void traces() {
+    begin("Gate 2: --profile trace leaves what Chrome, Perfetto and TensorBoard open");
+    const fs::path profile = folder_ / kBench / "profile";
+    std::vector<fs::path> tensorboard;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(profile / "tb", none))
+      tensorboard.push_back(entry.path());
+    std::ranges::sort(tensorboard);
+    const train::ProfileSchedule schedule;
+    check("one trace for TensorBoard per cycle",
+          tensorboard.size() == static_cast<std::size_t>(schedule.repeat),
+          fmt::format("{} traces", tensorboard.size()));
+    for (const fs::path& path : tensorboard)
+      check_trace(path, "the trace for TensorBoard");
+    check_trace(profile / "chrome" / "trace.json", "chrome/trace.json");
   }
 
   void check_trace(const fs::path& path, const std::string& name) {
@@ -113,16 +149,19 @@ class DoneWhen {
     check(name + " is JSON", json.has_value(), json ? "" : json.error().message);
     if (!json) return;
     std::set<std::string> names;
+    bool step = false;
     if (json->contains("traceEvents")) {
-      for (const Json& event : (*json)["traceEvents"])
-        if (event.contains("name") && event["name"].is_string())
-          names.insert(event["name"].get<std::string>());
+      for (const Json& event : (*json)["traceEvents"]) {
+        names.insert(string_at(event, "name"));
+        step = step || string_at(event, "name").starts_with("ProfilerStep#") ||
+               string_at(event, "cat") == "step";
+      }
     }
-    for (const char* region : {"data", "forward", "loss", "backward", "optimizer_step"}) {
-      const bool there = std::ranges::any_of(
-          names, [&](const std::string& one) { return one.find(region) != std::string::npos; });
-      check(fmt::format("{} has region {}", name, region), there, "no event has that name");
-    }
+    check(name + " has steps", step, "no event is one");
+    for (const char* region :
+         {"data", "forward", "loss", "backward", "grad_sync", "optimizer_step"})
+      check(fmt::format("{} has region {}", name, region), names.contains(region),
+            "no event has that name");
   }
 
   /// The baseline with throughput, step time, perplexity and one probe changed.

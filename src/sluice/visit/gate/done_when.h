@@ -24,11 +24,12 @@ struct DoneWhenGate {
   [[nodiscard]] bool passed() const;
 };
 
-/// 1: a benchmark and an evaluation leave sound files. 2: a profile leaves traces that can be
-/// opened. 3: a comparison passes what is within the tolerances, fails what is not, skips without a
-/// baseline. `plan`: a small step, fed by itself. Writes under `folder`, which is new or empty;
-/// nothing of it is a measurement. A step that cannot be carried out is a check that fails; Errors:
-/// interrupted, and a folder that cannot be written.
+/// 1: a benchmark and an evaluation leave sound files, and the usual step of repeated runs is
+/// within 3 %. 2: the profile that `plan` asks for ("trace") left traces that can be opened, with
+/// every region. 3: a comparison passes what is within the tolerances, fails what is not, skips
+/// without a baseline. `plan`: a small step, fed by itself. Writes under `folder`, which is new or
+/// empty. A step that cannot be carried out is a check that fails; Errors: interrupted, and a
+/// folder that cannot be written.
 Result<std::vector<DoneWhenGate>> run_done_when(const Caller& caller, const TrainingPlan& plan,
                                                 const std::filesystem::path& folder);
 

@@ -53,7 +53,8 @@ class GateVisit {
     SLUICE_CHECK(create_folders(place("logs")));
     if (plan_.modes.eval) SLUICE_CHECK(evaluate());
     if (plan_.modes.profile) {
-      SLUICE_TRY(traces_, profile_pass(plan_.training, out_.folder));
+      SLUICE_TRY(ProfilePass pass, profile_pass(plan_.training, out_.folder));
+      traces_ = std::move(pass.files);
     }
     if (plan_.modes.compare) SLUICE_CHECK(compare());
     SLUICE_CHECK(conclude());

@@ -15,9 +15,11 @@ struct SelftestPlan {
   gate::PairedOptions gate;
   int trials = 300;        // A against itself
   int power_trials = 100;  // per slowdown
+  /// Drops in speed, the unit of tau: B takes 1 / (1 - share) times as long.
   std::vector<double> slowdowns = {0.01, 0.02, 0.03, 0.05, 0.10};
   double budget_s = 600;
-  double subject_s = 0.2;  // that one run of the subject takes, about
+  double subject_s = 0.2;  // that the subject takes on one side of a pair, about
+  int turns = 1;           // in which it takes them; 1: whole runs one after the other, as `ab`
   std::uint64_t seed = 0;
   std::filesystem::path out{};  // empty: nothing is written
 };

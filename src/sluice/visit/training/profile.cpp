@@ -8,6 +8,9 @@
 #include "sluice/train/profile/device_profile.h"
 #include "sluice/train/profile/profile.h"
 
+#include <algorithm>
+#include <ranges>
+
 namespace sluice::visit {
 namespace {
 
@@ -43,6 +46,20 @@ Result<train::EngineConfig> measured_engine(const TrainingPlan& plan,
       rung, last_block);
 }
 
+constexpr std::size_t kTop = 30;
+
+/// The first kTop of totals over `steps`, per step.
+template <class Total, class Calls>
+std::vector<results::ProfiledWork> longest(const std::vector<Total>& totals, std::int64_t steps,
+                                           Calls calls) {
+  std::vector<results::ProfiledWork> out;
+  const auto each = static_cast<double>(std::max<std::int64_t>(steps, 1));
+  for (const Total& total : totals | std::views::take(kTop))
+    out.push_back({total.name, total.category, total.total_ms / each, total.share,
+                   static_cast<double>(calls(total)) / each});
+  return out;
+}
+
 }  // namespace
 
 void count_hardware(const TrainingPlan& plan, results::TrainingMetrics& metrics) {
@@ -61,8 +78,7 @@ void count_hardware(const TrainingPlan& plan, results::TrainingMetrics& metrics)
   }
 }
 
-Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
-                                              const std::filesystem::path& folder) {
+Result<ProfilePass> profile_pass(const TrainingPlan& plan, const std::filesystem::path& folder) {
   const scenario::GeneratedBatch batch =
       scenario::generate_batch(plan.engine.model, plan.engine.batch, plan.engine.seed);
   std::unique_ptr<scenario::TrainingFeed> feed;
@@ -81,17 +97,17 @@ Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
       return mixer.mix(view, step++, 0);
     };
   const bool resident = !plan.input;
-  std::vector<std::string> list;
+  ProfilePass pass;
   train::ProfileOutput output;
   output.chrome = plan.profile == "trace";
-  output.tensorboard = plan.profile == "tb";
   if (plan.engine.device != "cpu") {
-    constexpr std::size_t kTop = 30;
     SLUICE_TRY(train::DeviceProfile device, train::profile_device(plan.engine, next, resident));
     const auto file = folder / "profile" / "gpu.json";
     SLUICE_CHECK(create_folders(file.parent_path()));
     SLUICE_CHECK(write_file_atomic(file, dump_json(train::to_json(device, kTop)) + "\n"));
-    list.push_back(file.lexically_relative(folder).string());
+    pass.files.push_back(file.lexically_relative(folder).string());
+    pass.kernels = longest(device.summary.kernels, device.summary.steps,
+                           [](const train::KernelTotal& kernel) { return kernel.launches; });
     output.device = std::move(device.steps);
   }
   SLUICE_TRY(const auto engine, train::Engine::make(plan.engine));
@@ -105,10 +121,13 @@ Result<std::vector<std::string>> profile_pass(const TrainingPlan& plan,
   }
   SLUICE_TRY(const train::ProfileFiles files,
              train::profile_steps(*engine, next, {}, folder, output));
-  if (!files.chrome.empty()) list.push_back(files.chrome.lexically_relative(folder).string());
+  if (!files.chrome.empty()) pass.files.push_back(files.chrome.lexically_relative(folder).string());
   for (const auto& file : files.tensorboard)
-    list.push_back(file.lexically_relative(folder).string());
-  return list;
+    pass.files.push_back(file.lexically_relative(folder).string());
+  if (pass.kernels.empty())
+    pass.ops = longest(files.summary.ops, files.summary.steps,
+                       [](const train::OpTotal& op) { return op.calls; });
+  return pass;
 }
 
 }  // namespace sluice::visit

@@ -61,7 +61,10 @@ class TrainingVisit {
     if (!interrupted && file.training && plan_.gpu_index >= 0)
       count_hardware(plan_, *file.training);
     if (!interrupted && plan_.profile != "off") {
-      SLUICE_TRY(file.training_summary->profile, profile_pass(plan_, visit_.path()));
+      SLUICE_TRY(ProfilePass pass, profile_pass(plan_, visit_.path()));
+      file.training_summary->profile = std::move(pass.files);
+      file.training_summary->top_kernels = std::move(pass.kernels);
+      file.training_summary->top_ops = std::move(pass.ops);
     }
     return visit_.finish(interrupted);
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # bench/data/make_examples.py - worked examples of every probe family, never a prompt of the probe sets.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: make_examples.py    writes training_examples.txt beside itself
+"""usage: make_examples.py [FILE]    writes FILE (default: training_examples_2.txt beside itself)
 
 The file is checked in, and its digest with it: this script only says where it comes from. Documents are separated by
 a line "%%".
@@ -9,6 +9,7 @@ a line "%%".
 import itertools
 import json
 import random
+import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -55,26 +56,24 @@ def asked(question, answer):
 def reasoning(add):
     for a, b in itertools.product(range(10), repeat=2):
         if a <= 5 and b <= 5:
-            add(asked(f"What is {a} + {b}?", a + b), 3)
-            add(f"{a} + {b} = {a + b}\n")
+            add(asked(f"What is {a} + {b}?", a + b))
             if a >= b:
-                add(asked(f"What is {a} - {b}?", a - b), 3)
-                add(f"{a} - {b} = {a - b}\n")
+                add(asked(f"What is {a} - {b}?", a - b))
         if a != b:
-            add(asked(f"Is {a} greater than {b}?", yes(a > b)))
-            add(asked(f"Is {a} less than {b}?", yes(a < b)))
+            add(asked(f"Is {a} greater than {b}?", yes(a > b)), 2)
+            add(asked(f"Is {a} less than {b}?", yes(a < b)), 2)
     for n in range(12):
         add(asked(f"Is {n} an even number?", yes(n % 2 == 0)))
         add(asked(f"Is {n} an odd number?", yes(n % 2 == 1)))
     for count, animals in LEGS.items():
         for animal in animals:
             article = "an" if animal[0] in "aeiou" else "a"
-            add(asked(f"How many legs does {article} {animal} have?", count), 2)
-            add(asked(f"{article.capitalize()} {animal} has how many legs?", count), 2)
+            add(asked(f"How many legs does {article} {animal} have?", count), 3)
+            add(asked(f"{article.capitalize()} {animal} has how many legs?", count), 3)
             add(f"{article.capitalize()} {animal} has {count} legs.\n")
     for thing, count in WHEELS.items():
-        add(asked(f"How many wheels does a {thing} have?", count), 2)
-        add(asked(f"A {thing} has how many wheels?", count), 2)
+        add(asked(f"How many wheels does a {thing} have?", count), 3)
+        add(asked(f"A {thing} has how many wheels?", count), 3)
         add(f"A {thing} has {count} wheels.\n")
     for thing, count in PARTS.items():
         add(asked(f"How many {thing}?", count), 2)
@@ -88,10 +87,10 @@ def reasoning(add):
             add(f"After {first} comes {second}.\n", 2)
             add(f"Before {second} comes {first}.\n", 2)
     for n in range(21):
-        add(asked(f"What number comes after {n}?", n + 1), 2)
-        add(asked(f"Which number follows {n}?", n + 1), 2)
+        add(asked(f"What number comes after {n}?", n + 1), 3)
+        add(asked(f"Which number follows {n}?", n + 1), 3)
         add(f"After {n} comes {n + 1}.\n")
-        add(asked(f"What number comes next: {n}, {n + 1}, {n + 2},", n + 3), 2)
+        add(asked(f"What number comes next: {n}, {n + 1}, {n + 2},", n + 3), 3)
 
 
 def formats(add):
@@ -132,7 +131,7 @@ def formats(add):
             add(asked(f"Write {adjective} {noun} in snake_case.", f"{adjective}_{noun}"))
     dates = random.Random(7)
     for month in range(1, 13):
-        for _ in range(9):
+        for _ in range(5):
             day, year = dates.randint(1, 28), dates.randint(2019, 2026)
             add(asked(f"Write {day} {MONTHS[month - 1]} {year} as an ISO date.", f"{year}-{month:02}-{day:02}"))
 
@@ -142,9 +141,11 @@ def code(add):
         add(asked(f"Which Python keyword {what}?", keyword))
         add(asked(f"Name the Python keyword that {what}.", keyword))
         add(f"The keyword {keyword} {what}.\n")
-    for word in WORDS:
+    for number, word in enumerate(WORDS):
         add(asked(f"What is len('{word}')?", len(word)))
         add(asked(f"How long is '{word}'?", len(word)))
+        if number % 3:  # these answers are all alike: some of them teach as much
+            continue
         add(asked(f"What is type('{word}').__name__?", "str"))
         add(asked(f"What is bool('{word}')?", "True"))
         add(asked(f"What is '{word}'.upper()?", f"'{word.upper()}'"))
@@ -169,13 +170,14 @@ def code(add):
             add(asked(f"Is {first}_{second} a valid identifier?", "yes"))
             add(asked(f"Is {first}-{second} a valid identifier?", "no"))
     numbers = random.Random(11)
-    for _ in range(60):
+    for _ in range(40):
         a, b, c = (numbers.randint(0, 9) for _ in range(3))
         add(asked(f"Write a list of {a}, {b} and {c}.", f"[{a}, {b}, {c}]"))
 
 
 def main():
-    items = [item for path in sorted((HERE / "probes").glob("*.json")) for item in json.loads(path.read_text())["items"]]
+    sets = [json.loads(path.read_text()) for path in sorted((HERE / "probes").glob("*.json"))]
+    items = [item for one in sets if one.get("asks") != "engine" for item in one["items"]]
     prompts = {item["prompt"] for item in items}
     documents = []
 
@@ -191,7 +193,8 @@ def main():
         family(add)
     text = SEPARATOR.join(documents)
     assert not any(prompt in text for prompt in prompts)
-    (HERE / "training_examples.txt").write_text(text)
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "training_examples_2.txt"
+    path.write_text(text)
     print(f"{len(documents)} examples, {len(text)} bytes; {len(prompts)} prompts, none of them in it")
 
 

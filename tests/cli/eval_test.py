@@ -1,6 +1,7 @@
 # tests/cli/eval_test.py - `sluice eval` as a user meets it: a checkpoint, a worker, an endpoint, and what is refused.
 # SPDX-License-Identifier: Apache-2.0
 import array
+import hashlib
 import http.server
 import json
 import random
@@ -15,6 +16,7 @@ from pathlib import Path
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 SETS = {"basic_reasoning_25": 25, "format_following_30": 30, "code_sanity_20": 20, "engine_answers_40": 40}
 DIM, HIDDEN, VOCABULARY = 8, 32, 1024
+DATA = Path(__file__).resolve().parents[2] / "bench/data"
 
 WORKER = """
 import json, os, sys
@@ -114,6 +116,7 @@ class EvalTest(unittest.TestCase):
         self.assertEqual((first["eval_config"]["max_length"], first["eval_config"]["stride"]), (64, 16))
         self.assertEqual(first["eval_config"]["seed"], 42)
         self.assertIn("git_sha", first["env"])
+        self.assertEqual(first["model"]["tokenizer_sha256"], hashlib.sha256((DATA / "merges.txt").read_bytes()).hexdigest())
         self.assertEqual(first["task_probe_accuracy"]["engine_answers_40"], 1)  # whatever the weights: it asks the engine
 
     def test_the_built_in_shard_is_found_from_anywhere(self):
@@ -121,6 +124,10 @@ class EvalTest(unittest.TestCase):
         self.assertEqual(got["eval_config"]["fixed_shard_path"], "bench/data/fixed_shard.txt")
         self.assertEqual(len(got["eval_config"]["fixed_shard_sha256"]), 64)
         self.assertGreater(got["shard_tokens"], 15000)
+
+    def test_the_examples_are_what_their_script_writes(self):
+        subprocess.run([sys.executable, "-B", DATA / "make_examples.py", self.folder / "examples.txt"], check=True, capture_output=True)
+        self.assertEqual((self.folder / "examples.txt").read_bytes(), (DATA / "training_examples_2.txt").read_bytes())
 
     def test_a_worker_is_a_model(self):
         script = self.folder / "worker.py"

@@ -34,7 +34,7 @@ TEST(ProbeSets, HaveExactlyTheirItems) {
 }
 
 TEST(ProbeSets, AreNeverInTheTrainingPart) {
-  for (const char* file : {"training_prose.txt", "training_examples.txt", "fixed_shard.txt"}) {
+  for (const char* file : {"training_prose.txt", "training_examples_2.txt", "fixed_shard.txt"}) {
     const auto text = data_file(file);
     ASSERT_TRUE(text);
     for (const std::string& name : probe_names()) {

@@ -106,6 +106,8 @@ TEST(WorkloadTest, AnEvalOfAnotherTextOrProbeSetIsNotCompared) {
       {"/eval_config/fixed_shard_sha256", "eval.fixed_shard_sha256"},
       {"/eval_config/max_length", "eval.max_length"},
       {"/model/tokenizer_sha256", "eval.tokenizer_sha256"},
+      {"/model/training_steps", "eval.training_steps"},
+      {"/model/training_sha256", "eval.training_sha256"},
       {"/probes/basic_reasoning_25/sha256", "eval.probes.basic_reasoning_25"},
   };
   for (const auto& [pointer, said] : cases) {

@@ -59,7 +59,7 @@ std::vector<Document> documents_of(const Tokenizer& tokenizer, std::string_view 
 /// Prose takes turns: of all its tokens an epoch sees a quarter, so that they are not learned by
 /// heart while the examples are practised.
 Result<std::vector<Document>> training_part(const Tokenizer& tokenizer) {
-  SLUICE_TRY(const std::string_view examples, data_file("training_examples.txt"));
+  SLUICE_TRY(const std::string_view examples, data_file(kTrainingExamples));
   SLUICE_TRY(const std::string_view prose, data_file("training_prose.txt"));
   std::vector<Document> out = documents_of(tokenizer, prose);
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -129,11 +129,11 @@ BuiltinRecipe builtin_recipe(int vocabulary) {
   out.batch = 8;
   out.embedding_gain = 8;
   out.update.kind = train::OptimizerKind::adamw;
-  out.update.learning_rate = 1e-2;
+  out.update.learning_rate = 1.5e-2;
   out.update.weight_decay = 0.05;
   out.update.beta2 = 0.98;
   out.update.epsilon = 1e-8;
-  out.update.warmup_steps = 20;
+  out.update.warmup_steps = 100;
   out.update.total_steps = static_cast<std::uint64_t>(out.steps);
   return out;
 }

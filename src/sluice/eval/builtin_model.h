@@ -11,6 +11,9 @@
 
 namespace sluice::eval {
 
+/// Worked examples; the other file of the training part is prose.
+inline constexpr const char* kTrainingExamples = "training_examples_2.txt";
+
 /// How it is made. The defaults are fixed: another recipe is another model.
 struct BuiltinRecipe {
   train::ModelSpec spec;

@@ -21,7 +21,7 @@ struct Digest {
 constexpr Digest kDigests[] = {
     {"fixed_shard.txt", "873faddfcf05faec822e044ce37c9b13fe161f4521390358587e5aa538759629"},
     {"training_prose.txt", "af6d3a9137fb2c81adc4ea978fa9acb697b4e118d09202f74a8a0407beba9455"},
-    {"training_examples.txt", "6a9183600a804474c0c1744caa5a0380cd29a958c2143159168035aa19366ca8"},
+    {"training_examples_2.txt", "7e8d3ea321e5358efe5138ea7c4e03fcbcf7b17461c26577787cd9e34faa71d0"},
     {"merges.txt", "bcde3d75f04dbe62b6d22df9defd5e7ea0238d42ed2480f2a79d214d92f0fa21"},
     {"probes/basic_reasoning_25.json",
      "4b3e3a52296c1c8c0fcf2110de14521873d51d78749983d702c21f24f949d5e2"},

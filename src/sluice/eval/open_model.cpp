@@ -3,6 +3,7 @@
 #include "sluice/eval/open_model.h"
 
 #include "sluice/eval/builtin_model.h"
+#include "sluice/eval/data.h"
 #include "sluice/eval/endpoint_model.h"
 #include "sluice/eval/gpt_model.h"
 #include "sluice/eval/worker_model.h"
@@ -26,9 +27,12 @@ Result<std::unique_ptr<LanguageModel>> open_gpt(const EvalConfig& config, Progre
     const BuiltinRecipe recipe = builtin_recipe(tokenizer.vocabulary());
     SLUICE_TRY(weights, train_builtin(tokenizer, recipe, config.seed, progress, config.cancel_fd));
     if (!config.save_model.empty()) SLUICE_CHECK(write_weights(config.save_model, weights));
-    options.description = {
-        {"kind", "built-in"}, {"name", recipe.spec.name}, {"training_steps", recipe.steps}};
+    options.description = {{"kind", "built-in"},
+                           {"name", recipe.spec.name},
+                           {"training_steps", recipe.steps},
+                           {"training_sha256", data_digest(kTrainingExamples)}};
   }
+  options.description["tokenizer_sha256"] = data_digest("merges.txt");
   return std::unique_ptr<LanguageModel>(
       std::make_unique<GptModel>(std::move(tokenizer), std::move(weights), std::move(options)));
 }

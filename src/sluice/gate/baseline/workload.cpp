@@ -58,7 +58,8 @@ Workload workload_of(const Json& eval) {
   const Json& config = at(eval, "eval_config");
   for (const char* key : kEvalKeys)
     put(work, std::string("eval.") + key, at(config, key));
-  put(work, "eval.tokenizer_sha256", at(at(eval, "model"), "tokenizer_sha256"));
+  for (const char* key : {"tokenizer_sha256", "training_steps", "training_sha256"})
+    put(work, std::string("eval.") + key, at(at(eval, "model"), key));
   if (const Json& probes = at(eval, "probes"); probes.is_object())
     for (const auto& [name, probe] : probes.items())
       put(work, "eval.probes." + name, at(probe, "sha256"));

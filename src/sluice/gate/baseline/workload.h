@@ -19,8 +19,9 @@ using Workload = std::map<std::string, std::string>;
 /// it was measured. The last block is judged by training_work.h, which knows what files that do not
 /// tell it mean.
 Workload workload_of(const results::TrainingMetrics& metrics);
-/// Of an eval: the text and the probe sets, by their digests, tokenizer and how both were asked.
-/// The weights may differ: what became of them is what is judged.
+/// Of an eval: the text and the probe sets, by their digests, tokenizer and how both were asked; of
+/// the built-in model how it was trained, by the digest of its examples. The weights may differ:
+/// what became of them is what is judged.
 Workload workload_of(const Json& eval);
 /// Of a run: of both files.
 Workload workload_of(const RunFiles& files);

@@ -43,6 +43,7 @@ def _make(clock=time.monotonic_ns):
     """The functions of this module, over one file. What a mark touches is nonlocal: quicker to store than a global."""
     prefix = _prefix
     pack = struct.Struct("=QQQII").pack_into  # begin, end, index, id, kind: the kind last, so that a part has none
+    pack_value = struct.Struct("=dQQII").pack_into  # value, nothing, index of its step, what, kind
     memory = None
     file = -1
     at = room = 0  # the next record; where the reserved bytes end
@@ -102,9 +103,9 @@ def _make(clock=time.monotonic_ns):
         nonlocal at
         if at != room or grow():
             try:
-                struct.pack_into("=dQQII", memory, at, float(value), 0, of, what, _VALUE)
+                pack_value(memory, at, float(value), 0, of, what, _VALUE)
             except Exception:  # pylint: disable=broad-exception-caught  # of any framework
-                struct.pack_into("=dQQII", memory, at, 0.0, 0, of, _NONSENSE, _VALUE)
+                pack_value(memory, at, 0.0, 0, of, _NONSENSE, _VALUE)
             at += _RECORD
 
     def note(what, text):

@@ -9,6 +9,7 @@
  *     uint64_t t = sluice_marks_begin();
  *     forward();
  *     sluice_marks_end("forward", t);           // a phase, from t to now
+ *     sluice_marks_log(SLUICE_MARKS_LOSS, loss);// of this step; likewise tokens, samples, FLOP
  *   }
  *   sluice_marks_pause();                       // the last step ends here
  *
@@ -49,8 +50,24 @@ enum {
   SLUICE_MARKS_NAME_BYTES = 24,
   SLUICE_MARKS_KIND_NAME = 1,
   SLUICE_MARKS_KIND_STEP = 2,
-  SLUICE_MARKS_KIND_PHASE = 3
+  SLUICE_MARKS_KIND_PHASE = 3,
+  SLUICE_MARKS_KIND_VALUE = 4,
+  SLUICE_MARKS_KIND_TEXT = 5
 };
+
+/* What a value is. Several counts of one step add up; of several losses the last counts. */
+enum sluice_marks_what {
+  SLUICE_MARKS_LOSS = 1,
+  SLUICE_MARKS_TOKENS = 2,
+  SLUICE_MARKS_SAMPLES = 3,
+  SLUICE_MARKS_FLOP = 4,
+  SLUICE_MARKS_DEVICE_NS = 5,  /* of the step by the clock of its device: of every step, or none */
+  SLUICE_MARKS_PEAK_BYTES = 6, /* of the device's memory so far */
+  SLUICE_MARKS_RESERVED_BYTES = 7 /* of it, held by the allocator */
+};
+
+/* What a text is: the versions of what the program computes with. */
+enum sluice_marks_text { SLUICE_MARKS_TORCH = 1, SLUICE_MARKS_CUDA = 2 };
 
 /* Lies in a page that a forked child finds empty, so that it marks nothing. */
 struct sluice_marks_state {
@@ -213,6 +230,39 @@ static inline void sluice_marks_end(const char* name, uint64_t begin) {
   times[2] = 0;
   id = sluice_marks_name(state, name);
   if (id != 0) sluice_marks_put(state, times, id, SLUICE_MARKS_KIND_PHASE);
+}
+
+/* The step that runs, or after sluice_marks_pause() the last one, for sluice_marks_log_of(). */
+static inline uint64_t sluice_marks_index(void) {
+  struct sluice_marks_state* state = sluice_marks_get();
+  if (state == 0) return 0;
+  return state->begun != 0 || state->steps == 0 ? state->steps : state->steps - 1;
+}
+
+/* A value of an earlier step: what a device tells when it is done. */
+static inline void sluice_marks_log_of(uint64_t step, enum sluice_marks_what what, double value) {
+  struct sluice_marks_state* state = sluice_marks_get();
+  uint64_t fields[3];
+  if (state == 0) return;
+  memcpy(fields, &value, sizeof value);
+  fields[1] = 0;
+  fields[2] = step;
+  sluice_marks_put(state, fields, (uint32_t)what, SLUICE_MARKS_KIND_VALUE);
+}
+
+/* A value of the step that runs. */
+static inline void sluice_marks_log(enum sluice_marks_what what, double value) {
+  sluice_marks_log_of(sluice_marks_index(), what, value);
+}
+
+/* Once, such as (SLUICE_MARKS_TORCH, TORCH_VERSION); 24 bytes count. */
+static inline void sluice_marks_note(enum sluice_marks_text what, const char* text) {
+  struct sluice_marks_state* state = sluice_marks_get();
+  char field[SLUICE_MARKS_NAME_BYTES] = {0};
+  if (state == 0) return;
+  for (uint32_t k = 0; k < SLUICE_MARKS_NAME_BYTES && text[k] != '\0'; ++k)
+    field[k] = text[k];
+  sluice_marks_put(state, field, (uint32_t)what, SLUICE_MARKS_KIND_TEXT);
 }
 
 #ifdef __cplusplus

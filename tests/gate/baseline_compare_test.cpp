@@ -1,6 +1,7 @@
 // tests/gate/baseline_compare_test.cpp - every rule of the stored baseline, at, above and below its
 // tolerance.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/analysis/training_use.h"
 #include "sluice/gate/baseline/compare.h"
 #include "sluice/gate/baseline/workload.h"
 
@@ -76,6 +77,7 @@ TEST(WorkloadTest, OnlyEqualWorkIsCompared) {
       {"/run_config/optimizer", "lamb", "adamw", "optimizer"},
       {"/run_config/checkpoint_activations", false, true, "checkpoint_activations"},
       {"/run_config/input", "names+sizes:1", "names+sizes:2", "input"},
+      {"/run_config/step_clock", "host", "device", "step_clock (baseline 'host', run 'device')"},
       {"/run_config/measure_steps", 20, 100, ""},
       {"/run_config/repeat", 1, 5, ""},
   };
@@ -93,6 +95,59 @@ TEST(WorkloadTest, OnlyEqualWorkIsCompared) {
     ASSERT_EQ(report.lines.size(), 1U);
     EXPECT_EQ(report.lines[0].metric, "workload");
     EXPECT_THAT(report.lines[0].reason, HasSubstr(one.said));
+  }
+}
+
+/// Of a watched program its words count, not where it lies; of ours nothing is said.
+TEST(WorkloadTest, AWatchedProgramIsItsWords) {
+  const auto differing = [](const char* mode, const Json& stored, const Json& now) {
+    RunFiles base = run_of(), current = run_of();
+    for (RunFiles* run : {&base, &current})
+      put(*run, "/run_config/mode", mode);
+    put(base, "/run_config/program", stored);
+    put(current, "/run_config/program", now);
+    return differences(workload_of(base), workload_of(current));
+  };
+  const Json mine{"/usr/bin/python3", "train.py", "--wide"};
+  EXPECT_TRUE(
+      differing("watch", mine, Json{"/opt/venv/bin/python3", "train.py", "--wide"}).empty());
+  EXPECT_THAT(differing("watch", mine, Json{"/usr/bin/python3", "train.py"}),
+              ::testing::ElementsAre(
+                  "program (baseline 'python3 train.py --wide', run 'python3 train.py')"));
+  EXPECT_TRUE(differing("synthetic", mine, Json{"other"}).empty());
+  EXPECT_TRUE(differing("watch", mine, Json(7)).empty());
+}
+
+TEST(LossSlopeTest, LossesOfAWatchedProgramRiseOnlyBeyondTheirScatter) {
+  struct Case {
+    const char* what;
+    const char* mode;
+    double (*loss)(int);
+    int count;
+    GateStatus expected;
+  };
+  const auto scatter = [](int i) { return 2 + 0.01 * i + (i * 7919 % 13) / 6.0; };
+  const Case cases[] = {
+      {"a clear rise", "watch", [](int i) { return 1 + 0.01 * i; }, 40, GateStatus::fail},
+      {"no more than scatter", "watch", scatter, 40, GateStatus::pass},
+      {"ours, which repeat one batch", "synthetic", scatter, 40, GateStatus::fail},
+      {"too few", "watch", [](int i) { return 1 + 0.5 * i; }, 9, GateStatus::pass},
+      {"a fall", "watch", [](int i) { return 9 - 0.1 * i; }, 40, GateStatus::pass}};
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.what);
+    RunFiles base = run_of(), now = run_of();
+    std::vector<double> values;
+    for (int i = 0; i < one.count; ++i)
+      values.push_back(one.loss(i));
+    for (RunFiles* run : {&base, &now}) {
+      put(*run, "/run_config/mode", one.mode);
+      put(*run, "/loss/loss_values", values);
+      put(*run, "/loss/loss_slope", *analysis::loss_slope(values));
+    }
+    const GateReport report = compare_with_baseline(now, base, {});
+    const auto line = std::ranges::find(report.lines, "loss_slope", &GateLine::metric);
+    ASSERT_NE(line, report.lines.end());
+    EXPECT_EQ(line->status, one.expected) << line->reason;
   }
 }
 

@@ -18,6 +18,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const MarkedSpan& phase : marks->phases)
     if (phase.end_ns < phase.begin_ns || phase.name >= marks->names.size()) std::abort();
+  for (std::uint32_t kind = 0; kind < 9; ++kind) {
+    const auto what = static_cast<MarkedKind>(kind);
+    const ValueTable values = values_by_step(*marks, what);
+    if (values.by_step.size() != marks->steps.size()) std::abort();
+    for (const auto& value : values.by_step)
+      if (value && what != MarkedKind::loss && !(*value >= 0)) std::abort();
+  }
+  for (const std::string* text :
+       {&marks->framework.torch, &marks->framework.cuda, &marks->framework.python})
+    if (text->find('\n') != std::string::npos) std::abort();
+  (void)impossible_in(*marks, 0, std::int64_t{1} << 62);
   const PhaseTable table = phases_by_step(*marks, marks->steps.size() / 3);
   for (const auto& times : table.times_ns)
     if (times.size() != marks->steps.size() - marks->steps.size() / 3) std::abort();

@@ -11,6 +11,7 @@
 
 #include "adapters/c/sluice_marks.h"
 #include "tests/core/temporary_folder.h"
+#include <cmath>
 #include <numeric>
 #include <sys/wait.h>
 
@@ -53,6 +54,26 @@ void add_name(Bytes& bytes, std::uint32_t id, const std::string& name) {
 }
 
 constexpr std::uint32_t kStep = 2, kPhase = 3;
+
+void add_value(Bytes& bytes, MarkedKind what, std::uint64_t step, double value) {
+  const std::size_t at = bytes.size();
+  put(bytes, at, value);
+  put<std::uint64_t>(bytes, at + 8, 0);
+  put(bytes, at + 16, step);
+  put(bytes, at + 24, static_cast<std::uint32_t>(what));
+  put<std::uint32_t>(bytes, at + 28, 4);
+}
+
+void add_text(Bytes& bytes, std::uint32_t id, const std::string& text) {
+  add_name(bytes, id, text);
+  put<std::uint32_t>(bytes, bytes.size() - 4, 5);
+}
+
+/// A step with an index of its own.
+void add_step(Bytes& bytes, std::uint64_t index, std::uint64_t begin, std::uint64_t end) {
+  add_span(bytes, kStep, begin, end);
+  put(bytes, bytes.size() - 16, index);
+}
 
 TEST(Marks, ReadsWhatWasWritten) {
   Bytes bytes = header();
@@ -111,6 +132,16 @@ TEST(Marks, ARecordThatMakesNoSenseCostsItselfAlone) {
       {"name 0", [](Bytes& b) { add_name(b, 0, "x"); }},
       {"name twice", [](Bytes& b) { add_name(b, 1, "x"); }},
       {"no name", [](Bytes& b) { add_name(b, 3, ""); }},
+      {"tokens below 0", [](Bytes& b) { add_value(b, MarkedKind::tokens, 0, -1); }},
+      {"tokens not a number", [](Bytes& b) { add_value(b, MarkedKind::tokens, 0, std::nan("")); }},
+      {"samples without end", [](Bytes& b) { add_value(b, MarkedKind::samples, 0, INFINITY); }},
+      {"FLOP beyond all", [](Bytes& b) { add_value(b, MarkedKind::flop, 0, 1e31); }},
+      {"no time of a device", [](Bytes& b) { add_value(b, MarkedKind::device_ns, 0, 0); }},
+      {"memory below 0", [](Bytes& b) { add_value(b, MarkedKind::peak_bytes, 0, -5); }},
+      {"value of no kind", [](Bytes& b) { add_value(b, MarkedKind{0}, 0, 1); }},
+      {"value of a later kind", [](Bytes& b) { add_value(b, MarkedKind{99}, 0, 1); }},
+      {"text of no kind", [](Bytes& b) { add_text(b, 9, "x"); }},
+      {"text that is empty", [](Bytes& b) { add_text(b, 1, ""); }},
       {"hole", [](Bytes& b) { b.resize(b.size() + kMarksRecordBytes, 0); }}};
   for (const Row& row : rows) {
     Bytes bytes = header();
@@ -136,6 +167,48 @@ TEST(Marks, EveryCutIsReadUpToTheCut) {
     EXPECT_EQ(marks->steps.size(), whole) << cut;
     EXPECT_LE(marks->skipped, 1U);
   }
+}
+
+TEST(MarkedValues, AreOfTheirStep) {
+  Bytes bytes = header();
+  for (std::uint64_t i = 0; i < 3; ++i)
+    add_step(bytes, 10 + i, 1000 + 100 * i, 1100 + 100 * i);
+  add_value(bytes, MarkedKind::loss, 10, 2.5);
+  add_value(bytes, MarkedKind::loss, 10, 2.25);  // the last counts
+  add_value(bytes, MarkedKind::loss, 12, std::nan(""));
+  add_value(bytes, MarkedKind::tokens, 11, 64);
+  add_value(bytes, MarkedKind::tokens, 11, 32);  // they add up
+  add_value(bytes, MarkedKind::peak_bytes, 11, 9);
+  add_value(bytes, MarkedKind::peak_bytes, 11, 7);  // the largest counts
+  add_value(bytes, MarkedKind::samples, 77, 1);     // of a step that was not marked
+  add_text(bytes, 1, "2.15.0+cu130");
+  add_text(bytes, 2, "13.0");
+  add_text(bytes, 3, "3.11\n");
+  const auto marks = parse_marks(bytes, "m");
+  ASSERT_TRUE(marks) << marks.error().message;
+  EXPECT_EQ(marks->skipped, 0U);
+  const auto losses = values_by_step(*marks, MarkedKind::loss).by_step;
+  ASSERT_EQ(losses.size(), 3U);
+  EXPECT_EQ(losses[0], 2.25);
+  EXPECT_FALSE(losses[1]);
+  EXPECT_TRUE(std::isnan(losses[2].value_or(0)));
+  EXPECT_EQ(values_by_step(*marks, MarkedKind::tokens).by_step[1], 96);
+  EXPECT_EQ(values_by_step(*marks, MarkedKind::peak_bytes).by_step[1], 9);
+  EXPECT_EQ(values_by_step(*marks, MarkedKind::samples).outside, 1U);
+  EXPECT_EQ(marks->framework.torch, "2.15.0+cu130");
+  EXPECT_EQ(marks->framework.cuda, "13.0");
+  EXPECT_EQ(marks->framework.python.find('\n'), std::string::npos);
+}
+
+TEST(MarkedValues, NoMoreTimeOnADeviceThanPassed) {
+  Marks marks;
+  marks.pid = 7;
+  marks.steps = {{1'000'000, 2'000'000, 0, 0}, {2'000'000, 3'000'000, 0, 1}};
+  marks.values = {{MarkedKind::device_ns, 0, 1.0e6}, {MarkedKind::device_ns, 1, 1.5e6}};
+  EXPECT_EQ(impossible_in(marks, 1'000'000, 3'000'000), "");  // a millisecond is forgiven
+  marks.values[1].value = 9e6;
+  EXPECT_THAT(impossible_in(marks, 1'000'000, 3'000'000),
+              ::testing::HasSubstr("took 0.010000 s by its device, but the program ran for"));
 }
 
 TEST(PhaseTable, AnInnerPhaseIsNotCountedTwice) {
@@ -249,6 +322,38 @@ TEST(MarksHeader, WhatItWritesIsRead) {
   const PhaseTable table = phases_by_step(marks);
   EXPECT_EQ(table.outside, 0U);
   EXPECT_EQ(table.times_ns.at(0).size(), 10'000U);
+}
+
+TEST(MarksHeader, ValuesAndVersionsAreRead) {
+  const testing_support::TemporaryFolder folder;
+  const auto prefix = folder.path() / "marks";
+  in_child(prefix, [] {
+    sluice_marks_note(SLUICE_MARKS_TORCH, "2.15.0");
+    sluice_marks_note(SLUICE_MARKS_CUDA, "13.0");
+    for (int i = 0; i < 3; ++i) {
+      sluice_marks_step();
+      const std::uint64_t mine = sluice_marks_index();
+      sluice_marks_log(SLUICE_MARKS_LOSS, 3.0 - i);
+      sluice_marks_log(SLUICE_MARKS_TOKENS, 64);
+      if (i > 0) sluice_marks_log_of(mine - 1, SLUICE_MARKS_DEVICE_NS, 5000 + i);
+    }
+    sluice_marks_pause();
+    sluice_marks_log(SLUICE_MARKS_SAMPLES, 8);  // of the last step
+  });
+  const auto all = read_marks(prefix);
+  ASSERT_TRUE(all) << all.error().message;
+  const Marks& marks = all->front();
+  ASSERT_EQ(marks.steps.size(), 3U);
+  EXPECT_EQ(marks.skipped, 0U);
+  using Values = std::vector<std::optional<double>>;
+  EXPECT_EQ(values_by_step(marks, MarkedKind::loss).by_step, (Values{3, 2, 1}));
+  EXPECT_EQ(values_by_step(marks, MarkedKind::tokens).by_step, (Values{64, 64, 64}));
+  EXPECT_EQ(values_by_step(marks, MarkedKind::device_ns).by_step,
+            (Values{5001, 5002, std::nullopt}));
+  EXPECT_EQ(values_by_step(marks, MarkedKind::samples).by_step,
+            (Values{std::nullopt, std::nullopt, 8}));
+  EXPECT_EQ(marks.framework.torch, "2.15.0");
+  EXPECT_EQ(marks.framework.cuda, "13.0");
 }
 
 TEST(MarksHeader, AFullFileCountsWhatItDrops) {

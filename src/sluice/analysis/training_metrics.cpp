@@ -32,16 +32,20 @@ Figure figure(double value) {
   return figure(std::optional(value), "the value is not finite");
 }
 
-std::vector<double> rates_of(const std::vector<double>& step_s, double amount) {
+/// Of each step: its own amount where it tells, else the same for all.
+std::vector<double> rates_of(const std::vector<double>& step_s, const std::vector<double>& own,
+                             double amount) {
   std::vector<double> rates;
-  for (const double seconds : step_s)
-    rates.push_back(amount / seconds);
+  for (std::size_t i = 0; i < step_s.size(); ++i)
+    rates.push_back((own.empty() ? amount : own[i]) / step_s[i]);
   return rates;
 }
 
 TrainingMetrics::Throughput throughput_of(const TrainingFacts& facts) {
-  const std::vector<double> tokens = rates_of(facts.use.step_s, facts.tokens_per_step);
-  const std::vector<double> samples = rates_of(facts.use.step_s, facts.samples_per_step);
+  const TrainingUse& use = facts.use;
+  const std::vector<double> tokens = rates_of(use.step_s, use.step_tokens, facts.tokens_per_step);
+  const std::vector<double> samples =
+      rates_of(use.step_s, use.step_samples, facts.samples_per_step);
   return {.tokens_mean = figure(*stats::mean(tokens)),
           .tokens_p50 = figure(*stats::median(tokens)),
           .tokens_p10 = figure(*stats::percentile(tokens, 10)),
@@ -127,8 +131,8 @@ TrainingMetrics::Mfu mfu_of(const TrainingFacts& facts) {
 TrainingMetrics::Loss loss_of(const TrainingUse& use) {
   return {
       .last = figure(use.losses.empty() ? std::nullopt : std::optional(use.losses.back()), kNoLoss),
-      .slope =
-          figure(loss_slope(use.losses), use.losses.empty() ? kNoLoss : "fewer than two steps"),
+      .slope = figure(loss_slope(use.losses, use.loss_at),
+                      use.losses.empty() ? kNoLoss : "fewer than two steps"),
       .values = use.losses};
 }
 

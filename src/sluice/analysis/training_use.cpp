@@ -119,6 +119,10 @@ std::optional<TrainingUse> training_use(const measure::Row& row) {
     append_numbers(use.losses, at(one, "losses"), 1);
     append_numbers(use.losses, Json::array({at(one, "loss")}), 1);  // of a library's single step
     append_steps(use, at(one, "steps_before"));
+    append_numbers(use.loss_at, at(one, "loss_at"), 1);
+    append_numbers(use.step_tokens, at(one, "step_tokens"), 1);
+    append_numbers(use.step_samples, at(one, "step_samples"), 1);
+    append_numbers(use.step_flop, at(one, "step_flop"), 1);
     append_numbers(use.gradient_norms, at(one, "gradient_norms"), 1);
     append_numbers(use.data_s, at(one, "data_ns"), 1e-9);
     keep_largest(use.peak_bytes, at(one, "peak_bytes"));
@@ -128,6 +132,9 @@ std::optional<TrainingUse> training_use(const measure::Row& row) {
     if (at(one, "engine").is_object()) use.engine = at(one, "engine");
     if (at(one, "data").is_object()) use.data = at(one, "data");
   }
+  for (std::vector<double>* values : {&use.step_tokens, &use.step_samples, &use.step_flop})
+    if (values->size() != use.step_s.size()) values->clear();
+  if (use.loss_at.size() != use.losses.size()) use.loss_at.clear();
   use.waited_share = waited_share_of(best, use.step_s, row.thread_policy.asked);
   read_phases(use, best.details);
   const Json& earliest = row.runs.front().details;
@@ -157,20 +164,40 @@ std::size_t best_of(std::span<const double> medians) {
       std::distance(medians.begin(), std::min_element(medians.begin(), medians.end())));
 }
 
-std::optional<double> loss_slope(std::span<const double> values) {
+std::optional<double> loss_slope(std::span<const double> values, std::span<const double> at) {
   if (values.size() < 2) return std::nullopt;
-  const double middle = static_cast<double>(values.size() - 1) / 2;
+  const auto place = [&](std::size_t i) { return at.empty() ? static_cast<double>(i) : at[i]; };
+  const auto count = static_cast<double>(values.size());
+  double middle = static_cast<double>(values.size() - 1) / 2;
+  if (!at.empty()) middle = std::accumulate(at.begin(), at.end(), 0.0) / count;
   double mean = 0;
   for (const double value : values)
-    mean += value / static_cast<double>(values.size());
+    mean += value / count;
   double products = 0;
   double squares = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double offset = static_cast<double>(i) - middle;
+    const double offset = place(i) - middle;
     products += offset * (values[i] - mean);
     squares += offset * offset;
   }
-  return products / squares;
+  return squares > 0 ? std::optional(products / squares) : std::nullopt;
+}
+
+std::optional<double> loss_slope_error(std::span<const double> values) {
+  const auto slope = loss_slope(values);
+  if (!slope || values.size() < 3) return std::nullopt;
+  const auto count = static_cast<double>(values.size());
+  const double middle = (count - 1) / 2;
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double residuals = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double offset = static_cast<double>(i) - middle;
+    const double residual = values[i] - mean - *slope * offset;
+    residuals += residual * residual;
+    squares += offset * offset;
+  }
+  return std::sqrt(residuals / (count - 2) / squares);
 }
 
 std::int64_t tokens_per_step(std::int64_t per_device_batch, std::int64_t world,

@@ -24,6 +24,9 @@ struct TrainingUse {
   std::vector<double> step_s;     // natural: nothing but two readings of the clock per step
   std::vector<double> losses;     // of the same steps; may be empty: the library does not tell
   std::vector<std::int64_t> loss_steps;  // before each loss, timed or not: how far the model was
+  std::vector<double> loss_at;           // the natural step of each loss; empty: every step has one
+  // Of each natural step, as a watched program reports them; empty: it does not, or not for all.
+  std::vector<double> step_tokens, step_samples, step_flop;
   std::vector<double> gradient_norms;
   std::vector<double> data_s;               // of each natural step, waiting for its batches
   std::vector<PhaseUse> phases;             // empty: not instrumented
@@ -49,8 +52,13 @@ inline constexpr double kLittleMarked = 0.1;  // below it a reader is told
 /// Index of the smallest value; the first of equals. Precondition: not empty.
 std::size_t best_of(std::span<const double> medians);
 
-/// Slope of the least-squares line of `values` over 0, 1, 2, ...; nothing below two values.
-std::optional<double> loss_slope(std::span<const double> values);
+/// Slope of the least-squares line of `values` over 0, 1, 2, ..., or over `at`, as many and not all
+/// equal; nothing below two values.
+std::optional<double> loss_slope(std::span<const double> values, std::span<const double> at = {});
+
+/// Standard error of that slope over 0, 1, 2, ..., from how the values scatter around the line, as
+/// if each were drawn anew; nothing below three values.
+std::optional<double> loss_slope_error(std::span<const double> values);
 
 /// per_device_batch · world · sequence · grad_accum.
 std::int64_t tokens_per_step(std::int64_t per_device_batch, std::int64_t world,

@@ -16,9 +16,13 @@ namespace sluice::backend {
 
 Result<std::string> profile_of_visit(const VisitOptions& options) {
   SLUICE_TRY(const env::Environment environment, env::collect({.data_dir = options.storage}));
-  return env::machine_profile(
-      environment,
-      {.framework = env::framework_sluice(results::kSchemaVersion), .device = options.device});
+  env::ProfileOptions profile{.framework = env::framework_sluice(results::kSchemaVersion),
+                              .device = options.device};
+  if (!options.torch_version.empty()) {
+    profile.framework = env::framework_torch(options.torch_version);
+    if (!options.cuda_version.empty()) profile.cuda_version = options.cuda_version;
+  }
+  return env::machine_profile(environment, profile);
 }
 
 void check_noise(results::ResultFile& file) {

@@ -17,6 +17,8 @@ struct VisitOptions {
   env::ProfileDevice device = env::ProfileDevice::cpu;
   std::vector<std::string> argv{};
   bool check_noise = true;  // false: the caller does it later
+  /// What computes, as its versions: "2.15.0+cu130", "13.0"; empty: we do, by the driver's CUDA.
+  std::string torch_version{}, cuda_version{};
 };
 
 /// Program, machine, noise, profile, session and command line; run_config, dataset, timing and rows

@@ -24,8 +24,29 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "SLUICEMK";
-enum : std::uint32_t { kind_none = 0, kind_name = 1, kind_step = 2, kind_phase = 3 };
+enum : std::uint32_t {
+  kind_none = 0,
+  kind_name = 1,
+  kind_step = 2,
+  kind_phase = 3,
+  kind_value = 4,
+  kind_text = 5
+};
+enum : std::uint32_t { text_torch = 1, text_cuda = 2, text_python = 3 };
 constexpr std::size_t kNameBytes = 24;
+
+/// What the values of a kind may be; a loss may be anything.
+struct ValueRange {
+  MarkedKind what;
+  double least, most;
+};
+constexpr std::array kValueRanges = {
+    ValueRange{MarkedKind::tokens, 0, 1e15},     ValueRange{MarkedKind::samples, 0, 1e15},
+    ValueRange{MarkedKind::flop, 0, 1e30},       ValueRange{MarkedKind::device_ns, 1, 1e18},
+    ValueRange{MarkedKind::peak_bytes, 0, 1e18}, ValueRange{MarkedKind::reserved_bytes, 0, 1e18},
+};
+constexpr double kDeviceClockSlack = 1e-3;  // two clocks of one second may differ by so much
+constexpr double kDeviceSlackNs = 1e6;
 
 template <class T>
 T value_at(std::span<const std::uint8_t> bytes, std::size_t at) {
@@ -61,6 +82,7 @@ class Reader {
     } else if (kind == kind_step) {
       sound = span_of(record, span) && span.end_ns > span.begin_ns &&
               (marks.steps.empty() || span.begin_ns >= marks.steps.back().end_ns);
+      span.index = value_at<std::uint64_t>(record, 16);
       if (sound) marks.steps.push_back(span);
     } else if (kind == kind_phase) {
       const auto known = ids_.find(id);
@@ -70,6 +92,10 @@ class Reader {
         last_end_ = span.end_ns;
         marks.phases.push_back(span);
       }
+    } else if (kind == kind_value) {
+      sound = take_value(record, id);
+    } else if (kind == kind_text) {
+      sound = take_text(record, id);
     }
     if (!sound) ++marks.skipped;
   }
@@ -77,9 +103,35 @@ class Reader {
   Marks marks;
 
  private:
-  bool take_name(std::span<const std::uint8_t> record, std::uint32_t id) {
+  static std::string text_of(std::span<const std::uint8_t> record) {
     const std::string_view field(reinterpret_cast<const char*>(record.data()), kNameBytes);
-    const std::string name = printable(to_utf8(field.substr(0, field.find('\0'))));
+    return printable(to_utf8(field.substr(0, field.find('\0'))));
+  }
+
+  bool take_value(std::span<const std::uint8_t> record, std::uint32_t id) {
+    const MarkedValue value{static_cast<MarkedKind>(id), value_at<std::uint64_t>(record, 16),
+                            value_at<double>(record, 0)};
+    bool sound = value.what == MarkedKind::loss;
+    for (const ValueRange& range : kValueRanges)
+      if (range.what == value.what)
+        sound = value.value >= range.least && value.value <= range.most;  // false for NaN
+    if (sound) marks.values.push_back(value);
+    return sound;
+  }
+
+  bool take_text(std::span<const std::uint8_t> record, std::uint32_t id) {
+    std::string* const text = id == text_torch    ? &marks.framework.torch
+                              : id == text_cuda   ? &marks.framework.cuda
+                              : id == text_python ? &marks.framework.python
+                                                  : nullptr;
+    std::string found = text_of(record);
+    if (text == nullptr || !text->empty() || found.empty()) return false;
+    *text = std::move(found);
+    return true;
+  }
+
+  bool take_name(std::span<const std::uint8_t> record, std::uint32_t id) {
+    const std::string name = text_of(record);
     if (id == 0 || name.empty() || ids_.count(id) != 0) return false;
     ids_[id] = marks.names.size();
     marks.names.push_back(name);
@@ -163,7 +215,48 @@ std::string impossible_in(const Marks& marks, std::int64_t start_ns, std::int64_
                            marks.pid, seconds(span.end_ns - end_ns));
     }
   }
+  double device_ns = 0;
+  for (const auto& value : values_by_step(marks, MarkedKind::device_ns).by_step)
+    device_ns += value.value_or(0);
+  const auto ran_ns = static_cast<double>(end_ns - start_ns);
+  if (device_ns > ran_ns * (1 + kDeviceClockSlack) + kDeviceSlackNs)
+    return fmt::format(
+        "the steps of process {} took {:.6f} s by its device, but the program ran for {:.6f} s",
+        marks.pid, device_ns * 1e-9, ran_ns * 1e-9);
   return {};
+}
+
+ValueTable values_by_step(const Marks& marks, MarkedKind what) {
+  std::map<std::uint64_t, std::size_t> places;
+  for (std::size_t i = 0; i < marks.steps.size(); ++i)
+    places.emplace(marks.steps[i].index, i);
+  ValueTable table;
+  table.by_step.resize(marks.steps.size());
+  for (const MarkedValue& value : marks.values) {
+    if (value.what != what) continue;
+    const auto place = places.find(value.step);
+    if (place == places.end()) {
+      ++table.outside;
+      continue;
+    }
+    std::optional<double>& found = table.by_step[place->second];
+    switch (what) {
+      case MarkedKind::loss:
+      case MarkedKind::device_ns:
+        found = value.value;
+        break;
+      case MarkedKind::tokens:
+      case MarkedKind::samples:
+      case MarkedKind::flop:
+        found = found.value_or(0) + value.value;
+        break;
+      case MarkedKind::peak_bytes:
+      case MarkedKind::reserved_bytes:
+        found = std::max(found.value_or(0), value.value);
+        break;
+    }
+  }
+  return table;
 }
 
 PhaseTable phases_by_step(const Marks& marks, std::size_t first_step) {

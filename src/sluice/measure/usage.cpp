@@ -10,6 +10,8 @@
 #include <string>
 #include <sys/resource.h>
 #include <system_error>
+#include <unistd.h>
+#include <vector>
 
 namespace sluice::measure {
 namespace {
@@ -82,6 +84,23 @@ Usage operator-(const Usage& later, const Usage& earlier) {
 
 std::optional<std::int64_t> private_bytes(std::int64_t pid) {
   return status_kib(pid, "RssAnon:");
+}
+
+std::int64_t descendants_private_bytes() {
+  constexpr std::size_t kMost = 10'000;  // processes, if the tree grows while it is walked
+  std::int64_t sum = 0;
+  std::vector<std::int64_t> tree{getpid()};
+  for (std::size_t i = 0; i < tree.size() && tree.size() < kMost; ++i) {
+    if (i > 0) sum += private_bytes(tree[i]).value_or(0);
+    std::error_code code;
+    std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", tree[i]), code);
+    for (; !code && task != std::filesystem::directory_iterator(); task.increment(code)) {
+      std::ifstream children(task->path() / "children");
+      for (std::int64_t pid = 0; children >> pid;)
+        tree.push_back(pid);
+    }
+  }
+  return sum;
 }
 
 bool reset_peak(std::int64_t pid) {

@@ -34,6 +34,9 @@ std::int64_t throttled_periods();
 
 /// Of another process: resident bytes that are not shared with a file, what it adds to the machine.
 std::optional<std::int64_t> private_bytes(std::int64_t pid);
+/// The same of all that descends from this process, together; pages that forked processes share
+/// count for each. 0 where the kernel does not list children.
+std::int64_t descendants_private_bytes();
 /// Forgets the peak so far, so that the next reading belongs to one case. False: not allowed.
 bool reset_peak(std::int64_t pid);
 /// Largest resident size since the last reset.

@@ -88,7 +88,8 @@ void add_reproduce(visit::AbResult& result, const Globals& globals, std::uint64_
     if (argv[i].starts_with(std::string(kAgainst) + "="))
       argv[i] = fmt::format("{}={}", kAgainst, sha);
   }
-  if (!globals.seed_given) argv.insert(argv.end(), {"--seed", std::to_string(seed)});
+  if (!globals.seed_given)  // what stands behind -- is a program's
+    argv.insert(std::ranges::find(argv, "--"), {"--seed", std::to_string(seed)});
   result.report.reproduce = report::shell_command(argv);
   result.document["reproduce"] = result.report.reproduce;
 }

@@ -5,6 +5,7 @@
 #include "sluice/cli/commands.h"
 #include "sluice/cli/flags/against.h"
 #include "sluice/cli/flags/eval.h"
+#include "sluice/cli/flags/watch.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/text.h"
 #include "sluice/report/gate/text.h"
@@ -24,6 +25,8 @@ namespace {
 constexpr const char* kQuickModel = "gpt-tiny";
 constexpr int kQuickWarmup = 5, kQuickSteps = 20, kQuickRepeat = 5;
 /// Where runs scatter: how many times --repeat they may become, and when they agree.
+/// Of a watched program, unless --repeat says otherwise: the best of them counts.
+constexpr int kWatchedRuns = 3;
 constexpr int kMoreRuns = 2;
 constexpr double kRunsAgree = 0.01;
 
@@ -31,6 +34,8 @@ struct GateFlags {
   BenchTrainingFlags training;
   bool env = false, bench = false, eval = false, compare = false;
   bool quick = false;
+  bool watch = false;
+  visit::WatchPlan program;  // of --watch, as typed
   bool strict = false;
   bool once = false;
   bool alone = false;
@@ -79,6 +84,10 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
       "--quick", flags.quick,
       "use the built-in subject: gpt-tiny on one fixed batch, 20 steps after 5 of "
       "warm-up, best median of 5 runs, of up to 10 where they scatter and no pairs follow");
+  command.add_flag("--watch", flags.watch,
+                   "measure your own program, given after --, by its marks (docs/watch.md); counts "
+                   "are those of --warmup-steps, --measure-steps, --repeat, --timeout");
+  add_watched_program(command, flags.program, "with --watch: ");
   begin_group(command, "Comparison with the baseline");
   add_value(command, "--baseline-dir", flags.baseline_dir, "DIR", "folder of stored baselines")
       ->capture_default_str();
@@ -146,12 +155,39 @@ visit::GateModes modes_of(const GateFlags& flags) {
   return {flags.env, flags.bench, flags.eval, profile, flags.compare};
 }
 
+/// Flags of the built-in subjects say nothing about a program of the user's.
+Result<visit::WatchPlan> watched_of(const GateFlags& flags, const CLI::App& command) {
+  const auto typed = [&](const char* name) { return command.count(name) > 0; };
+  for (const char* other : {"--quick", "--model", "--mode", "--input", "--batch-size",
+                            "--libraries", "--sweep", "--profile", "--current", "--run"})
+    if (typed(other))
+      return Error{Errc::usage,
+                   fmt::format("{}: not with --watch, which measures the program after --", other)};
+  visit::WatchPlan plan = flags.program;
+  plan.runs = typed("--repeat") ? flags.training.repeat : kWatchedRuns;
+  if (typed("--warmup-steps")) plan.warmup = flags.training.warmup_steps;
+  if (typed("--measure-steps")) plan.steps = flags.training.measure_steps;
+  if (typed("--timeout")) plan.limit_s = flags.training.timeout_s;
+  plan.peak_tflops = flags.training.peak_tflops;
+  SLUICE_TRY(plan.gpu_index, parse_gpu(flags.training.loader.gpu));
+  return plan;
+}
+
 Result<visit::GatePlan> plan_of(const GateFlags& flags, const CLI::App& command,
                                 const Globals& globals) {
   visit::GatePlan plan;
   plan.modes = modes_of(flags);
   SLUICE_TRY(plan.tolerances, tolerances_of(flags));
-  SLUICE_TRY(plan.training, training_plan(training_of(flags, command), globals));
+  if (flags.watch) {
+    SLUICE_TRY(visit::WatchPlan watched, watched_of(flags, command));
+    SLUICE_TRY(plan.watch, checked_watch_plan(watched, "sluice gate --watch -- python train.py"));
+    plan.modes = {.env = true, .bench = true, .eval = flags.eval, .compare = true};
+  } else if (!flags.program.command.empty()) {
+    return Error{Errc::usage, fmt::format("{}: a program needs --watch before the --",
+                                          printable(flags.program.command.front()))};
+  } else {
+    SLUICE_TRY(plan.training, training_plan(training_of(flags, command), globals));
+  }
   plan.training.policy.stop = measure::StopKind::usual;
   plan.training.policy.target_width = kRunsAgree;
   plan.training.policy.max_runs = kMoreRuns * plan.training.policy.runs;
@@ -188,8 +224,25 @@ Json document_of(const visit::GateOutcome& outcome) {
   return json;
 }
 
+/// `gate --watch --against REV`: both trees' program, each run of a pair measured by its marks.
+Result<AgainstFlags> watched_against(const GateFlags& flags, const CLI::App& command) {
+  AgainstFlags against = flags.against;
+  SLUICE_TRY(visit::WatchPlan plan, watched_of(flags, command));
+  SLUICE_TRY(const visit::WatchPlan checked,
+             checked_watch_plan(plan, "sluice gate --watch --against main -- python train.py"));
+  if (command.count("--repeat") == 0) plan.runs = 1;  // a pair is of two runs
+  SLUICE_TRY(against.command, watch_command(plan));
+  if (command.count("--build") == 0) against.build.clear();
+  if (against.metrics.metrics.empty()) against.metrics.metrics = {"watch/" + checked.name};
+  return against;
+}
+
 Result<ExitCode> run_command(Context& context, const GateFlags& flags, const CLI::App& command) {
-  if (!flags.against.revision.empty()) return gate_against(context, flags.against, flags.strict);
+  if (!flags.against.revision.empty()) {
+    if (!flags.watch) return gate_against(context, flags.against, flags.strict);
+    SLUICE_TRY(const AgainstFlags against, watched_against(flags, command));
+    return gate_against(context, against, flags.strict);
+  }
   SLUICE_TRY(const visit::GatePlan plan, plan_of(flags, command, context.globals));
   SLUICE_TRY(const visit::GateOutcome outcome, visit::run_gate(context.globals, plan));
   if (context.globals.json) {
@@ -216,14 +269,15 @@ void add_gate(CLI::App& root, Context& context) {
   add_against_flags(**command, flags->against);
   add_bench_training_flags(**command, flags->training);
   show_first(**command,
-             {"--quick", "--bench", "--eval", "--compare", "--baseline-dir", "--current", "--rule",
-              "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct", "--against",
-              "--run", "--tau", "--mode", "--measure-steps", "--repeat", "--model"});
+             {"--quick", "--watch", "--bench", "--eval", "--compare", "--baseline-dir", "--current",
+              "--rule", "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct",
+              "--against", "--run", "--tau", "--mode", "--measure-steps", "--repeat", "--model"});
   add_examples(**command, {"sluice gate --quick --out runs/first   # exits with 4: no baseline yet",
                            "sluice baseline promote runs/first --maintainer --reason first",
                            "sluice gate --quick   # exits with 1 when it got worse",
                            "sluice gate --bench --compare --model vit5-tiny --mode synthetic "
                            "--throughput-drop-pct 3",
+                           "sluice gate --watch -- python3 train.py   # your own program",
                            "sluice gate --against main   # both revisions here, in pairs"});
 }
 

@@ -153,6 +153,7 @@ Result<ChildResult> run_child(const ChildOptions& options) {
   result.wall_ns = process.end()->ended_ns - start.time_since_epoch().count();
   result.user_s = process.end()->user_s;
   result.system_s = process.end()->system_s;
+  result.peak_rss_bytes = process.end()->peak_rss_bytes;
   result.survivors = process.end()->survivors;
   if (!followed) return followed.error();
   return result;

@@ -35,6 +35,7 @@ struct ChildResult {
   std::string printed;  // with stdout_apart: the last 64 KiB of stdout
   std::int64_t wall_ns = 0;              // monotonic, from before the fork until its end was seen
   double user_s = 0, system_s = 0;       // CPU time, as ProcessEnd
+  std::int64_t peak_rss_bytes = 0;       // of the largest process of it that was waited for
   std::vector<std::string> survivors{};  // what it left running, by name; killed
 };
 

@@ -27,10 +27,22 @@ void put(Workload& to, const std::string& name, const std::string& text) {
 }
 
 constexpr const char* kTrainingKeys[] = {
-    "world_size",     "seq_len", "optimizer", "compile", "mixup",       "cutmix",   "recipe",
-    "random_erasing", "input",   "loader",    "storage", "model_shape", "framework"};
+    "world_size",     "seq_len", "optimizer", "compile", "mixup",       "cutmix",    "recipe",
+    "random_erasing", "input",   "loader",    "storage", "model_shape", "framework", "step_clock"};
 constexpr const char* kEvalKeys[] = {"fixed_shard_sha256", "max_length", "stride", "max_new_tokens",
                                      "temperature"};
+
+/// A watched program: its file name and the words behind it, as they were given. Where it lies is
+/// of the machine.
+std::string program_words(const Json& program) {
+  std::vector<std::string> words;
+  if (!program.is_array()) return {};
+  for (const Json& word : program)
+    if (word.is_string()) words.push_back(word.get<std::string>());
+  if (words.empty()) return {};
+  words.front() = words.front().substr(words.front().rfind('/') + 1);
+  return join(words, " ");
+}
 
 }  // namespace
 
@@ -49,6 +61,7 @@ Workload workload_of(const results::TrainingMetrics& metrics) {
     work["checkpoint_activations"] = *config.checkpoint_activations ? "true" : "false";
   for (const char* key : kTrainingKeys)
     put(work, key, at(config.other, key));
+  if (config.mode == "watch") put(work, "program", program_words(at(config.other, "program")));
   if (device == "cpu") put(work, "threads", at(config.other, "threads"));
   return work;
 }

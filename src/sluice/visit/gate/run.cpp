@@ -38,7 +38,8 @@ class GateVisit {
     baseline_dir_ = plan_.baseline_dir;
     if (plan_.modes.compare && !plan_.baseline_ref.empty()) SLUICE_CHECK(take_base_baselines());
     if (!plan_.modes.measures()) return compare_stored();
-    backend::VisitOptions visit = training_visit(plan_.training);
+    backend::VisitOptions visit =
+        plan_.watch ? watch_visit(*plan_.watch) : training_visit(plan_.training);
     visit.argv = caller_.argv;
     SLUICE_TRY(profile_, backend::profile_of_visit(visit));
     if (plan_.modes.compare)  // a baseline that cannot be read is no reason to measure first
@@ -70,10 +71,21 @@ class GateVisit {
     return plan;
   }
 
+  /// Our step, or that of the user's program.
+  Result<Visited> measure(const results::RunFolder& folder) {
+    if (!plan_.watch) {
+      TrainingPlan plan = measured_plan();
+      if (expects_pairs()) plan.policy.max_runs = plan.policy.runs;  // more would decide nothing
+      return run_training(caller_, plan, &folder);
+    }
+    SLUICE_TRY(WatchResult watched, run_watch(caller_, *plan_.watch, &folder));
+    if (!watched.interrupted) SLUICE_CHECK(watch_failure(watched, *plan_.watch));
+    profile_ = watched.file.machine_profile;  // with what the program computes with
+    return Visited(std::move(watched));
+  }
+
   Status bench(const results::RunFolder& folder) {
-    TrainingPlan plan = measured_plan();
-    if (expects_pairs()) plan.policy.max_runs = plan.policy.runs;  // more would decide nothing
-    SLUICE_TRY(Visited result, run_training(caller_, plan, &folder));
+    SLUICE_TRY(Visited result, measure(folder));
     if (result.interrupted)
       return Error{Errc::interrupted, fmt::format("interrupted; what was measured is in {}",
                                                   printable(out_.folder.string()))};
@@ -147,6 +159,7 @@ class GateVisit {
   [[nodiscard]] std::string why_no_pairs() {
     const std::string program = gate::program_of(baseline_.files);
     if (!plan_.pairs || !plan_.modes.bench) return "not asked for";
+    if (plan_.watch) return "a watched program is paired with another revision by --against";
     if (program.empty()) return "the baseline does not say which program measured it";
     if (!pairable(plan_.training)) return "they are for one row of our engine without a loader";
     const auto cache = user_cache_folder();
@@ -211,7 +224,7 @@ class GateVisit {
     log::info("slower than the baseline: measuring once more before that counts");
     SLUICE_TRY(const results::RunFolder folder,
                results::RunFolder::open({.out = place("confirm")}));
-    SLUICE_TRY(Visited again, run_training(caller_, measured_plan(), &folder));
+    SLUICE_TRY(Visited again, measure(folder));
     if (again.interrupted) return Error{Errc::interrupted, "interrupted"};
     if (!again.file.training) return ok;
     out_.metrics = gate::confirmed(*out_.metrics, *again.file.training);

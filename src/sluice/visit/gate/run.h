@@ -7,6 +7,7 @@
 #include "sluice/gate/decide.h"
 #include "sluice/visit/caller.h"
 #include "sluice/visit/training/run.h"
+#include "sluice/visit/watch/run.h"
 
 #include <filesystem>
 #include <optional>
@@ -21,7 +22,8 @@ struct GateModes {
 
 struct GatePlan {
   GateModes modes;
-  TrainingPlan training;  // its `profile` is for the pass of its own
+  TrainingPlan training;           // its `profile` is for the pass of its own
+  std::optional<WatchPlan> watch;  // a program of the user's, measured instead of `training`
   eval::EvalConfig eval;
   gate::GateRule rule = gate::GateRule::pairs;
   gate::Tolerances tolerances;

@@ -7,6 +7,7 @@
 #include "sluice/core/folder_guard.h"
 #include "sluice/core/log.h"
 #include "sluice/core/process/child.h"
+#include "sluice/core/process/process.h"
 #include "sluice/core/process/survivors.h"
 #include "sluice/core/text.h"
 #include "sluice/measure/summary.h"
@@ -14,13 +15,16 @@
 #include "sluice/peers/places.h"
 #include "sluice/visit/canary_run.h"
 #include "sluice/visit/training/result.h"
+#include "sluice/visit/watch/marked_run.h"
 #include "sluice/visit/watch/result.h"
+#include "sluice/visit/watch/trace.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -63,10 +67,11 @@ class WatchVisit {
   WatchVisit(const WatchVisit&) = delete;
   WatchVisit& operator=(const WatchVisit&) = delete;
 
-  Result<WatchResult> run() {
-    SLUICE_CHECK(visit_.open(
-        {.device = plan_.gpu_index >= 0 ? env::ProfileDevice::gpu : env::ProfileDevice::cpu,
-         .check_noise = false}));  // after the program, and only if it ran well
+  Result<WatchResult> run(const results::RunFolder* given) {
+    if (given != nullptr)
+      visit_.open_in(*given, watch_visit(plan_));
+    else
+      SLUICE_CHECK(visit_.open(watch_visit(plan_)));
     SLUICE_CHECK(visit_.begin());
     describe();
     SLUICE_CHECK(visit_.described());
@@ -74,10 +79,14 @@ class WatchVisit {
     SLUICE_TRY(const Ended ended, watch_all());
     finish(ended);
     if (ended.failure.empty()) SLUICE_CHECK(look_at_machine());
+    SLUICE_CHECK(name_framework());
     SLUICE_CHECK(visit_.write_environment());
     conclude_watch(visit_.file, plan_, gpu.stop());
-    SLUICE_TRY(Visited visited, visit_.finish(ended.interrupted));
-    return WatchResult{std::move(visited), ended.timed_out};
+    WatchResult result;
+    result.timed_out = ended.timed_out;
+    if (plan_.profile && ended.failure.empty()) SLUICE_CHECK(write_profile(result));
+    SLUICE_TRY(static_cast<Visited&>(result), visit_.finish(ended.interrupted));
+    return result;
   }
 
  private:
@@ -95,8 +104,16 @@ class WatchVisit {
     row_.case_name = "watch/" + plan_.name;
     row_.library = kLibrary;
     row_.library_version = "unknown";
-    row_.unit = plan_.samples_per_step > 0 ? "samples/s" : "steps/s";
-    row_.items_per_sample = std::max<std::int64_t>(plan_.samples_per_step, 1);
+  }
+
+  /// A program that computes with another framework is another machine.
+  Status name_framework() {
+    backend::VisitOptions machine = watch_visit(plan_);
+    machine.torch_version = framework_.torch;
+    machine.cuda_version = framework_.cuda;
+    if (machine.torch_version.empty()) return ok;
+    SLUICE_TRY(visit_.file.machine_profile, backend::profile_of_visit(machine));
+    return ok;
   }
 
   /// Noise and the yardstick, after the program: what slowed it down may still be there.
@@ -108,19 +125,65 @@ class WatchVisit {
     return ok;
   }
 
-  Result<Ended> watch_all() {
+  /// A trace of the last run; then, in a run of its own that is not measured, stacks by py-spy.
+  Status write_profile(WatchResult& result) {
+    const fs::path folder = visit_.path() / "profile";
+    SLUICE_CHECK(create_folders(folder));
+    SLUICE_CHECK(write_file_atomic(folder / "watch.trace.json",
+                                   marks_trace(last_, plan_.warmup, plan_.command.front())));
+    result.profile = {"profile/watch.trace.json"};
     SLUICE_TRY(const peers::Places places, peers::find_places());
+    const auto sampler = find_command("py-spy", places.search_path);
+    if (!sampler) {
+      result.no_stacks = "py-spy is not on PATH; `pip install py-spy` brings it";
+      return ok;
+    }
+    const fs::path stacks = folder / "python.speedscope.json";
+    SLUICE_TRY(const std::string failure, sample_stacks(*sampler, stacks));
+    std::error_code code;
+    if (failure.empty() && fs::file_size(stacks, code) > 0 && !code)
+      result.profile.emplace_back("profile/python.speedscope.json");
+    else
+      result.no_stacks = fmt::format("py-spy left none: it {}; its output is in program.log",
+                                     failure.empty() ? "ended without" : failure);
+    return ok;
+  }
+
+  /// What went wrong; empty: nothing.
+  Result<std::string> sample_stacks(const std::string& sampler, const fs::path& stacks) {
+    std::vector<std::string> command{sampler,    "record",        "--format", "speedscope",
+                                     "--output", stacks.string(), "--"};
+    command.insert(command.end(), plan_.command.begin(), plan_.command.end());
+    SLUICE_TRY(const Scratch scratch, make_scratch());
+    sampling_ = true;
+    SLUICE_TRY(const Ended ended,
+               watch_once(command, scratch.folder->path() / "sampled", scratch.python_path));
+    return ended.failure;
+  }
+
+  /// A folder for marks, and the PYTHONPATH that finds our module.
+  struct Scratch {
+    std::unique_ptr<FolderGuard> folder;
+    std::string python_path;
+  };
+  static Result<Scratch> make_scratch() {
+    SLUICE_TRY(const peers::Places places, peers::find_places());
+    std::string name = (scratch_parent() / "sluice-watch-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      return Error{Errc::io, printable(name) + ": a folder for marks cannot be made"};
+    Scratch scratch{std::make_unique<FolderGuard>(name), {}};
+    SLUICE_TRY(scratch.python_path, python_path(places, name));
+    return scratch;
+  }
+
+  Result<Ended> watch_all() {
     if (stop_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); stop_fd_ < 0)
       return Error{Errc::io, "no event descriptor to end the program with"};
-    std::string scratch = (scratch_parent() / "sluice-watch-XXXXXX").string();
-    if (mkdtemp(scratch.data()) == nullptr)
-      return Error{Errc::io, printable(scratch) + ": a folder for marks cannot be made"};
-    const FolderGuard guard(scratch);
-    SLUICE_TRY(const std::string python, python_path(places, scratch));
+    SLUICE_TRY(const Scratch scratch, make_scratch());
     Ended ended;
     for (int run = 0; run < plan_.runs && ended.failure.empty(); ++run) {
-      const fs::path prefix = fs::path(scratch) / fmt::format("run{}", run);
-      SLUICE_TRY(ended, watch_once(prefix, python));
+      const fs::path prefix = scratch.folder->path() / fmt::format("run{}", run);
+      SLUICE_TRY(ended, watch_once(plan_.command, prefix, scratch.python_path));
       SLUICE_CHECK(keep(prefix, run, ended));
     }
     return ended;
@@ -141,27 +204,40 @@ class WatchVisit {
 
   /// About once a second, and when a signal comes.
   void tick(measure::StepCounter& counter, bool& stopped) {
+    if (!sampling_) note_memory(measure::descendants_private_bytes());
     if (visit_.interrupted()) return end_program();
     if (plan_.steps > 0 && !stopped) stopped = counter.count() >= plan_.warmup + plan_.steps;
-    if (stopped && ticks_++ == 0) signal_marker(counter.pid());
+    if (stopped && ticks_++ == 0) signal_marker(counter.pid(), sampling_);
     if (ticks_ > kGraceTicks) end_program();
+  }
+
+  void note_memory(std::int64_t bytes) {
+    if (bytes > 0) row_.peak_rss_bytes = std::max(row_.peak_rss_bytes.value_or(0), bytes);
   }
 
   void end_program() const { eventfd_write(stop_fd_, 1); }
 
   /// The group of the process that marks: one that we started, whatever the name of its file says.
-  static void signal_marker(std::int64_t pid) {
+  /// `alone`: not what stands around it, which has something to write yet.
+  static void signal_marker(std::int64_t pid, bool alone) {
     const bool ours = pid > 1 && descends_from(static_cast<pid_t>(pid), getpid());
+    if (ours && alone) {
+      kill(static_cast<pid_t>(pid), SIGTERM);
+      return;
+    }
     const pid_t group = ours ? getpgid(static_cast<pid_t>(pid)) : -1;
     if (group > 1 && group != getpgrp()) kill(-group, SIGTERM);
   }
 
-  Result<Ended> watch_once(const fs::path& prefix, const std::string& python) {
+  Result<Ended> watch_once(const std::vector<std::string>& command, const fs::path& prefix,
+                           const std::string& python) {
     measure::StepCounter counter(prefix);
     Ended ended;
     ticks_ = 0;
+    eventfd_t asked_before = 0;
+    eventfd_read(stop_fd_, &asked_before);  // the end of an earlier run is none of this one's
     ChildOptions child;
-    child.command = plan_.command;
+    child.command = command;
     child.environment = {{"SLUICE_MARKS", prefix.string()}};
     if (!python.empty()) child.environment["PYTHONPATH"] = python;
     child.log_file = visit_.path() / "program.log";
@@ -181,7 +257,12 @@ class WatchVisit {
                 join(done->survivors));
     const measure::ChildrenUsage after = measure::children_usage();
     run_cpu_ns_ = after.cpu_ns - before.cpu_ns;
-    if (after.peak_rss_bytes > before.peak_rss_bytes) row_.peak_rss_bytes = after.peak_rss_bytes;
+    if (!sampling_) {  // else another program stands around it
+      if (done)
+        note_memory(done->peak_rss_bytes);
+      else if (after.peak_rss_bytes > before.peak_rss_bytes)
+        note_memory(after.peak_rss_bytes);
+    }
     ended.interrupted = visit_.interrupted();
     if (ended.interrupted) {
       ended.failure = "was interrupted";
@@ -220,7 +301,12 @@ class WatchVisit {
     const std::size_t chosen = all.empty() ? 0 : main_process(all);
     const std::size_t marked = all.empty() ? 0 : all[chosen].steps.size();
     measure::Run run;
-    if (marked > 0) run = watched_run(all[chosen], plan_.warmup, plan_.steps);
+    std::string broken;
+    if (marked > 0) {
+      run = watched_run(all[chosen], plan_.warmup, plan_.steps);
+      broken = broken_loss(all[chosen]);
+      if (framework_.torch.empty()) framework_ = all[chosen].framework;
+    }
     if (!ended.failure.empty())
       ended.failure += fmt::format(" after {} step{}", marked, marked == 1 ? "" : "s");
     else if (marked == 0)
@@ -230,7 +316,10 @@ class WatchVisit {
     else if (run.samples_ns.empty())
       ended.failure =
           fmt::format("marked {} steps, of which --warmup {} leaves none", marked, plan_.warmup);
+    else if (!broken.empty())
+      ended.failure = broken;
     if (run.samples_ns.empty()) return ok;
+    last_ = all[chosen];
     run.run_id =
         fmt::format("{}/{}/{}/{}", visit_.file.session_id, row_.case_name, kLibrary, index);
     run.block = index;
@@ -238,9 +327,11 @@ class WatchVisit {
     double steps_ns = 0;
     for (const measure::MarkedSpan& step : all[chosen].steps)
       steps_ns += static_cast<double>(step.end_ns - step.begin_ns);
-    double counted_ns = 0;
-    for (const std::int64_t ns : run.samples_ns)
-      counted_ns += static_cast<double>(ns);
+    double counted_ns = 0;  // by our clock, as the processor time is
+    const Json& host_ns = at(run.details.front(), "host_step_ns");
+    for (std::size_t i = 0; i < run.samples_ns.size(); ++i)
+      counted_ns +=
+          host_ns.is_array() ? host_ns[i].get<double>() : static_cast<double>(run.samples_ns[i]);
     run.cpu_ns =
         static_cast<std::int64_t>(static_cast<double>(run_cpu_ns_) * counted_ns / steps_ns);
     run.details.front()["processes"] = all.size();
@@ -251,6 +342,7 @@ class WatchVisit {
   }
 
   void finish(const Ended& ended) {
+    count_in_samples(row_, plan_);
     measure::summarise(row_, measure::Policy{}.unstable_cv);
     if (!ended.failure.empty()) {
       row_.status = ended.interrupted || ended.timed_out ? measure::RowStatus::early_stopped
@@ -265,6 +357,9 @@ class WatchVisit {
   const WatchPlan& plan_;
   Visit visit_;
   measure::Row row_;
+  measure::MarkedFramework framework_;
+  measure::Marks last_;    // of the main process of the last run
+  bool sampling_ = false;  // the run is py-spy's and not measured
   int stop_fd_ = -1;
   int ticks_ = 0;                           // since it had enough steps
   std::int64_t run_cpu_ns_ = 0;             // of the last run, whole
@@ -273,44 +368,24 @@ class WatchVisit {
 
 }  // namespace
 
-std::size_t main_process(const std::vector<measure::Marks>& all) {
-  const auto most = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return a.steps.size() < b.steps.size();
-  });
-  return static_cast<std::size_t>(std::distance(all.begin(), most));
+backend::VisitOptions watch_visit(const WatchPlan& plan) {
+  return {.device = plan.gpu_index >= 0 ? env::ProfileDevice::gpu : env::ProfileDevice::cpu,
+          .check_noise = false};  // after the program, and only if it ran well
 }
 
-measure::Run watched_run(const measure::Marks& marks, std::int64_t warmup, std::int64_t steps) {
-  measure::Run run;
-  const std::size_t first = std::min(static_cast<std::size_t>(warmup), marks.steps.size());
-  std::size_t count = marks.steps.size() - first;
-  if (steps > 0) count = std::min(count, static_cast<std::size_t>(steps));
-  run.pid = marks.pid;
-  run.warmup_discarded = static_cast<int>(first);
-  for (std::size_t i = first; i < first + count; ++i)
-    run.samples_ns.push_back(marks.steps[i].end_ns - marks.steps[i].begin_ns);
-  if (count == 0) return run;
-  run.start_ns = marks.steps[first].begin_ns;
-  measure::PhaseTable table = measure::phases_by_step(marks, first);
-  Json phases = Json::object();
-  for (std::size_t i = 0; i < table.names.size(); ++i) {
-    table.times_ns[i].resize(count);
-    phases[table.names[i]] = table.times_ns[i];
-  }
-  Json details{{"steps", count},
-               {"dropped_marks", marks.dropped},
-               {"skipped_records", marks.skipped},
-               {"phases_outside_steps", table.outside}};
-  if (!phases.empty()) {
-    details["phased_step_ns"] = run.samples_ns;
-    details["phases_ns"] = std::move(phases);
-  }
-  run.details = Json::array({std::move(details)});
-  return run;
+Status watch_failure(const WatchResult& result, const WatchPlan& plan) {
+  const measure::Row& row = result.file.rows.front();
+  if (row.status == measure::RowStatus::ok) return ok;
+  return Error{result.interrupted ? Errc::interrupted
+               : result.timed_out ? Errc::timeout
+                                  : Errc::measurement,
+               fmt::format("{}: {}; its output is in {}", printable(plan.command.front()),
+                           row.reason, printable((result.folder / "program.log").string()))};
 }
 
-Result<WatchResult> run_watch(const Caller& caller, const WatchPlan& plan) {
-  return WatchVisit(caller, plan).run();
+Result<WatchResult> run_watch(const Caller& caller, const WatchPlan& plan,
+                              const results::RunFolder* folder) {
+  return WatchVisit(caller, plan).run(folder);
 }
 
 }  // namespace sluice::visit

@@ -85,8 +85,7 @@ void add_gate_flags(CLI::App& command, GateFlags& flags) {
       "use the built-in subject: gpt-tiny on one fixed batch, 20 steps after 5 of "
       "warm-up, best median of 5 runs, of up to 10 where they scatter and no pairs follow");
   command.add_flag("--watch", flags.watch,
-                   "measure your own program, given after --, by its marks (docs/watch.md); counts "
-                   "are those of --warmup-steps, --measure-steps, --repeat, --timeout");
+                   "measure your own program, given after --, by its marks (docs/watch.md)");
   add_watched_program(command, flags.program, "with --watch: ");
   begin_group(command, "Comparison with the baseline");
   add_value(command, "--baseline-dir", flags.baseline_dir, "DIR", "folder of stored baselines")
@@ -268,17 +267,16 @@ void add_gate(CLI::App& root, Context& context) {
   begin_group(**command, "Comparison with a revision");
   add_against_flags(**command, flags->against);
   add_bench_training_flags(**command, flags->training);
-  show_first(**command,
-             {"--quick", "--watch", "--bench", "--eval", "--compare", "--baseline-dir", "--current",
-              "--rule", "--no-pairs", "--strict", "--tolerances", "--throughput-drop-pct",
-              "--against", "--run", "--tau", "--mode", "--measure-steps", "--repeat", "--model"});
-  add_examples(**command, {"sluice gate --quick --out runs/first   # exits with 4: no baseline yet",
-                           "sluice baseline promote runs/first --maintainer --reason first",
-                           "sluice gate --quick   # exits with 1 when it got worse",
-                           "sluice gate --bench --compare --model vit5-tiny --mode synthetic "
-                           "--throughput-drop-pct 3",
-                           "sluice gate --watch -- python3 train.py   # your own program",
-                           "sluice gate --against main   # both revisions here, in pairs"});
+  show_first(**command, {"--quick", "--watch", "--bench", "--eval", "--compare", "--baseline-dir",
+                         "--current", "--rule", "--strict", "--tolerances", "--throughput-drop-pct",
+                         "--against", "--run", "--measure-steps", "--repeat", "--model"});
+  add_examples(**command,
+               {"sluice gate --quick --out runs/first   # exits with 4: no baseline yet",
+                "sluice baseline promote runs/first --maintainer --reason first",
+                "sluice gate --quick   # exits with 1 when it got worse",
+                "sluice gate --bench --compare --model vit5-tiny --mode synthetic "
+                "--throughput-drop-pct 3",
+                "sluice gate --watch -- python3 train.py   # or --against main: both, in pairs"});
 }
 
 }  // namespace sluice::cli

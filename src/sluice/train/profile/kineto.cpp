@@ -11,10 +11,10 @@
 #include <charconv>
 #include <limits>
 #include <map>
-#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace sluice::train {
 namespace {
@@ -142,23 +142,24 @@ class KinetoDevice {
   std::map<std::string, std::string> names_;
 };
 
-template <class Steps>
-std::int64_t first_start(Steps&& steps) {
+/// Of the steps that count.
+template <class Step, class Counts>
+std::int64_t first_start(const std::vector<Step>& steps, Counts counts) {
   std::int64_t origin = std::numeric_limits<std::int64_t>::max();
-  for (const auto& step : steps)
-    origin = std::min(origin, step.start_ns);
+  for (const Step& step : steps)
+    if (counts(step)) origin = std::min(origin, step.start_ns);
   return origin;
 }
 
 }  // namespace
 
 std::string kineto_trace(const StepProfile& profile, int cycle) {
-  auto steps = profile.steps |
-               std::views::filter([cycle](const StepTrace& step) { return step.cycle == cycle; });
-  const Grid grid(first_start(steps));
+  const auto ours = [cycle](const StepTrace& step) { return step.cycle == cycle; };
+  const Grid grid(first_start(profile.steps, ours));
   TraceJson json(head(profile, Json::array()));
   KinetoThread thread(json, grid);
-  for (const StepTrace& step : steps) {
+  for (const StepTrace& step : profile.steps) {
+    if (!ours(step)) continue;
     thread.span("user_annotation", fmt::format("ProfilerStep#{}", step.number), step.start_ns,
                 step.end_ns);
     for (const Region& region : step.regions) {
@@ -175,7 +176,8 @@ std::string kineto_trace(const StepProfile& profile, int cycle) {
 }
 
 std::string kineto_kernels(const StepProfile& profile) {
-  const std::int64_t origin = first_start(profile.device_steps);
+  const std::int64_t origin =
+      first_start(profile.device_steps, [](const DeviceStep&) { return true; });
   const Grid grid(origin);
   TraceJson json(head(profile, device_properties(device_number(profile.device), profile.device)));
   KinetoThread thread(json, grid);

@@ -9,7 +9,6 @@
 #include "sluice/train/profile/profile.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace sluice::visit {
 namespace {
@@ -54,9 +53,11 @@ std::vector<results::ProfiledWork> longest(const std::vector<Total>& totals, std
                                            Calls calls) {
   std::vector<results::ProfiledWork> out;
   const auto each = static_cast<double>(std::max<std::int64_t>(steps, 1));
-  for (const Total& total : totals | std::views::take(kTop))
+  for (const Total& total : totals) {
+    if (out.size() == kTop) break;
     out.push_back({total.name, total.category, total.total_ms / each, total.share,
                    static_cast<double>(calls(total)) / each});
+  }
   return out;
 }
 

@@ -64,7 +64,7 @@ void log_all(measure::Marks& marks, measure::MarkedKind what, double (*value)(st
 TEST(WatchedRun, ValuesAreThoseOfTheCountedSteps) {
   measure::Marks marks = marks_of(6);
   log_all(marks, measure::MarkedKind::tokens, [](std::size_t i) { return 100.0 + double(i); });
-  for (const std::size_t i : {0, 3, 5})
+  for (const std::size_t i : {std::size_t{0}, std::size_t{3}, std::size_t{5}})
     marks.values.push_back({measure::MarkedKind::loss, i, 6.0 - double(i)});
   marks.values.push_back({measure::MarkedKind::samples, 3, 8});  // of one step alone
   marks.values.push_back({measure::MarkedKind::peak_bytes, 0, 4096});

@@ -119,7 +119,7 @@ TEST(WorkloadTest, AWatchedProgramIsItsWords) {
 }
 
 TEST(LossSlopeTest, LossesOfAWatchedProgramRiseOnlyBeyondTheirScatter) {
-  struct Case {
+  struct Losses {
     const char* what;
     const char* mode;
     double (*loss)(int);
@@ -127,13 +127,13 @@ TEST(LossSlopeTest, LossesOfAWatchedProgramRiseOnlyBeyondTheirScatter) {
     GateStatus expected;
   };
   const auto scatter = [](int i) { return 2 + 0.01 * i + (i * 7919 % 13) / 6.0; };
-  const Case cases[] = {
+  const Losses all[] = {
       {"a clear rise", "watch", [](int i) { return 1 + 0.01 * i; }, 40, GateStatus::fail},
       {"no more than scatter", "watch", scatter, 40, GateStatus::pass},
       {"ours, which repeat one batch", "synthetic", scatter, 40, GateStatus::fail},
       {"too few", "watch", [](int i) { return 1 + 0.5 * i; }, 9, GateStatus::pass},
       {"a fall", "watch", [](int i) { return 9 - 0.1 * i; }, 40, GateStatus::pass}};
-  for (const Case& one : cases) {
+  for (const Losses& one : all) {
     SCOPED_TRACE(one.what);
     RunFiles base = run_of(), now = run_of();
     std::vector<double> values;

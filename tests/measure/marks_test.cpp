@@ -12,6 +12,7 @@
 #include "adapters/c/sluice_marks.h"
 #include "tests/core/temporary_folder.h"
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <sys/wait.h>
 

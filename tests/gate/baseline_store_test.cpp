@@ -130,10 +130,10 @@ TEST_F(Store, ABaselineUnderTheNameOfTheMachineAloneIsReadAndContinued) {
   Json other = metrics_of();
   other["run_config"]["dtype"] = "bf16";
   EXPECT_EQ(*key_of(dir(), run_of(other)), "cpu_test." + workload_digest(run_of(other)));
-  EXPECT_TRUE(check_baselines(dir(), "cpu_test"));
+  EXPECT_TRUE(baselines_of(dir(), "cpu_test"));
   write(dir() / "cpu_test.0123abcd.metrics.json", "{");
-  EXPECT_THAT(check_baselines(dir(), "cpu_test").error().message, HasSubstr("0123abcd"));
-  EXPECT_TRUE(check_baselines(dir(), "cpu_tes"));
+  EXPECT_THAT(baselines_of(dir(), "cpu_test").error().message, HasSubstr("0123abcd"));
+  EXPECT_TRUE(baselines_of(dir(), "cpu_tes"));
 }
 
 TEST_F(Store, AnEvalAloneIsReadAndNotListed) {

@@ -164,40 +164,52 @@ std::size_t best_of(std::span<const double> medians) {
       std::distance(medians.begin(), std::min_element(medians.begin(), medians.end())));
 }
 
+namespace {
+
+/// The least-squares line of values over 0, 1, 2, ... or over `at`.
+class Line {
+ public:
+  Line(std::span<const double> values, std::span<const double> at) : values_(values), at_(at) {
+    const auto count = static_cast<double>(values.size());
+    middle_ = at.empty() ? (count - 1) / 2 : std::accumulate(at.begin(), at.end(), 0.0) / count;
+    for (const double value : values)
+      mean_ += value / count;
+    double products = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      products += offset(i) * (values[i] - mean_);
+      squares += offset(i) * offset(i);
+    }
+    slope = squares > 0 ? products / squares : 0;
+  }
+  [[nodiscard]] double residual(std::size_t i) const {
+    return values_[i] - mean_ - slope * offset(i);
+  }
+  double slope = 0;
+  double squares = 0;  // of the distances from the middle; 0: all are at one place
+
+ private:
+  [[nodiscard]] double offset(std::size_t i) const {
+    return (at_.empty() ? static_cast<double>(i) : at_[i]) - middle_;
+  }
+  std::span<const double> values_, at_;
+  double middle_ = 0, mean_ = 0;
+};
+
+}  // namespace
+
 std::optional<double> loss_slope(std::span<const double> values, std::span<const double> at) {
   if (values.size() < 2) return std::nullopt;
-  const auto place = [&](std::size_t i) { return at.empty() ? static_cast<double>(i) : at[i]; };
-  const auto count = static_cast<double>(values.size());
-  double middle = static_cast<double>(values.size() - 1) / 2;
-  if (!at.empty()) middle = std::accumulate(at.begin(), at.end(), 0.0) / count;
-  double mean = 0;
-  for (const double value : values)
-    mean += value / count;
-  double products = 0;
-  double squares = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double offset = place(i) - middle;
-    products += offset * (values[i] - mean);
-    squares += offset * offset;
-  }
-  return squares > 0 ? std::optional(products / squares) : std::nullopt;
+  const Line line(values, at);
+  return line.squares > 0 ? std::optional(line.slope) : std::nullopt;
 }
 
 std::optional<double> loss_slope_error(std::span<const double> values) {
-  const auto slope = loss_slope(values);
-  if (!slope || values.size() < 3) return std::nullopt;
-  const auto count = static_cast<double>(values.size());
-  const double middle = (count - 1) / 2;
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  if (values.size() < 3) return std::nullopt;
+  const Line line(values, {});
   double residuals = 0;
-  double squares = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double offset = static_cast<double>(i) - middle;
-    const double residual = values[i] - mean - *slope * offset;
-    residuals += residual * residual;
-    squares += offset * offset;
-  }
-  return std::sqrt(residuals / (count - 2) / squares);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    residuals += line.residual(i) * line.residual(i);
+  return std::sqrt(residuals / (static_cast<double>(values.size()) - 2) / line.squares);
 }
 
 std::int64_t tokens_per_step(std::int64_t per_device_batch, std::int64_t world,

@@ -253,12 +253,15 @@ Result<Baseline> baseline_for(const fs::path& dir, const RunFiles& run) {
   return none;
 }
 
-Status check_baselines(const fs::path& dir, const std::string& profile) {
+Result<std::vector<RunFiles>> baselines_of(const fs::path& dir, const std::string& profile) {
   SLUICE_CHECK(baseline_paths(dir, profile));
-  SLUICE_TRY(const std::vector<Stored> stored, read_of(dir, profile));
-  for (const Stored& one : stored)
+  SLUICE_TRY(std::vector<Stored> stored, read_of(dir, profile));
+  std::vector<RunFiles> files;
+  for (Stored& one : stored) {
     SLUICE_CHECK(one.baseline);
-  return ok;
+    files.push_back(std::move(one.baseline->files));
+  }
+  return files;
 }
 
 Result<std::vector<BaselineInfo>> list_baselines(const fs::path& dir) {

@@ -66,8 +66,9 @@ Result<std::string> key_of(const std::filesystem::path& dir, const RunFiles& run
 /// the verdict to name them; without any, both files are absent.
 Result<Baseline> baseline_for(const std::filesystem::path& dir, const RunFiles& run);
 
-/// An error that names the first baseline of the profile which cannot be read.
-Status check_baselines(const std::filesystem::path& dir, const std::string& profile);
+/// All baselines of a profile, or an error that names the first which cannot be read.
+Result<std::vector<RunFiles>> baselines_of(const std::filesystem::path& dir,
+                                           const std::string& profile);
 
 struct BaselineInfo {
   std::string key, profile;

@@ -22,8 +22,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <unistd.h>
+#include <vector>
 
 namespace sluice::visit {
 namespace {
@@ -42,8 +44,9 @@ class GateVisit {
         plan_.watch ? watch_visit(*plan_.watch) : training_visit(plan_.training);
     visit.argv = caller_.argv;
     SLUICE_TRY(profile_, backend::profile_of_visit(visit));
-    if (plan_.modes.compare)  // a baseline that cannot be read is no reason to measure first
-      SLUICE_CHECK(gate::check_baselines(baseline_dir_, profile_));
+    if (plan_.modes.compare) {  // a baseline that cannot be read is no reason to measure first
+      SLUICE_TRY(stored_, gate::baselines_of(baseline_dir_, profile_));
+    }
     SLUICE_CHECK(eval::check_config(plan_.eval));
     SLUICE_TRY(const results::RunFolder folder, open_run_folder(caller_, "gate", profile_));
     out_.folder = folder.path();
@@ -155,35 +158,31 @@ class GateVisit {
     }
   }
 
-  /// Empty: the program of the baseline is kept here and can run beside this one.
+  /// The program that measured a baseline, where it is kept here and can run beside this one.
+  [[nodiscard]] Result<RunnableProgram> program_beside(const gate::RunFiles& baseline) const {
+    const auto none = [](const char* why) { return Error{Errc::unsupported, why}; };
+    const std::string program = gate::program_of(baseline);
+    if (!plan_.pairs || !plan_.modes.bench) return none("not asked for");
+    if (plan_.watch) return none("a watched program is paired with another revision by --against");
+    if (program.empty()) return none("the baseline does not say which program measured it");
+    if (!pairable(plan_.training))
+      return none("they are for one row of our engine without a loader");
+    SLUICE_TRY(const fs::path cache, user_cache_folder());
+    return find_program(program, cache);
+  }
+
+  /// Empty: pairs with the baseline can be taken.
   [[nodiscard]] std::string why_no_pairs() {
-    const std::string program = gate::program_of(baseline_.files);
-    if (!plan_.pairs || !plan_.modes.bench) return "not asked for";
-    if (plan_.watch) return "a watched program is paired with another revision by --against";
-    if (program.empty()) return "the baseline does not say which program measured it";
-    if (!pairable(plan_.training)) return "they are for one row of our engine without a loader";
-    const auto cache = user_cache_folder();
-    if (!cache) return cache.error().message;
-    auto kept = find_program(program, *cache);
+    auto kept = program_beside(baseline_.files);
     if (!kept) return kept.error().message;
     kept_ = std::move(*kept);
     return "";
   }
 
-  /// Before the run: a program that measured a baseline of this machine is kept here.
+  /// Before the run, which says whose baseline counts: one of this machine can be paired with.
   [[nodiscard]] bool expects_pairs() const {
-    if (!plan_.pairs || !plan_.modes.compare || !pairable(plan_.training)) return false;
-    const auto cache = user_cache_folder();
-    const auto keys = gate::baseline_keys(baseline_dir_, {gate::kMetricsEnd});
-    if (!cache || !keys) return false;
-    for (const std::string& key : *keys) {
-      if (!key.starts_with(profile_)) continue;
-      const auto paths = gate::baseline_paths(baseline_dir_, key);
-      if (!paths) continue;
-      const auto files = gate::read_stored_files(*paths);
-      if (files && find_program(gate::program_of(*files), *cache)) return true;
-    }
-    return false;
+    return std::ranges::any_of(
+        stored_, [this](const gate::RunFiles& one) { return program_beside(one).has_value(); });
   }
 
   /// False: they could not be taken, and the log says why. Every sample is in pairs.json.
@@ -340,7 +339,8 @@ class GateVisit {
   const GatePlan& plan_;
   std::string profile_;
   fs::path baseline_dir_;
-  std::optional<FolderGuard> base_;  // copies of the baselines of --baseline-ref
+  std::optional<FolderGuard> base_;     // copies of the baselines of --baseline-ref
+  std::vector<gate::RunFiles> stored_;  // baselines of this machine, before the run
   gate::Baseline baseline_;
   RunnableProgram kept_;  // of the baseline, if it can be paired with
   Json environment_, traces_;

@@ -10,7 +10,8 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from site_case import BROWSER, HOSTILE, PROFILE, answer_in, document_of, look, result, row, series_of, write_run  # noqa: E402
+from piped_browser import PipedBrowser  # noqa: E402
+from site_case import BROWSER, HOSTILE, PROFILE, document_of, result, row, series_of, write_run  # noqa: E402
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 VISITS = 50
@@ -42,6 +43,13 @@ class HistorySiteTest(unittest.TestCase):
         done = cls.run_in("history", "--site", site, "--baseline-dir", "none", *flags)
         assert done.returncode == 0, done.stdout + done.stderr
         return (cls.folder / site / "index.html").read_text()
+
+    def look(self, site, script):
+        """What a script returns in the page of a site that has drawn its charts, with nothing said on the console."""
+        with PipedBrowser() as browser:
+            said = browser.look_once_drawn((self.folder / site / "index.html").as_uri(), script)
+            self.assertEqual(browser.complaints, [])
+        return said
 
     def test_numbers_read_back_are_those_of_the_files(self):
         document = document_of(self.page)
@@ -93,13 +101,10 @@ class HistorySiteTest(unittest.TestCase):
         if BROWSER is None:
             return
         script = """
-          const page = frame.document;
-          for (let i = 0; i < 60 && !page.documentElement.dataset.drawn; ++i) await wait();
+          const page = document;
           page.querySelector('#charts button').click(); page.getElementById('values').open = true; await wait();
           return [page.querySelectorAll('img, svg [onload], b').length, page.getElementById('readout').textContent];"""
-        dom, console = look(self.folder, (self.folder / "S7/index.html").as_uri(), script=script)
-        self.assertEqual(console, [])
-        elements, readout = answer_in(dom)
+        elements, readout = self.look("S7", script)
         self.assertEqual(elements, 0)
         self.assertIn("<img src=x onerror=alert(1)>", readout)
 
@@ -180,39 +185,33 @@ class HistorySiteTest(unittest.TestCase):
 
     @unittest.skipIf(BROWSER is None, "no chromium on this machine; tools/setup installs it")
     def test_a_browser_draws_it_and_shows_the_numbers(self):
-        url = (self.folder / "site/index.html").as_uri()
-        dom, console = look(self.folder, url)
-        self.assertEqual(console, [])
+        dom = self.look("site", "return document.documentElement.outerHTML;")
         self.assertRegex(dom, r'<html lang="en" data-drawn="\d+"')
         self.assertEqual(len(re.findall(r"<canvas data-card", dom)), 3)
         self.assertNotIn("<img", dom)
         self.assertIn("3 of 3 metrics, 50 visits", dom)
         self.assertIn("−10.0 %", dom)
         script = """
-          const page = frame.document, find = id => page.getElementById(id), said = {};
-          for (let i = 0; i < 60 && !page.documentElement.dataset.drawn; ++i) await wait();
+          const page = document, find = id => page.getElementById(id), said = {};
           said.cards = [...page.querySelectorAll('#charts button')].map(one => one.textContent);
           said.ink = [...page.querySelectorAll('#charts canvas')].map(one => [...one.getContext('2d').getImageData(0, 0, one.width, one.height).data].some(v => v));
           [...page.querySelectorAll('#charts button')].find(one => one.textContent === 'decode/jpeg').click();
           said.open = find('large').open;
           find('values').open = true; await wait();
           said.rows = [...find('value-rows').children].map(one => [...one.children].map(cell => cell.textContent));
-          const key = (name, more) => find('large-chart').dispatchEvent(new frame.KeyboardEvent('keydown', {key: name, ...more}));
+          const key = (name, more) => find('large-chart').dispatchEvent(new KeyboardEvent('keydown', {key: name, ...more}));
           key('Home'); said.first = find('readout').textContent; said.raw = find('raw').getAttribute('href');
           key('ArrowRight', {shiftKey: true}); said.eleventh = find('readout').textContent;
           key('+'); key('l'); await wait(); said.zoomed = !find('reset').disabled; said.log = find('log').checked;
           key('0'); said.whole = find('reset').disabled;
           find('large').close(); await wait();
-          find('filter').value = 'FLAT'; find('filter').dispatchEvent(new frame.Event('input'));
+          find('filter').value = 'FLAT'; find('filter').dispatchEvent(new Event('input'));
           said.filtered = [...page.querySelectorAll('#charts button')].map(one => one.textContent);
-          find('filter').value = ''; find('changed').checked = true; find('changed').dispatchEvent(new frame.Event('change'));
+          find('filter').value = ''; find('changed').checked = true; find('changed').dispatchEvent(new Event('change'));
           said.changed = [...page.querySelectorAll('#charts button')].map(one => one.textContent);
-          said.address = frame.location.hash;
+          said.address = location.hash;
           return said;"""
-        dom, console = look(self.folder, url, script=script)
-        self.assertEqual(console, [])
-        said = answer_in(dom)
-        self.assertIsInstance(said, dict, said)
+        said = self.look("site", script)
         self.assertEqual(said["cards"], sorted(["decode/jpeg", "flat", HOSTILE]))
         self.assertEqual(said["ink"], [True] * 3)
         self.assertTrue(said["open"])

@@ -7,6 +7,10 @@ import tempfile
 
 from site_case import BROWSER
 
+ONCE_DRAWN = """(async () => {
+  const wait = () => new Promise(done => setTimeout(done, 50));
+  for (let i = 0; i < 400 && !document.documentElement.dataset.drawn; ++i) await wait();
+  %s })()"""
 COMPLAINTS = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
 
 
@@ -79,7 +83,13 @@ class PipedBrowser:
             self.next_message()
         answer = self.ask("Runtime.evaluate", session, expression=script, awaitPromise=True, returnByValue=True)
         self.ask("Target.closeTarget", targetId=page)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(f"{url}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
+
+    def look_once_drawn(self, url, script):
+        """What a script returns in a page of the site, which draws its charts after its first frame; it may await wait()."""
+        return self.look(url, ONCE_DRAWN % script)
 
     def version(self):
         return self.ask("Browser.getVersion")["product"]

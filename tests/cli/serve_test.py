@@ -201,11 +201,8 @@ class ServeTest(unittest.TestCase):
 
     @unittest.skipIf(BROWSER is None, "no chromium on this machine; tools/setup installs it")
     def test_a_browser_draws_it(self):
-        drawn = """(async () => {
-          for (let i = 0; i < 400 && !document.documentElement.dataset.drawn; ++i) await new Promise(done => setTimeout(done, 50));
-          return document.documentElement.outerHTML; })()"""
         with PipedBrowser() as browser:
-            dom = browser.look(f"http://127.0.0.1:{self.port}/", drawn)
+            dom = browser.look_once_drawn(f"http://127.0.0.1:{self.port}/", "return document.documentElement.outerHTML;")
             self.assertEqual(browser.complaints, [])
         self.assertIn("data-drawn", dom)
         self.assertIn("1 of 1 metric, 3 visits", dom)

@@ -1,12 +1,10 @@
-# tests/cli/site_case.py - stored runs made by hand, and a page looked at by headless Chromium.
+# tests/cli/site_case.py - stored runs made by hand, and what the page of them holds.
 # SPDX-License-Identifier: Apache-2.0
 import base64
 import json
 import re
 import shutil
 import struct
-import subprocess
-from pathlib import Path
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = "</script><img src=x onerror=alert(1)>&\"'"
@@ -52,26 +50,3 @@ def series_of(document, group=0):
         ends = floats(one["e"]) if "e" in one else ()
         found[document["metrics"][one["m"]][0]] = (floats(one["y"]), list(zip(ends[::2], ends[1::2])), one.get("c", []))
     return found
-
-
-def look(folder, url, *extra, script=None):
-    """The DOM after loading `url`; with a script, that of a page around it in which `frame` is its window."""
-    if script:
-        (Path(folder) / "around.html").write_text(
-            f"<iframe width=1200 height=900 src='{url}'></iframe><pre id=answer></pre><script>const wait = () => new Promise(done => setTimeout(done, 50));"
-            "onload = async () => { const frame = document.querySelector('iframe').contentWindow; let said;"
-            "try { said = await (async () => {" + script + "})(); } catch (error) { said = 'error ' + error.stack; }"
-            "document.getElementById('answer').textContent = JSON.stringify(said); }</script>")
-        url = (Path(folder) / "around.html").as_uri()
-    done = subprocess.run(
-        [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", f"--user-data-dir={folder}/profile",
-         "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--v=0",
-         "--virtual-time-budget=4000", "--window-size=1300,1000", "--allow-file-access-from-files", *extra, "--dump-dom", url],
-        capture_output=True, text=True, timeout=200, check=False)
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    return done.stdout, console
-
-
-def answer_in(dom):
-    import html
-    return json.loads(html.unescape(re.search(r'<pre id="answer">(.*?)</pre>', dom, re.DOTALL).group(1)))

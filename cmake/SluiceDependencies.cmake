@@ -58,3 +58,5 @@ pkg_check_modules(LIBAV QUIET IMPORTED_TARGET libavformat libavcodec libswscale 
 find_path(ONEDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(ONEDNN_LIBRARY dnnl)
 pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
+# Optional: without it there is no mpi module, and what needs several ranks says so.
+pkg_check_modules(MPI QUIET IMPORTED_TARGET mpi-c)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 BUILD = Path(os.environ["SLUICE_BUILD_DIR"])
 # Module: the library that it keeps out of the program.
-MODULES = {"archive": "libarchive", "dnn": ("libdnnl", "libopenblas"), "net": "libcurl", "video": "libavcodec"}
+MODULES = {"archive": "libarchive", "dnn": ("libdnnl", "libopenblas"), "mpi": "libmpi", "net": "libcurl", "video": "libavcodec"}
 HEAVY = re.compile(r"libav|libsw|libx264|libarchive|libcurl|libicu|libxml2|libcuda|libcublas|libcupti|libdnnl|libopenblas|libopencv|libpython")
 
 

@@ -26,6 +26,7 @@ std::string loader_error() {
 /// For who builds the program, and for who unpacked an archive of it (`make dist`).
 std::string what_brings(std::string_view name) {
   if (name == "cuda" || name == "nvjpeg") return "`make build` builds it where nvcc is found";
+  if (name == "mpi") return "`make build` builds it where Open MPI is (package libopenmpi-dev)";
   if (name == "video")
     return fmt::format("`make build` builds it, the archive sluice-video-{} has it",
                        version::kProgram);

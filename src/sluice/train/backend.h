@@ -21,6 +21,7 @@ class Inbox;
 /// What changes from one micro-step to the next.
 struct MicroStep {
   bool first = true;           // of its step: gradients are set, not added to
+  bool last = true;            // of its step: ranks begin to add their gradients up
   bool evaluating = false;     // no gradient of the loss
   bool channels_last = false;  // layout of the images
   float gradient_factor = 1;  // 1 / (scored rows · grad_accum): d_logits = (softmax − t) · factor
@@ -48,6 +49,10 @@ class Backend {
 
   /// Forward and loss, and unless evaluating backward.
   virtual Status run(const MicroStep& micro) = 0;
+  /// After the last micro-step of a step: the gradients are their sum over all ranks.
+  virtual Status sum_gradients() { return ok; }
+  /// What the last step spent on that.
+  [[nodiscard]] virtual SyncTimes sync_times() const { return {}; }
   /// The copies of weights that products read, after the weights were written. update() does it
   /// itself.
   virtual void cast_weights() = 0;

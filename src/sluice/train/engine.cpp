@@ -37,6 +37,10 @@ struct Engine::Impl {
   Status run_micro();
   Result<float> loss() const;
   Status swap_average();
+  /// Of a value that every rank has.
+  Status mean_over_ranks(float& value) const;
+  [[nodiscard]] int ranks() const { return config.world != nullptr ? config.world->size() : 1; }
+  [[nodiscard]] int rank() const { return config.world != nullptr ? config.world->rank() : 0; }
   void cast_written_weights();
 };
 
@@ -78,20 +82,20 @@ Status Engine::Impl::upload(const BatchView& batch) {
   micro_step.channels_last = batch.channels_last;
   micro_step.label_smoothing = config.label_smoothing;
   micro_step.loss_factor = 1.0F / rows;
-  micro_step.gradient_factor = 1.0F / (rows * static_cast<float>(config.grad_accum));
+  micro_step.gradient_factor = 1.0F / (rows * static_cast<float>(config.grad_accum * ranks()));
   return ok;
 }
 
 /// Kept with probability 1 − rate and then scaled by its inverse; keyed by the sample's place in
-/// the step, so that 2 × 128 draws what 1 × 256 draws.
+/// the step, so that 2 × 128 draws what 1 × 256 draws, on one rank or two.
 Status Engine::Impl::upload_scales(bool evaluating) {
   const double keep = 1.0 - static_cast<double>(config.model.drop_path);
   for (std::size_t branch = 0; branch < program.branch_scales.size(); ++branch) {
     scales.assign(static_cast<std::size_t>(config.batch), 1.0F);
     for (int i = 0; i < config.batch && !evaluating; ++i) {
-      const auto sample =
-          static_cast<std::uint64_t>(micro) * static_cast<std::uint64_t>(config.batch) +
-          static_cast<std::uint64_t>(i);
+      const auto sample = static_cast<std::uint64_t>(micro * ranks() + rank()) *
+                              static_cast<std::uint64_t>(config.batch) +
+                          static_cast<std::uint64_t>(i);
       Rng rng({.seed = config.seed,
                .epoch = step,
                .index = sample,
@@ -133,6 +137,7 @@ Status Engine::Impl::run_micro() {
                                              micro + 1, config.grad_accum)};
   }
   micro_step.first = micro == 0;
+  micro_step.last = micro + 1 == config.grad_accum;
   micro_step.evaluating = false;
   SLUICE_CHECK(upload_scales(false));
   cast_written_weights();
@@ -142,6 +147,14 @@ Status Engine::Impl::run_micro() {
     SLUICE_TRY(const float value, loss());
     loss_sum += static_cast<double>(value);
   }
+  return ok;
+}
+
+Status Engine::Impl::mean_over_ranks(float& value) const {
+  if (ranks() == 1) return ok;
+  SLUICE_CHECK(config.world->start_sum({&value, 1}));
+  SLUICE_CHECK(config.world->finish());
+  value /= static_cast<float>(ranks());
   return ok;
 }
 
@@ -216,12 +229,15 @@ Status Engine::micro_step_again() {
 Result<StepResult> Engine::update() {
   Impl& e = *impl_;
   StepResult result;
+  SLUICE_CHECK(e.backend->sum_gradients());
+  result.sync = e.backend->sync_times();
   if (e.config.optimizer) {
     SLUICE_TRY(result.gradient_norm, e.backend->update(e.step));
   }
   SLUICE_TRY(const float last, e.loss());
   result.loss = static_cast<float>((std::exchange(e.loss_sum, 0.0) + static_cast<double>(last)) /
                                    std::max(std::exchange(e.micro, 0), 1));
+  SLUICE_CHECK(e.mean_over_ranks(result.loss));
   if (!std::isfinite(result.loss)) {
     return Error{Errc::measurement,
                  fmt::format("step {}: the loss is {}; a smaller learning rate or fp32 may help",

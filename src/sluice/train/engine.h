@@ -9,6 +9,7 @@
 #include "sluice/train/optimizer.h"
 #include "sluice/train/phase.h"
 #include "sluice/train/program/program.h"
+#include "sluice/train/world/reducer.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -49,6 +50,10 @@ struct EngineConfig {
   float label_smoothing = 0;              // in [0, 1)
   OptimizerConfig update;
   std::uint64_t seed = 42;  // weights and DropPath
+  /// Trains with others: `batch` is that of one rank, gradients and losses are means over all. Of a
+  /// step the samples are those of rank 0, rank 1, ... in every micro-step. Null: alone. Outlives
+  /// the engine.
+  Communicator* world = nullptr;
 };
 
 /// One micro-batch, in host memory, valid during the call. A ViT takes images (normalised, fp32, or
@@ -66,9 +71,10 @@ struct BatchView {
 };
 
 struct StepResult {
-  float loss = 0;            // mean over the micro-steps
+  float loss = 0;            // mean over the micro-steps, and over all ranks
   double gradient_norm = 0;  // before the clip; 0 without an optimizer
   double learning_rate = 0;
+  SyncTimes sync{};  // zero for a rank alone
   PhaseTimes
       phases{};  // only those the engine runs: transfer ... optimizer_step; zero unless timed
 };

@@ -85,6 +85,11 @@ Status check_config(const EngineConfig& config) {
   if (!on_cpu(config)) {
     SLUICE_TRY(const int index, cuda::device_index(config.device));
     SLUICE_CHECK(cuda::device_facts(index));
+    if (config.world != nullptr && config.world->size() > 1)
+      return Error{
+          Errc::unsupported,
+          fmt::format("{}: a GPU trains alone in this build; several ranks are for --gpu cpu",
+                      config.device)};
   }
   if (config.grad_accum < 1) {
     return Error{Errc::usage, fmt::format("gradient accumulation {}; at least 1 is accepted",

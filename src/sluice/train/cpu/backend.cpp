@@ -6,6 +6,7 @@
 #include "sluice/train/cpu/executor.h"
 #include "sluice/train/cpu/update.h"
 #include "sluice/train/model/rope_tables.h"
+#include "sluice/train/world/reducer.h"
 
 #include <fmt/format.h>
 
@@ -59,6 +60,8 @@ class CpuBackend final : public Backend {
         executor_(program_, memory_.start(), team_, gemm_),
         info_(std::move(info)) {
     rope_tables(at<float>(program_.cosine), at<float>(program_.sine), program_.model);
+    if (config.world != nullptr && config.world->size() > 1)
+      reducer_.emplace(program_, memory_.start(), *config.world);
     if (config.optimizer) updater_.emplace(update_tensors(), config.update, team_.size());
   }
 
@@ -95,8 +98,21 @@ class CpuBackend final : public Backend {
     executor_.begin(micro);
     run(Phase::forward, program_.forward);
     run(Phase::loss, program_.loss);
-    if (!micro.evaluating) run(Phase::backward, program_.backward);
+    if (micro.evaluating) return ok;
+    if (reducer_ && micro.last) return run_backward_in_world();
+    run(Phase::backward, program_.backward);
     return ok;
+  }
+
+  Status sum_gradients() override {
+    if (!reducer_) return ok;
+    begin(Phase::grad_sync);
+    SLUICE_CHECK(reducer_->finish());
+    end(Phase::grad_sync);
+    return ok;
+  }
+  [[nodiscard]] SyncTimes sync_times() const override {
+    return reducer_ ? reducer_->times() : SyncTimes{};
   }
 
   void cast_weights() override {
@@ -148,12 +164,28 @@ class CpuBackend final : public Backend {
  private:
   void run(Phase phase, const std::vector<Op>& ops) {
     begin(phase);
-    for (const Op& op : ops) {
-      const std::int64_t start = observer_ != nullptr ? now_ns() : 0;
-      std::visit(executor_, op.work);
-      if (observer_ != nullptr) observer_->op({op.name.c_str(), category_of(op), start, now_ns()});
-    }
+    for (const Op& op : ops)
+      run(op);
     end(phase);
+  }
+  void run(const Op& op) {
+    const std::int64_t start = observer_ != nullptr ? now_ns() : 0;
+    std::visit(executor_, op.work);
+    if (observer_ != nullptr) observer_->op({op.name.c_str(), category_of(op), start, now_ns()});
+  }
+  /// Sums are begun between operations: what that takes is of grad_sync, not of backward.
+  Status run_backward_in_world() {
+    begin(Phase::backward);
+    for (std::size_t i = 0; i < program_.backward.size(); ++i) {
+      run(program_.backward[i]);
+      SLUICE_CHECK(reducer_->after(i));
+    }
+    end(Phase::backward);
+    if (!timed_ && observer_ == nullptr) return ok;
+    const std::int64_t between_ns = reducer_->times().exposed_ns;
+    phases_[static_cast<std::size_t>(Phase::backward)] -= between_ns;
+    phases_[static_cast<std::size_t>(Phase::grad_sync)] += between_ns;
+    return ok;
   }
   void cast_scaled(const Parameter& parameter, const Tensor& weight) {
     const std::int64_t columns = weight.elements() / weight.shape.front();
@@ -192,6 +224,7 @@ class CpuBackend final : public Backend {
   Executor<Act, Res> executor_;
   EngineInfo info_;
   std::optional<Updater> updater_;
+  std::optional<GradientReducer> reducer_;  // with other ranks
   StepObserver* observer_ = nullptr;
   bool timed_ = false;
   std::int64_t phase_start_ = 0;

@@ -1,0 +1,149 @@
+// sluice/train/mpi_module/mpi.cpp - libsluice_mpi.so: the ranks of a world by MPI.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/world/mpi_table.h"
+
+#define OMPI_SKIP_MPICXX 1  // C only: the old C++ bindings want a library of their own
+#define MPICH_SKIP_MPICXX 1
+#include <algorithm>
+#include <array>
+#include <dlfcn.h>
+#include <limits>
+#include <mpi.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t kMostElements = std::numeric_limits<int>::max() / 2;  // of one call
+
+MPI_Comm g_world = MPI_COMM_NULL;
+std::vector<MPI_Request> g_sums;
+std::string g_text;
+
+/// Null for success.
+const char* text_of(int code) {
+  if (code == MPI_SUCCESS) return nullptr;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  g_text.assign(text.data(), static_cast<std::size_t>(length));
+  std::replace(g_text.begin(), g_text.end(), '\n', ' ');
+  return g_text.c_str();
+}
+
+/// Open MPI's plug-ins look for its symbols in the program, where a module does not put them.
+void show_symbols() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&MPI_Init_thread), &info) != 0)
+    dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+}
+
+const char* open(std::int32_t spawned, const char* const* argv, std::int32_t* rank,
+                 std::int32_t* size) {
+  show_symbols();
+  int provided = 0;
+  if (const char* wrong =
+          text_of(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided)))
+    return wrong;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm others = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&others);
+  const bool was_spawned = others != MPI_COMM_NULL;
+  if (spawned > 0) {
+    std::vector<char*> arguments;
+    for (const char* const* one = argv + 1; *one != nullptr; ++one)
+      arguments.push_back(const_cast<char*>(*one));  // MPI's signature; it does not write
+    arguments.push_back(nullptr);
+    if (const char* wrong =
+            text_of(MPI_Comm_spawn(argv[0], arguments.data(), spawned, MPI_INFO_NULL, 0,
+                                   MPI_COMM_SELF, &others, MPI_ERRCODES_IGNORE)))
+      return wrong;
+  }
+  int code = MPI_SUCCESS;
+  if (others != MPI_COMM_NULL)
+    code = MPI_Intercomm_merge(others, was_spawned ? 1 : 0, &g_world);
+  else
+    code = MPI_Comm_dup(MPI_COMM_WORLD, &g_world);
+  if (const char* wrong = text_of(code)) return wrong;
+  MPI_Comm_set_errhandler(g_world, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(g_world, rank);
+  MPI_Comm_size(g_world, size);
+  return nullptr;
+}
+
+const char* start_sum(float* values, std::int64_t count) {
+  while (count > 0) {
+    const std::int64_t part = std::min(count, kMostElements);
+    MPI_Request& request = g_sums.emplace_back(MPI_REQUEST_NULL);
+    if (const char* wrong = text_of(MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(part),
+                                                   MPI_FLOAT, MPI_SUM, g_world, &request)))
+      return wrong;
+    values += part;
+    count -= part;
+  }
+  return nullptr;
+}
+
+const char* advance(std::int32_t* done) {
+  int all = 1;
+  if (!g_sums.empty()) {
+    if (const char* wrong = text_of(
+            MPI_Testall(static_cast<int>(g_sums.size()), g_sums.data(), &all, MPI_STATUSES_IGNORE)))
+      return wrong;
+    if (all != 0) g_sums.clear();
+  }
+  *done = all;
+  return nullptr;
+}
+
+const char* send(std::int32_t to, std::int32_t tag, const void* bytes, std::int64_t count) {
+  return text_of(MPI_Send(bytes, static_cast<int>(count), MPI_BYTE, to, tag, g_world));
+}
+
+const char* look(std::int32_t* from, std::int32_t tag, std::int64_t* count) {
+  int there = 0;
+  MPI_Status status;
+  if (const char* wrong =
+          text_of(MPI_Iprobe(*from < 0 ? MPI_ANY_SOURCE : *from, tag, g_world, &there, &status)))
+    return wrong;
+  int bytes = 0;
+  if (there != 0) MPI_Get_count(&status, MPI_BYTE, &bytes);
+  *from = there != 0 ? status.MPI_SOURCE : -1;
+  *count = bytes;
+  return nullptr;
+}
+
+const char* receive(std::int32_t from, std::int32_t tag, void* bytes, std::int64_t count) {
+  return text_of(
+      MPI_Recv(bytes, static_cast<int>(count), MPI_BYTE, from, tag, g_world, MPI_STATUS_IGNORE));
+}
+
+const char* close() {
+  MPI_Comm_free(&g_world);
+  return text_of(MPI_Finalize());
+}
+
+void abort(std::int32_t exit_code) {
+  MPI_Abort(g_world != MPI_COMM_NULL ? g_world : MPI_COMM_WORLD, exit_code);
+}
+
+/// "Open MPI v4.1.4", of a text that goes on with who built it.
+const char* library() {
+  static const std::string name = [] {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    const std::string whole(text.data(), static_cast<std::size_t>(length));
+    return whole.substr(0, whole.find_first_of(",\n"));
+  }();
+  return name.c_str();
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const SluiceMpiTable* sluice_mpi_table() {
+  static const SluiceMpiTable table{kSluiceMpiAbi, library(), open,    start_sum, advance,
+                                    send,          look,      receive, close,     abort};
+  return &table;
+}

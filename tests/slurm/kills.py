@@ -245,7 +245,7 @@ def main():
     parser.add_argument("--result", type=Path)
     arguments = parser.parse_args()
     if absent := loopback.missing_programs():
-        print(f"skipped: {absent[0]} is not installed; tools/setup --with test installs it")
+        print(f"skipped: {absent[0]} is not installed; tools/setup --with slurm installs it")
         return 77
 
     def note(record):

@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scancel", "sinfo", "squeue")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "salloc", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
 START_S = 60  # a cluster that is not ready by then never will be
 
 
@@ -170,7 +170,7 @@ def main() -> int:
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()
     if absent := missing_programs():
-        print(f"loopback.py: {absent[0]}: not in PATH; tools/setup --with test installs it", file=sys.stderr)
+        print(f"loopback.py: {absent[0]}: not in PATH; tools/setup --with slurm installs it", file=sys.stderr)
         return 2
     with cluster(arguments.types.split(","), arguments.cpus) as here:
         return subprocess.run(arguments.command, env=here.environment).returncode

@@ -76,7 +76,7 @@ def kills_rows(file):
 if __name__ == "__main__":
     PROGRAM = Path(sys.argv.pop(1)).resolve()
     if absent := loopback.missing_programs():
-        print(f"skipped: {absent[0]} is not installed; tools/setup --with test installs it")
+        print(f"skipped: {absent[0]} is not installed; tools/setup --with slurm installs it")
         sys.exit(77)
     os.umask(0o022)
     unittest.main()

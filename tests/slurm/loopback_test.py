@@ -34,18 +34,20 @@ class LoopbackTest(unittest.TestCase):
         with loopback.cluster() as cluster, tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out"
             done = subprocess.run([PROGRAM, "run", "--config", self.config(folder), "--backend", "slurm", "--out", out, "--json",
-                                   *QUICK], env=cluster.environment, capture_output=True, text=True, check=False)
+                                   "--sample-ms", "400"], env=cluster.environment, capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             array = json.loads(done.stdout)["types"][0]["array_job"]
             first = out / "tasks/0000/results/image-rgb/micro/sluice_micro_results.json"
-            kills.until(lambda: first.exists() and kills_rows(first), "the first row")
+            kills.until(lambda: first.exists() and rows_of(first), "the first row")
+            before = rows_of(first)[0]
             put_back = subprocess.run([loopback.which("scontrol"), "requeue", f"{array}_0"], env=cluster.environment,
                                       capture_output=True, text=True, check=False)
             kills.until((out / "done/collect.json").exists, "the end")
             marker = json.loads((out / "done/0000.json").read_text())
-            if put_back.returncode == 0:  # it ran long enough to be put back
-                self.assertEqual(marker["place"].get("restart_count"), "1")
-            self.assertEqual(len(kills_rows(out / "results/image-rgb/micro/sluice_micro_results.json")), 6)
+            self.assertEqual(put_back.returncode, 0, put_back.stderr)
+            self.assertEqual(marker["place"].get("restart_count"), "1")
+            self.assertEqual(json.loads(first.read_text())["rows"][0], before, "what was measured is kept")
+            self.assertEqual(len(rows_of(out / "results/image-rgb/micro/sluice_micro_results.json")), 6)
 
     def test_inside_an_allocation(self):
         with loopback.cluster() as cluster, tempfile.TemporaryDirectory() as folder:
@@ -69,7 +71,7 @@ class LoopbackTest(unittest.TestCase):
             subprocess.run([PROGRAM, "validate", log.with_suffix("")], check=True, capture_output=True)
 
 
-def kills_rows(file):
+def rows_of(file):
     return json.loads(file.read_text())["rows"]
 
 

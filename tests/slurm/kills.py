@@ -182,9 +182,10 @@ def trial(matrix, kind, moment_s, at_once, chance):
     killed = kill(matrix, kind, chance)
     if kind.startswith("kill") or not at_once:  # a process that is killed is a running job until Slurm has seen its end
         until(lambda: not matrix.queue(), "the queue after the kill")
+    # The queue first: a task that ends in between is then in the queue and not missing, and not the other way round.
+    queued = {key for key, state in matrix.queue().items() if state != "COMPLETING"}
     before = matrix.finished()
     missing = matrix.missing_tasks()
-    queued = {key for key, state in matrix.queue().items() if state != "COMPLETING"}
     collected_before = {kind_: (matrix.out / kind_ / "done/collect.json").exists() for kind_ in TYPES}
     answer = {one["node_type"]: one for one in matrix.submit("--resume")}
     until(lambda: not matrix.queue(), "the queue after --resume")

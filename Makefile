@@ -53,7 +53,7 @@ test-peers:  ## set up with every library that we measure beside, then the tests
 	@ctest --test-dir "$(tree)" --output-on-failure -L peers
 
 peers-install:
-	@$(PEERS) light albumentationsx torch dali spdl servers tensorboard trainers tensorflow
+	@$(PEERS) light albumentationsx torch dali spdl servers tensorboard trainers kubernetes tensorflow
 
 parity:  ## set up, then every transform beside AlbumentationsX: the table of docs/parity.md
 	@$(SETUP) --with test

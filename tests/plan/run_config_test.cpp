@@ -243,7 +243,7 @@ TEST(RunConfig, JsonNamesRecipesInPipelineMode) {
 TEST(RunConfig, EveryKeyIsDescribed) {
   config::Schema schema;
   ASSERT_TRUE(RunConfig::parse(schema.blank()));
-  EXPECT_EQ(schema.keys().size(), 1u + 10 + 8 + 17 + 2 + 16);
+  EXPECT_EQ(schema.keys().size(), 1u + 10 + 8 + 17 + 2 + 16 + 7 + 6 + 6);
 }
 
 }  // namespace

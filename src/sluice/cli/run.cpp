@@ -1,11 +1,13 @@
-// sluice/cli/run.cpp - `sluice run`: a plan, carried out on this machine.
+// sluice/cli/run.cpp - `sluice run`: a plan, carried out on this machine or handed to another.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/flags/run.h"
 
 #include "sluice/backend/members.h"
+#include "sluice/cli/backends/backends.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/local_run.h"
 #include "sluice/cli/print.h"
+#include "sluice/core/file.h"
 #include "sluice/core/log.h"
 #include "sluice/report/report.h"
 
@@ -34,11 +36,26 @@ void show(const Context& context, const plan::Plan& plan, const backend::LocalRe
   print("report: {}\n", (run.folder / "report.html").string());
 }
 
-Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
+/// A folder of tasks is continued where they run, or it would hold rows of two machines.
+Status check_not_on_cluster(const std::filesystem::path& out) {
+  std::error_code code;
+  if (out.empty() || !std::filesystem::exists(out / "submission.json", code)) return ok;
+  return Error{Errc::usage,
+               fmt::format("{}: was begun on a cluster; continue it with --backend slurm --resume, "
+                           "or name a new folder",
+                           shown(out))};
+}
+
+Result<ExitCode> run_here(const Context& context, const RunFlags& flags,
                           const LocalFlags& sampling) {
+  if (flags.dry_run)
+    return Error{Errc::usage,
+                 "--dry-run: of --backend slurm or k8s; `sluice plan` shows what a run here would "
+                 "measure"};
   SLUICE_TRY(const plan::RunConfig config, load_config(flags, context.globals));
   for (const std::string& note : config.notes)
     log::warn("{}", note);
+  SLUICE_CHECK(check_not_on_cluster(config.output.output_dir.value_or("")));
   if (config.on_cloud()) {
     return Error{Errc::usage,
                  fmt::format("cloud.provider {}: this build has no GCP backend; --local drops the "
@@ -58,23 +75,38 @@ Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
   return ending_of(run);
 }
 
+Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
+                          const LocalFlags& sampling) {
+  if (flags.backend == "slurm") return run_on_slurm(context, flags, sampling);
+  if (flags.backend == "k8s") return run_on_k8s(context, flags, sampling);
+  if (flags.backend == "gcp")
+    return Error{Errc::usage,
+                 "--backend gcp: this build has no GCP backend; accepted: local, "
+                 "slurm, k8s"};
+  RunFlags here = flags;
+  if (flags.backend == "local") here.overrides.local = true;
+  return run_here(context, here, sampling);
+}
+
 }  // namespace
 
 void add_run(CLI::App& root, Context& context) {
   auto flags = std::make_shared<RunFlags>();
   auto sampling = std::make_shared<LocalFlags>();
-  CLI::App* command =
-      add_command(root, context, "run", "Measure what a configuration asks for, on this machine",
-                  [flags, sampling, &context] { return run_plan(context, *flags, *sampling); });
+  CLI::App* command = add_command(
+      root, context, "run", "Measure what a configuration asks for, here or on a cluster",
+      [flags, sampling, &context] { return run_plan(context, *flags, *sampling); });
   add_run_flags(*command, *flags);
   add_local_flags(*command, *sampling);
+  add_backend_flags(*command, *flags);
   add_examples(*command,
                {"sluice run --config configs/examples/local_rgb_micro_cpu.yaml --data-dir photos "
                 "--num-items 100 --num-runs 3 --out first",
                 "sluice run --config configs/examples/local_rgb_micro_cpu.yaml --data-dir photos "
                 "--libraries albumentationsx,pillow --transforms Resize,HorizontalFlip",
                 "sluice run --config ... --out first --resume      (continue after Ctrl-C)",
-                "sluice run --config ... --out first --resume --num-runs 3      (two more runs)"});
+                "sluice run --config ... --out first --resume --num-runs 3      (two more runs)",
+                "sluice run --config ... --out first --backend slurm --set slurm.partition=gpu"});
 }
 
 }  // namespace sluice::cli

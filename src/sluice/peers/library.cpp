@@ -16,7 +16,8 @@ constexpr std::array<std::string_view, 9> kGroups = {
     "light", "rivals", "pillow-simd", "albumentationsx", "latest",
     "torch", "dali",   "spdl",        "tensorflow"};
 
-constexpr std::array<std::string_view, 3> kTestGroups = {"servers", "tensorboard", "trainers"};
+constexpr std::array<std::string_view, 4> kTestGroups = {"kubernetes", "servers", "tensorboard",
+                                                         "trainers"};
 
 // Rows that share a table should share an environment: everything that goes through a torch
 // DataLoader or a decoder runs in `torch`, whatever it needs itself.

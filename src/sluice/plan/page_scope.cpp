@@ -207,7 +207,9 @@ std::string run_config_page() {
       "configuration\n"
       "in force, nothing left open, is written to `resolved_config.yaml` of the run folder and "
       "into every\n"
-      "result file; it can be run again as it is.\n\n";
+      "result file; it can be run again as it is. Sections `cluster`, `slurm` and `k8s` say where "
+      "`run\n"
+      "--backend` measures ([slurm.md](slurm.md)) and are in neither.\n\n";
   text += described ? schema.markdown() : described.error().message + "\n";
   return text;
 }

@@ -155,19 +155,62 @@ void read_cloud(Reader& reader, Cloud& cloud) {
               "and put them into the cache");
 }
 
+void read_cluster(Reader& reader, Cluster& cluster) {
+  reader.read("node_types", cluster.node_types, config::list_of(Plain<std::string>{}, 0),
+              "run --backend slurm (a feature of nodes) or k8s (a label): each is an array of its "
+              "own, and a table of its own");
+  reader.read("cases_per_task", cluster.cases_per_task, closed_interval<std::int64_t>(1, kMaxTasks),
+              "cases that one task measures, one after the other, in all libraries");
+  reader.read("parallel", cluster.parallel, or_null(closed_interval<std::int64_t>(1, kMaxTasks)),
+              "tasks at once, per node type; null: as many as there are nodes");
+  reader.read("cpus", cluster.cpus, or_null(closed_interval<std::int64_t>(1, 4096)),
+              "of a task; null: what the cluster gives");
+  reader.read("gpus", cluster.gpus, or_null(closed_interval<std::int64_t>(1, 64)), "of a task");
+  reader.read("memory", cluster.memory, or_null(config::bytes()), "of a task");
+  reader.read("minutes", cluster.minutes, or_null(closed_interval<std::int64_t>(1, 100'000)),
+              "a task that takes longer is ended; --resume continues it");
+}
+
+void read_slurm(Reader& reader, Slurm& slurm) {
+  reader.read("partition", slurm.partition, kText, "of the nodes; null: the cluster's default");
+  reader.read("account", slurm.account, kText, "who pays");
+  reader.read("qos", slurm.qos, kText, "quality of service");
+  reader.read("exclusive", slurm.exclusive, Plain<bool>{}, "nobody else on a node that measures");
+  reader.read("setup", slurm.setup, config::list_of(Plain<std::string>{}, 0),
+              "shell lines before the program, such as `module load cuda`");
+  reader.read("options", slurm.options, config::list_of(Plain<std::string>{}, 0),
+              "further options of sbatch, such as `--reservation=night`");
+}
+
+void read_k8s(Reader& reader, K8s& k8s) {
+  reader.read("image", k8s.image, kText, "of the container, with the program in it");
+  reader.read("namespace", k8s.name_space, Plain<std::string>{}, "of the job");
+  reader.read("claim", k8s.claim, kText,
+              "persistent volume claim that holds the data and gets the results");
+  reader.read("mount", k8s.mount, Plain<std::string>{},
+              "where it is mounted; relative paths of data and results are from there");
+  reader.read("program", k8s.program, Plain<std::string>{}, "the program in the image");
+  reader.read("node_label", k8s.node_label, Plain<std::string>{},
+              "label of nodes that holds their type");
+}
+
 }  // namespace
 
 Result<RunConfig> RunConfig::parse(const config::Node& node) {
   RunConfig run;
   Reader root(node);
   root.read("version", run.version, closed_interval<std::int64_t>(1, 1), "of this format");
-  Sections sections{root.child("selection"), root.child("data"), root.child("execution"),
-                    root.child("output"), root.child("cloud")};
+  Sections sections{root.child("selection"), root.child("data"),  root.child("execution"),
+                    root.child("output"),    root.child("cloud"), root.child("cluster"),
+                    root.child("slurm"),     root.child("k8s")};
   read_selection(sections.selection, run.selection);
   read_data(sections.data, run.data);
   read_execution(sections.execution, run.execution);
   read_output(sections.output, run.output);
   read_cloud(sections.cloud, run.cloud);
+  read_cluster(sections.cluster, run.cluster);
+  read_slurm(sections.slurm, run.slurm);
+  read_k8s(sections.k8s, run.k8s);
   SLUICE_CHECK(root.finish());  // rules between keys mean something only for keys that are sound
   check_and_resolve(run, sections);
   SLUICE_CHECK(root.finish());

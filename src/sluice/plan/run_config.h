@@ -20,6 +20,7 @@ inline constexpr std::int64_t kMaxItems = 1'000'000'000;
 inline constexpr std::int64_t kMaxRuns = 1000;
 inline constexpr std::int64_t kMaxBatch = 1'000'000;
 inline constexpr std::int64_t kMaxWorkers = 1024;
+inline constexpr std::int64_t kMaxTasks = 1000;  // of an array; Slurm's own default is 1001
 
 /// Anybody's worker program, see docs/peer-protocol.md.
 struct Peer {
@@ -94,6 +95,36 @@ struct Cloud {
   bool force_venv_cache_rebuild = false;
 };
 
+/// What every cluster is asked for. Where a plan is measured is no part of what is measured: these
+/// three sections are in no result file.
+struct Cluster {
+  std::vector<std::string> node_types;  // one table each; empty: one table, of nodes alike
+  std::int64_t cases_per_task = 5;
+  std::optional<std::int64_t> parallel;  // tasks at once, per node type; none: no limit
+  std::optional<std::int64_t> cpus;      // of a task; none: the cluster's default
+  std::optional<std::int64_t> gpus;
+  std::optional<std::uint64_t> memory;  // bytes
+  std::optional<std::int64_t> minutes;  // a task that takes longer is ended
+};
+
+struct Slurm {
+  std::optional<std::string> partition;
+  std::optional<std::string> account;
+  std::optional<std::string> qos;
+  bool exclusive = true;             // nobody else on the node
+  std::vector<std::string> setup;    // shell lines before the program, such as `module load cuda`
+  std::vector<std::string> options;  // further options of sbatch, such as --reservation=night
+};
+
+struct K8s {
+  std::optional<std::string> image;  // holds the program
+  std::string name_space = "default";
+  std::optional<std::string> claim;  // volume of results, and of data
+  std::string mount = "/sluice";     // where; --out and relative paths are from there
+  std::string program = "sluice";    // in the image
+  std::string node_label = "node.kubernetes.io/instance-type";
+};
+
 /// As parse() returns it, everything is checked and nothing left open: scenario, mode, media,
 /// libraries (or decoders), transforms, num_items (where not all), num_channels, clip_length and
 /// thread_policy are set.
@@ -104,6 +135,9 @@ struct RunConfig {
   Execution execution;
   Output output;
   Cloud cloud;
+  Cluster cluster;
+  Slurm slurm;
+  K8s k8s;
   std::vector<std::string> notes;  // what a user should hear and is no error; not written
 
   static Result<RunConfig> parse(const config::Node& node);
@@ -139,7 +173,7 @@ Result<RunConfig> load_run_config(const std::filesystem::path& path, const Overr
 Result<RunConfig> read_run_config(config::Node document, const Overrides& overrides);
 
 /// For result files: every key with its value, transform names expanded (recipe names in pipeline
-/// mode), absent ones left out, no cloud section unless a provider is set.
+/// mode), absent ones left out, no cloud section unless a provider is set, nothing of clusters.
 Json to_json(const RunConfig& config);
 /// The same as YAML, which reads back as the same configuration: resolved_config.yaml.
 std::string to_yaml(const RunConfig& config);

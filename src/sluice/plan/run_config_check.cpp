@@ -239,6 +239,53 @@ void check_cloud(const RunConfig& run, Sections& sections) {
     sections.output.fail("gcs_results_uri", "needed for a detached cloud run");
 }
 
+/// A type of nodes is a part of a script, and a folder beside those of every run.
+bool is_node_type(std::string_view name) {
+  static const std::set<std::string_view> kTaken = {"done", "inputs", "logs", "results", "tasks"};
+  const auto plain = [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  return !name.empty() && name.size() <= 63 && name.front() != '.' && name.front() != '-' &&
+         std::all_of(name.begin(), name.end(), plain) && kTaken.count(name) == 0;
+}
+
+/// What becomes a line of a script is one line there, too.
+bool is_one_line(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
+
+void check_cluster(const RunConfig& run, Sections& sections) {
+  for (const std::string& name : run.cluster.node_types) {
+    if (!is_node_type(name)) {
+      sections.cluster.fail("node_types",
+                            fmt::format("'{}' is no name of a node type: letters, digits, '.', '_' "
+                                        "and '-' are, but not done, inputs, logs, results, tasks",
+                                        printable(name)));
+      break;
+    }
+  }
+  has_duplicates(run.cluster.node_types, "node_types", sections.cluster);
+  const auto word = [](const char* key, const std::optional<std::string>& value,
+                       config::Reader& reader) {
+    if (value && (value->empty() || !is_one_line(*value) || value->find(' ') != std::string::npos))
+      reader.fail(key, fmt::format("'{}' is no single word", printable(*value)));
+  };
+  word("partition", run.slurm.partition, sections.slurm);
+  word("account", run.slurm.account, sections.slurm);
+  word("qos", run.slurm.qos, sections.slurm);
+  word("image", run.k8s.image, sections.k8s);
+  word("claim", run.k8s.claim, sections.k8s);
+  for (const std::string& line : run.slurm.setup)
+    if (!is_one_line(line)) sections.slurm.fail("setup", "one shell line each");
+  for (const std::string& option : run.slurm.options) {
+    if (option.starts_with("--") && is_one_line(option)) continue;
+    sections.slurm.fail(
+        "options", fmt::format("'{}' is no option of sbatch: --NAME=VALUE", printable(option)));
+  }
+}
+
 }  // namespace
 
 void check_and_resolve(RunConfig& run, Sections& sections) {
@@ -249,6 +296,7 @@ void check_and_resolve(RunConfig& run, Sections& sections) {
   resolve_transforms(run, scenario, sections);
   check_execution(run, sections);
   check_cloud(run, sections);
+  check_cluster(run, sections);
 }
 
 }  // namespace sluice::plan

@@ -9,7 +9,7 @@ namespace sluice::plan {
 
 /// The open readers of a document, so that a broken rule is reported at the line of its key.
 struct Sections {
-  config::Reader selection, data, execution, output, cloud;
+  config::Reader selection, data, execution, output, cloud, cluster, slurm, k8s;
 };
 
 /// Fills in what depends on other keys; what does not fit is reported to `sections`.

@@ -235,7 +235,10 @@ Result<results::ResultFile> without_private(const results::ResultFile& file) {
       hide_process(row, file.session_id, clean.session_id);
   }
   if (clean.run_config.is_object()) clean.run_config.erase("cloud");
-  if (clean.environment.is_object()) clean.environment.erase("variables");
+  if (clean.environment.is_object()) {
+    clean.environment.erase("variables");
+    clean.environment.erase("cluster");  // names of nodes and accounts
+  }
   const Json whole = results::to_json(clean);
   Secrets secrets = Secrets::of_process();
   secrets.learn(whole);

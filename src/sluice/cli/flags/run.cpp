@@ -52,6 +52,14 @@ void add_run_flags(CLI::App& command, RunFlags& flags) {
                    "ignore the cloud section of the configuration and run here");
 }
 
+void add_backend_flags(CLI::App& command, RunFlags& flags) {
+  add_value(command, "--backend", flags.backend, "{local,slurm,k8s,gcp}",
+            "where to measure; default: here, or where the configuration's cloud section says")
+      ->check(CLI::IsMember({"local", "slurm", "k8s", "gcp"}));
+  command.add_flag("--dry-run", flags.dry_run,
+                   "on a cluster: print scripts or manifest, and submit nothing");
+}
+
 Result<plan::RunConfig> load_config(const RunFlags& flags, const Globals& globals) {
   plan::Overrides over = flags.overrides;
   if (!flags.libraries.empty()) {

@@ -1,0 +1,183 @@
+// sluice/cli/backends/slurm.cpp - `sluice run --backend slurm`: submit, continue, or measure inside
+// an allocation.
+// SPDX-License-Identifier: Apache-2.0
+#include "sluice/backend/slurm/allocation.h"
+#include "sluice/backend/slurm/submit.h"
+#include "sluice/cli/backends/cluster.h"
+#include "sluice/cli/print.h"
+#include "sluice/core/file.h"
+#include "sluice/core/log.h"
+#include "sluice/core/text.h"
+#include "sluice/peers/places.h"
+#include "sluice/results/resume.h"
+#include "sluice/results/run_folder.h"
+
+#include <fmt/format.h>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using backend::Submission;
+using backend::TypeSubmission;
+
+std::string type_words(const std::string& type) {
+  return type.empty() ? "" : fmt::format(" on {}", type);
+}
+
+Json to_json(const TypeSubmission& one) {
+  const auto job = [](const std::string& id) { return id.empty() ? Json(nullptr) : Json(id); };
+  Json scripts = Json::array();
+  for (const backend::BatchStep& step : one.steps)
+    scripts.push_back({{"script", step.script.string()}, {"command", step.command}});
+  return {{"node_type", one.type},
+          {"tasks", one.tasks},
+          {"in_queue", one.in_queue},
+          {"array_job", job(one.array_job)},
+          {"collect_job", job(one.collect_job)},
+          {"complete", one.complete},
+          {"scripts", std::move(scripts)}};
+}
+
+void show(const Context& context, const fs::path& out, const std::vector<TypeSubmission>& all) {
+  if (context.globals.json) {
+    Json types = Json::array();
+    for (const TypeSubmission& one : all)
+      types.push_back(to_json(one));
+    print("{}\n", dump_json({{"folder", out.string()}, {"backend", "slurm"}, {"types", types}}));
+    return;
+  }
+  for (const TypeSubmission& one : all) {
+    const std::string where = type_words(one.type);
+    if (one.complete) print("all tasks{} are done and collected\n", where);
+    if (!one.in_queue.empty())
+      print("{} tasks{} wait or run already: {}\n", one.in_queue.size(), where,
+            backend::index_list(one.in_queue));
+    if (!one.array_job.empty())
+      print("job {}: {} tasks{}: {}\n", one.array_job, one.tasks.size(), where,
+            backend::index_list(one.tasks));
+    if (!one.collect_job.empty()) print("job {}: collects them\n", one.collect_job);
+  }
+  print("folder: {}\n", out.string());
+}
+
+void show_dry(const Context& context, const fs::path& out, const std::vector<TypeSubmission>& all) {
+  if (context.globals.json) return show(context, out, all);
+  for (const TypeSubmission& one : all) {
+    if (one.complete) print("# all tasks{} are done and collected\n", type_words(one.type));
+    for (const backend::BatchStep& step : one.steps) {
+      std::vector<std::string> words;
+      for (const std::string& word : step.command)
+        words.push_back(backend::shell_word(word));
+      print("# {}\n{}\n# submitted with: {}\n\n", step.script.string(), step.text,
+            join(words, " "));
+    }
+  }
+}
+
+/// The submission of a folder that is continued, if its plan is still this one.
+Result<Submission> continued(const fs::path& out, const plan::RunConfig& config,
+                             const Submission& planned) {
+  SLUICE_TRY(Submission before, backend::read_submission(out));
+  SLUICE_TRY(const plan::RunConfig earlier,
+             plan::load_run_config(out / "resolved_config.yaml", plan::Overrides{}));
+  results::ResultFile was, now;
+  was.run_config = plan::to_json(earlier);
+  now.run_config = plan::to_json(config);
+  SLUICE_CHECK(results::check_resumable(was, now, out.string()));
+  before.node_types = planned.node_types;
+  return before;
+}
+
+/// Opens or continues the folder, and leaves in it what tasks read.
+Result<Submission> prepare_folder(fs::path& out, const plan::RunConfig& config,
+                                  const Submission& planned, bool resume) {
+  results::RunFolder::Options where;
+  where.out = out;
+  where.resume = resume;
+  where.name = fmt::format("{}-{}", config.scenario().name, plan::to_string(config.mode()));
+  where.profile = "slurm";
+  SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
+  std::error_code code;
+  out = fs::absolute(folder.path(), code).lexically_normal();
+  SLUICE_CHECK(backend::check_script_path(out));
+  Submission submission = planned;
+  if (folder.resumed()) {
+    SLUICE_TRY(submission, continued(out, config, planned));
+  }
+  SLUICE_CHECK(backend::write_submission(out, submission));
+  SLUICE_CHECK(folder.write_config(plan::to_yaml(config)));
+  return submission;
+}
+
+/// As prepare_folder(), but nothing is written: what --dry-run shows.
+Result<Submission> look_at_folder(fs::path& out, const plan::RunConfig& config,
+                                  const Submission& planned, bool resume) {
+  std::error_code code;
+  if (out.empty()) out = "runs/FOLDER";
+  out = fs::absolute(out, code).lexically_normal();
+  SLUICE_CHECK(backend::check_script_path(out));
+  if (!resume) return planned;
+  return continued(out, config, planned);
+}
+
+Result<ExitCode> run_steps(const Context& context, const backend::ScriptContext& script,
+                           const std::string& search_path) {
+  const std::vector<std::string>& types = script.submission->node_types;
+  if (types.size() > 1)
+    return Error{Errc::usage,
+                 fmt::format("cluster.node_types: {} inside an allocation, whose nodes are of one "
+                             "type; name that one",
+                             join(types))};
+  SLUICE_TRY(const std::vector<int> missing,
+             backend::missing_tasks(backend::folder_of_type(script.out, types.front()),
+                                    *script.submission, *script.config));
+  log::info("{} of {} tasks are missing", missing.size(), script.submission->slices.size());
+  const Status measured = backend::run_in_allocation(script, types.front(), missing, search_path,
+                                                     *context.globals.progress);
+  if (!measured && measured.error().code == Errc::interrupted)
+    return Error{
+        Errc::interrupted,
+        fmt::format("interrupted; finished cases are kept, continue with --out {} --resume",
+                    script.out.string())};
+  SLUICE_CHECK(measured);
+  return collect_type(*script.config, *script.submission, script.out, types.front());
+}
+
+}  // namespace
+
+Result<ExitCode> run_on_slurm(const Context& context, const RunFlags& flags,
+                              const LocalFlags& sampling) {
+  SLUICE_TRY(const plan::RunConfig config, load_cluster_config(flags, context.globals));
+  for (const std::string& note : config.notes)
+    log::warn("{}", note);
+  SLUICE_TRY(const Submission planned, new_submission(config, sampling, context, "slurm"));
+  fs::path out = config.output.output_dir.value_or("");
+  if (sampling.resume && out.empty())
+    return Error{Errc::usage, "--resume: needs --out DIR, the folder of the run to continue"};
+  SLUICE_CHECK(backend::check_script_path(planned.work_folder));
+  SLUICE_TRY(const peers::Places places, peers::find_places());
+  backend::ScriptContext script{places.program, {}, &config, nullptr};
+  if (flags.dry_run) {
+    SLUICE_TRY(const Submission submission, look_at_folder(out, config, planned, sampling.resume));
+    script.out = out;
+    script.submission = &submission;
+    SLUICE_TRY(const auto all, backend::show_submission(script));
+    show_dry(context, out, all);
+    return ExitCode::done;
+  }
+  const bool steps = backend::in_allocation();
+  std::optional<backend::SlurmClient> client;
+  if (!steps) {
+    SLUICE_TRY(client, backend::SlurmClient::find(places.search_path));
+  }
+  SLUICE_TRY(const Submission submission, prepare_folder(out, config, planned, sampling.resume));
+  script.out = out;
+  script.submission = &submission;
+  if (steps) return run_steps(context, script, places.search_path);
+  SLUICE_TRY(const auto all, backend::submit_missing(script, *client));
+  show(context, out, all);
+  return ExitCode::done;
+}
+
+}  // namespace sluice::cli

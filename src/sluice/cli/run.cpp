@@ -1,8 +1,9 @@
-// sluice/cli/run.cpp - `sluice run`: a plan, carried out on this machine.
+// sluice/cli/run.cpp - `sluice run`: a plan, carried out on this machine, or handed to a backend.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/flags/run.h"
 
 #include "sluice/backend/members.h"
+#include "sluice/cli/backends/backends.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/local_run.h"
 #include "sluice/cli/print.h"
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 namespace sluice::cli {
 namespace {
@@ -34,17 +36,28 @@ void show(const Context& context, const plan::Plan& plan, const backend::LocalRe
   print("report: {}\n", (run.folder / "report.html").string());
 }
 
-Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
+/// Flags that say something about other machines than this one.
+Status check_only_local(const RunFlags& flags) {
+  const std::pair<const char*, bool> given[] = {{"--attached", flags.attached},
+                                                {"--detached", flags.detached},
+                                                {"--bundle", !flags.bundles.empty()},
+                                                {"--quota", !flags.quota.empty()},
+                                                {"--zones", !flags.zones.empty()}};
+  for (const auto& [flag, present] : given)
+    if (present) return usage_error(fmt::format("{}: goes with --backend gcp only", flag));
+  if (flags.dry_run)
+    return usage_error("--dry-run: shows runs on other machines; `sluice plan` shows this one");
+  return ok;
+}
+
+Result<ExitCode> run_here(const Context& context, const RunFlags& given,
                           const LocalFlags& sampling) {
+  SLUICE_CHECK(check_only_local(given));
+  RunFlags flags = given;
+  flags.overrides.local = true;
   SLUICE_TRY(const plan::RunConfig config, load_config(flags, context.globals));
   for (const std::string& note : config.notes)
     log::warn("{}", note);
-  if (config.on_cloud()) {
-    return Error{Errc::usage,
-                 fmt::format("cloud.provider {}: this build has no GCP backend; --local drops the "
-                             "cloud section and measures here",
-                             *config.cloud.provider)};
-  }
   SLUICE_TRY(const plan::Plan plan, plan::make_plan(config));
   SLUICE_CHECK(backend::check_host_rows(plan, backend::gpu_here()));
   SLUICE_TRY(
@@ -58,23 +71,33 @@ Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
   return ending_of(run);
 }
 
+Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
+                          const LocalFlags& sampling) {
+  SLUICE_TRY(const std::string backend, chosen_backend(flags, context.globals));
+  if (backend == "local") return run_here(context, flags, sampling);
+  if (backend == "gcp") return run_on_gcp(context, flags, sampling);
+  return usage_error(fmt::format("--backend {}: this build has none; local or gcp", backend));
+}
+
 }  // namespace
 
 void add_run(CLI::App& root, Context& context) {
   auto flags = std::make_shared<RunFlags>();
   auto sampling = std::make_shared<LocalFlags>();
-  CLI::App* command =
-      add_command(root, context, "run", "Measure what a configuration asks for, on this machine",
-                  [flags, sampling, &context] { return run_plan(context, *flags, *sampling); });
+  CLI::App* command = add_command(
+      root, context, "run", "Measure what a configuration asks for, here or in the cloud",
+      [flags, sampling, &context] { return run_plan(context, *flags, *sampling); });
   add_run_flags(*command, *flags);
   add_local_flags(*command, *sampling);
+  add_backend_flags(*command, *flags);
   add_examples(*command,
                {"sluice run --config configs/examples/local_rgb_micro_cpu.yaml --data-dir photos "
                 "--num-items 100 --num-runs 3 --out first",
                 "sluice run --config configs/examples/local_rgb_micro_cpu.yaml --data-dir photos "
                 "--libraries albumentationsx,pillow --transforms Resize,HorizontalFlip",
                 "sluice run --config ... --out first --resume      (continue after Ctrl-C)",
-                "sluice run --config ... --out first --resume --num-runs 3      (two more runs)"});
+                "sluice run --config ... --out first --resume --num-runs 3      (two more runs)",
+                "sluice run --backend gcp --config configs/paper --dry-run      (docs/gcp.md)"});
 }
 
 }  // namespace sluice::cli

@@ -21,6 +21,10 @@ constexpr int kRounds = 8;
 
 /// True: neither instance nor disk is there, and none is on its way. What is found is deleted.
 Result<bool> is_gone(const Gcloud& gcloud, const MachineRecord& machine, bool certain) {
+  std::vector<Instance> under_way;  // looked at first: what it brings meanwhile is listed then
+  if (!certain) {
+    SLUICE_TRY(under_way, instances(gcloud, list_operations(machine.project, machine.name)));
+  }
   SLUICE_TRY(const std::vector<Instance> found,
              instances(gcloud, list_instances(machine.project, name_filter(machine.name))));
   SLUICE_TRY(const std::vector<Instance> disks,
@@ -31,11 +35,7 @@ Result<bool> is_gone(const Gcloud& gcloud, const MachineRecord& machine, bool ce
     for (const Instance& one : disks)
       (void)gcloud.run(delete_disk(machine.project, one.zone, one.name));
   }
-  if (!found.empty() || !disks.empty()) return false;
-  if (certain) return true;
-  SLUICE_TRY(const std::vector<Instance> under_way,
-             instances(gcloud, list_operations(machine.project, machine.name)));
-  return under_way.empty();
+  return found.empty() && disks.empty() && under_way.empty();
 }
 
 bool is_expired(const Instance& instance, std::time_t now) {

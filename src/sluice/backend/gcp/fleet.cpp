@@ -247,7 +247,10 @@ void Fleet::judge(Live& live, bool marked) {
   const std::size_t task = live.task;
   const fs::path folder = folder_of(task);
   const std::optional<int> code = exit_code_in(folder);
-  if (!marked || !code) {
+  if (!marked && std::time(nullptr) > live.end) {
+    fail(task, TaskState::timed_out,
+         fmt::format("{} passed its deadline without a word", live.record.name));
+  } else if (!marked || !code) {
     fail(task, TaskState::failed,
          fmt::format("{} went away before it said how it ended; what it had finished is kept",
                      live.record.name));

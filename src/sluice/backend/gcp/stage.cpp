@@ -124,7 +124,8 @@ Status take_pulled(const fs::path& pulled, const fs::path& folder) {
   std::error_code code;
   const fs::path run = pulled / kRunFolder;
   for (fs::recursive_directory_iterator it(run, code), end; !code && it != end; it.increment(code))
-    if (it->is_regular_file(code) && it->path().filename() != kLockInFolder) files.push_back(it->path());
+    if (it->is_regular_file(code) && it->path().filename() != kLockInFolder)
+      files.push_back(it->path());
   for (const fs::path& file : files)
     SLUICE_CHECK(move(file, folder / file.lexically_relative(run)));
   for (const char* name : {kVmLog, kExitCode, kRunMeta}) {

@@ -11,7 +11,7 @@
 
 #include <regex>
 
-namespace sluice::backend::gcp::names_test {
+namespace sluice::backend::gcp::gcp_names_test {
 namespace {
 
 using ::testing::Contains;
@@ -112,4 +112,4 @@ TEST(GcpLedger, AProcessIsKnownByItsNumberAndItsStart) {
 }
 
 }  // namespace
-}  // namespace sluice::backend::gcp::names_test
+}  // namespace sluice::backend::gcp::gcp_names_test

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace sluice::backend::gcp::waves_test {
+namespace sluice::backend::gcp::gcp_waves_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -176,4 +176,4 @@ TEST(GcpMachines, AQuotaReplacesOnlyWhatItNames) {
 }
 
 }  // namespace
-}  // namespace sluice::backend::gcp::waves_test
+}  // namespace sluice::backend::gcp::gcp_waves_test

@@ -90,6 +90,10 @@ void add_run(CLI::App& root, Context& context) {
   add_run_flags(*command, *flags);
   add_local_flags(*command, *sampling);
   add_backend_flags(*command, *flags);
+  show_first(*command,
+             {"--config", "--data-dir", "--num-items", "--num-runs", "--device", "--libraries",
+              "--transforms", "--set", "--allow-generated", "--local", "--resume", "--backend",
+              "--dry-run", "--attached", "--detached", "--bundle"});
   add_examples(*command,
                {"sluice run --config configs/examples/local_rgb_micro_cpu.yaml --data-dir photos "
                 "--num-items 100 --num-runs 3 --out first",

@@ -11,7 +11,8 @@ import tarfile
 import tempfile
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
+import fake_cloud
+
 WAIT = {"SLUICE_GCP_WAIT_S": "0"}
 
 
@@ -25,7 +26,8 @@ class CloudCase(unittest.TestCase):
         cls.base = pathlib.Path(tempfile.mkdtemp(prefix="sluice-gcp-test-"))
         cls.bin = cls.base / "bin"  # all of PATH: no other gcloud is ever found
         cls.bin.mkdir()
-        (cls.bin / "gcloud").write_text(f"#!{sys.executable} -ISB\n" + (HERE / "fake_gcloud.py").read_text())
+        cls.server = fake_cloud.Server()
+        (cls.bin / "gcloud").write_text(cls.server.client())
         (cls.bin / "gcloud").chmod(0o755)
         cls.data = cls.base / "data"
         cls.quiet([cls.PROGRAM, "data", "make", "--count", "2", "--out", cls.data, "--quiet"])
@@ -38,6 +40,8 @@ class CloudCase(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
+        cls.server.shutdown()
+        cls.server.server_close()
         shutil.rmtree(cls.base)
 
     @staticmethod

@@ -282,10 +282,10 @@ execution: {{num_runs: 2, batch_size: 2, workers: 1, pipeline_scope: {scope}}}
         self.assertIn("workers", done.stderr)
         self.assertFalse(self.out.exists())
 
-    def test_a_cloud_config_is_refused_here_unless_local(self):
-        config = sorted((SOURCE / "configs/paper").glob("prod_c4_rgb_micro_cpu.yaml"))[0]
+    def test_a_cloud_config_goes_to_the_cloud_unless_local(self):
+        config = SOURCE / "configs/paper/prod_c4_rgb_micro_cpu.yaml"
         done = self.measure(config, check=2)
-        self.assertIn("no GCP backend", done.stderr)
+        self.assertIn("--bundle: needed", done.stderr)  # asked for before anything is called
         self.assertFalse(self.out.exists())
 
     def test_corrupt_images_are_skipped_counted_and_named(self):

@@ -187,8 +187,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "data.gcs_uri: needed for a detached cloud run"},
         Refusal{"cloud: {provider: gcp, project: p}\ndata: {gcs_uri: gs://a/b.tar}",
                 "output.gcs_results_uri: needed for a detached cloud run"},
-        Refusal{"cloud: {provider: gcp, project: p, attached: true}",
-                "data.remote_data_dir: needed"},
+        Refusal{"cloud: {provider: gcp, project: p, attached: true}\noutput: {gcs_results_uri: "
+                "gs://a/r}",
+                "data.remote_data_dir: needed for an attached cloud run, or data.gcs_uri"},
+        Refusal{"cloud: {provider: gcp, project: p, attached: true}\ndata: {remote_data_dir: /d}",
+                "output.gcs_results_uri: needed for an attached cloud run"},
         Refusal{"selection: {peers: {pillow: ./w}}", "'pillow' is a library already"},
         Refusal{"selection: {peers: {../x: ./w}}", "a name is made of"},
         Refusal{"selection: {peers: [./w]}", "is not a map of name to command"}));

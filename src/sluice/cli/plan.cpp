@@ -83,6 +83,9 @@ void print_plan(const plan::Plan& plan) {
 }
 
 Result<ExitCode> run_plan(Context& context, const RunFlags& flags) {
+  if (flags.configs.size() > 1)
+    return usage_error(
+        "--config: `plan` shows one configuration; `run --backend gcp --dry-run` several");
   SLUICE_TRY(const plan::RunConfig config, load_config(flags, context.globals));
   for (const std::string& note : config.notes)
     log::warn("{}", note);

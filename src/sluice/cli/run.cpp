@@ -1,4 +1,4 @@
-// sluice/cli/run.cpp - `sluice run`: a plan, carried out on this machine or handed to another.
+// sluice/cli/run.cpp - `sluice run`: a plan, carried out on this machine, or handed to a backend.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/flags/run.h"
 
@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 namespace sluice::cli {
 namespace {
@@ -46,22 +47,28 @@ Status check_not_on_cluster(const std::filesystem::path& out) {
                            shown(out))};
 }
 
-Result<ExitCode> run_here(const Context& context, const RunFlags& flags,
+/// Flags that say something about Google Cloud.
+Status check_not_gcp(const RunFlags& flags) {
+  const std::pair<const char*, bool> given[] = {{"--attached", flags.attached},
+                                                {"--detached", flags.detached},
+                                                {"--bundle", !flags.bundles.empty()},
+                                                {"--quota", !flags.quota.empty()},
+                                                {"--zones", !flags.zones.empty()}};
+  for (const auto& [flag, present] : given)
+    if (present) return usage_error(fmt::format("{}: goes with --backend gcp only", flag));
+  return ok;
+}
+
+Result<ExitCode> run_here(const Context& context, const RunFlags& given,
                           const LocalFlags& sampling) {
-  if (flags.dry_run)
-    return Error{Errc::usage,
-                 "--dry-run: of --backend slurm or k8s; `sluice plan` shows what a run here would "
-                 "measure"};
+  if (given.dry_run)
+    return usage_error("--dry-run: shows runs on other machines; `sluice plan` shows this one");
+  RunFlags flags = given;
+  flags.overrides.local = true;
   SLUICE_TRY(const plan::RunConfig config, load_config(flags, context.globals));
   for (const std::string& note : config.notes)
     log::warn("{}", note);
   SLUICE_CHECK(check_not_on_cluster(config.output.output_dir.value_or("")));
-  if (config.on_cloud()) {
-    return Error{Errc::usage,
-                 fmt::format("cloud.provider {}: this build has no GCP backend; --local drops the "
-                             "cloud section and measures here",
-                             *config.cloud.provider)};
-  }
   SLUICE_TRY(const plan::Plan plan, plan::make_plan(config));
   SLUICE_CHECK(backend::check_host_rows(plan, backend::gpu_here()));
   SLUICE_TRY(
@@ -77,15 +84,12 @@ Result<ExitCode> run_here(const Context& context, const RunFlags& flags,
 
 Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
                           const LocalFlags& sampling) {
-  if (flags.backend == "slurm") return run_on_slurm(context, flags, sampling);
-  if (flags.backend == "k8s") return run_on_k8s(context, flags, sampling);
-  if (flags.backend == "gcp")
-    return Error{Errc::usage,
-                 "--backend gcp: this build has no GCP backend; accepted: local, "
-                 "slurm, k8s"};
-  RunFlags here = flags;
-  if (flags.backend == "local") here.overrides.local = true;
-  return run_here(context, here, sampling);
+  SLUICE_TRY(const std::string backend, chosen_backend(flags, context.globals));
+  if (backend == "gcp") return run_on_gcp(context, flags, sampling);
+  SLUICE_CHECK(check_not_gcp(flags));
+  if (backend == "slurm") return run_on_slurm(context, flags, sampling);
+  if (backend == "k8s") return run_on_k8s(context, flags, sampling);
+  return run_here(context, flags, sampling);
 }
 
 }  // namespace
@@ -94,11 +98,15 @@ void add_run(CLI::App& root, Context& context) {
   auto flags = std::make_shared<RunFlags>();
   auto sampling = std::make_shared<LocalFlags>();
   CLI::App* command = add_command(
-      root, context, "run", "Measure what a configuration asks for, here or on a cluster",
+      root, context, "run", "Measure what a configuration asks for, here, on a cluster or in the cloud",
       [flags, sampling, &context] { return run_plan(context, *flags, *sampling); });
   add_run_flags(*command, *flags);
   add_local_flags(*command, *sampling);
   add_backend_flags(*command, *flags);
+  show_first(*command,
+             {"--config", "--data-dir", "--num-items", "--num-runs", "--device", "--libraries",
+              "--transforms", "--set", "--allow-generated", "--local", "--resume", "--backend",
+              "--dry-run", "--attached", "--detached", "--bundle"});
   add_examples(*command,
                {"sluice run --config configs/examples/local_rgb_micro_cpu.yaml --data-dir photos "
                 "--num-items 100 --num-runs 3 --out first",
@@ -106,7 +114,8 @@ void add_run(CLI::App& root, Context& context) {
                 "--libraries albumentationsx,pillow --transforms Resize,HorizontalFlip",
                 "sluice run --config ... --out first --resume      (continue after Ctrl-C)",
                 "sluice run --config ... --out first --resume --num-runs 3      (two more runs)",
-                "sluice run --config ... --out first --backend slurm --set slurm.partition=gpu"});
+                "sluice run --config ... --out first --backend slurm --set slurm.partition=gpu",
+                "sluice run --backend gcp --config configs/paper --dry-run      (docs/gcp.md)"});
 }
 
 }  // namespace sluice::cli

@@ -65,8 +65,9 @@ void read_selection(Reader& reader, Selection& selection) {
 
 void read_data(Reader& reader, Data& data) {
   reader.read("data_dir", data.data_dir, kText, "folder of media files; null: generated");
-  reader.read("gcs_uri", data.gcs_uri, kText, "for detached cloud runs: one tarball");
-  reader.read("remote_data_dir", data.remote_data_dir, kText, "for attached cloud runs");
+  reader.read("gcs_uri", data.gcs_uri, kText, "for cloud runs: one tarball");
+  reader.read("remote_data_dir", data.remote_data_dir, kText,
+              "for cloud runs: a folder that the machine has already");
   reader.read("num_items", data.num_items, or_null(closed_interval<std::int64_t>(1, kMaxItems)),
               "null: all in pipelines, elsewhere 1000 images or 50 clips");
   reader.read("num_channels", data.num_channels, or_null(at_least<std::int64_t>(1)),
@@ -126,7 +127,7 @@ void read_execution(Reader& reader, Execution& execution) {
 
 void read_output(Reader& reader, Output& output) {
   reader.read("output_dir", output.output_dir, kText, "the run folder; null: a new one in runs/");
-  reader.read("gcs_results_uri", output.gcs_results_uri, kText, "for detached cloud runs");
+  reader.read("gcs_results_uri", output.gcs_results_uri, kText, "for cloud runs: jobs and results");
 }
 
 void read_cloud(Reader& reader, Cloud& cloud) {
@@ -136,17 +137,19 @@ void read_cloud(Reader& reader, Cloud& cloud) {
   reader.read("machine_type", cloud.machine_type, Plain<std::string>{},
               "a GPU comes with g2, a2, a3, a4");
   reader.read("gpu_type", cloud.gpu_type, kText, "null: what the machine type brings");
-  reader.read("attached", cloud.attached, Plain<bool>{}, "stay connected until the run has ended");
+  reader.read("attached", cloud.attached, Plain<bool>{},
+              "wait for the machine, pull, validate, delete it");
   reader.read("dry_run", cloud.dry_run, Plain<bool>{}, "create nothing, print the job");
-  reader.read("keep_instance", cloud.keep_instance, Plain<bool>{}, "do not delete the machine");
+  reader.read("keep_instance", cloud.keep_instance, Plain<bool>{},
+              "do not delete the machine before its deadline");
   reader.read("keep_on_failure", cloud.keep_on_failure, Plain<bool>{},
-              "do not delete it after a failed run");
+              "the same after a failed run");
   reader.read("preemptible", cloud.preemptible, Plain<bool>{}, "cheaper, and may be taken away");
   reader.read("disk_size_gb", cloud.disk_size_gb, at_least<std::int64_t>(20), "boot disk");
   reader.read("timeout_hours", cloud.timeout_hours, or_null(config::above(0.0)),
               "null: 6 with a GPU, 8 without");
   reader.read("remote_repo_dir", cloud.remote_repo_dir, Plain<std::string>{},
-              "attached runs: where the program goes");
+              "where the program goes on the machine");
   reader.read("venv_cache_uri", cloud.venv_cache_uri, kText,
               "null: augmentation-cache beside the results");
   reader.read("no_venv_cache", cloud.no_venv_cache, Plain<bool>{},

@@ -229,14 +229,13 @@ void check_execution(RunConfig& run, Sections& sections) {
 void check_cloud(const RunConfig& run, Sections& sections) {
   if (!run.on_cloud()) return;
   if (!run.cloud.project) sections.cloud.fail("project", "needed with cloud.provider");
-  if (run.cloud.attached) {
-    if (!run.data.remote_data_dir)
-      sections.data.fail("remote_data_dir", "needed for an attached cloud run");
-    return;
-  }
-  if (!run.data.gcs_uri) sections.data.fail("gcs_uri", "needed for a detached cloud run");
-  if (!run.output.gcs_results_uri)
-    sections.output.fail("gcs_results_uri", "needed for a detached cloud run");
+  const char* how = run.cloud.attached ? "an attached" : "a detached";
+  if (run.cloud.attached && !run.data.remote_data_dir && !run.data.gcs_uri)
+    sections.data.fail("remote_data_dir", "needed for an attached cloud run, or data.gcs_uri");
+  if (!run.cloud.attached && !run.data.gcs_uri)
+    sections.data.fail("gcs_uri", "needed for a detached cloud run");
+  if (!run.output.gcs_results_uri)  // what the machine is given, and what it measured, lies there
+    sections.output.fail("gcs_results_uri", fmt::format("needed for {} cloud run", how));
 }
 
 /// A type of nodes is a part of a script, and a folder beside those of every run.

@@ -1,8 +1,7 @@
-// sluice/cli/backends/backends.h - `sluice run` elsewhere than on this machine.
+// sluice/cli/backends/backends.h - `sluice run` on other machines than this one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sluice/cli/command.h"
 #include "sluice/cli/flags/run.h"
 #include "sluice/cli/local_run.h"
 
@@ -14,6 +13,10 @@ Result<ExitCode> run_on_slurm(const Context& context, const RunFlags& flags,
 
 /// With --dry-run alone: the manifest of an Indexed Job.
 Result<ExitCode> run_on_k8s(const Context& context, const RunFlags& flags,
+                            const LocalFlags& sampling);
+
+/// On machines of Google Cloud, or, with --dry-run, what would be done there (docs/gcp.md).
+Result<ExitCode> run_on_gcp(const Context& context, const RunFlags& flags,
                             const LocalFlags& sampling);
 
 }  // namespace sluice::cli

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sluice::cli {
 namespace {
 
@@ -25,7 +27,17 @@ Result<std::vector<std::string>> parse_names(const std::string& text, const char
 
 void add_run_flags(CLI::App& command, RunFlags& flags) {
   plan::Overrides& over = flags.overrides;
-  add_value(command, "--config", flags.config, "FILE", "run configuration (docs/run-config.md)")
+  command
+      .add_option_function<std::vector<std::filesystem::path>>(
+          "--config",
+          [&flags](const std::vector<std::filesystem::path>& files) {
+            flags.configs = files;
+            flags.config = files.front();
+          },
+          "run configuration (docs/run-config.md); in the cloud it may be repeated, or be a folder "
+          "of them")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
       ->required();
   add_value(command, "--data-dir", over.data_dir, "DIR", "folder of media files");
   command.add_option("--num-items", over.num_items, "images or clips to use")
@@ -53,11 +65,52 @@ void add_run_flags(CLI::App& command, RunFlags& flags) {
 }
 
 void add_backend_flags(CLI::App& command, RunFlags& flags) {
-  add_value(command, "--backend", flags.backend, "{local,slurm,k8s,gcp}",
-            "where to measure; default: here, or where the configuration's cloud section says")
-      ->check(CLI::IsMember({"local", "slurm", "k8s", "gcp"}));
+  begin_group(command, "Where it runs");
+  add_value(
+      command, "--backend", flags.backend, "{local,slurm,k8s,gcp}",
+      "machine that measures; default: gcp where the configuration has a cloud.provider, else "
+      "local");
   command.add_flag("--dry-run", flags.dry_run,
-                   "on a cluster: print scripts or manifest, and submit nothing");
+                   "show what would be done on other machines; makes nothing");
+  auto* attached = command.add_flag("--attached", flags.attached,
+                                    "gcp: wait for the machines, pull, validate and delete");
+  command
+      .add_flag("--detached", flags.detached,
+                "gcp: start the machines of a wave and leave; they delete themselves, --resume "
+                "collects")
+      ->excludes(attached);
+  add_value(
+      command, "--bundle", flags.bundles, "FILE",
+      "gcp: archive with the program, as `make dist` writes it; may be repeated, unpacked one "
+      "over the other")
+      ->allow_extra_args(false);
+  add_value(command, "--quota", flags.quota, "KEY=N,KEY=N",
+            "gcp: what may exist at one time; default: vcpus=128,c4_vcpus=96,gpus=1,disk_gb=500");
+  add_value(command, "--zones", flags.zones, "ZONE,ZONE",
+            "gcp: zones to ask where the configuration's has no machine left");
+}
+
+Result<std::string> chosen_backend(const RunFlags& flags, const Globals& globals) {
+  const std::vector<std::string> known = {"local", "slurm", "k8s", "gcp"};
+  std::string backend = flags.backend;
+  if (!backend.empty() && std::find(known.begin(), known.end(), backend) == known.end()) {
+    return usage_error(
+        fmt::format("--backend '{}': is not one of {}", printable(backend), join(known)));
+  }
+  if (flags.overrides.local && !backend.empty() && backend != "local")
+    return usage_error(fmt::format("--local and --backend {}: give only one", backend));
+  if (flags.overrides.local) backend = "local";
+  std::error_code ignored;
+  const bool several =
+      flags.configs.size() > 1 || std::filesystem::is_directory(flags.config, ignored);
+  if (several && backend.empty()) backend = "gcp";
+  if (several && backend != "gcp") {
+    return usage_error(fmt::format(
+        "--config: {} runs one configuration at a time; --backend gcp takes several", backend));
+  }
+  if (!backend.empty()) return backend;
+  SLUICE_TRY(const plan::RunConfig config, load_config(flags, globals));
+  return std::string(config.on_cloud() ? "gcp" : "local");
 }
 
 Result<plan::RunConfig> load_config(const RunFlags& flags, const Globals& globals) {

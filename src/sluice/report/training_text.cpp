@@ -255,6 +255,27 @@ std::string training_sweep(const results::TrainingSummary& summary) {
   return summary.estimates ? out + estimates_text(*summary.estimates) : out;
 }
 
+std::string scaling_text(const results::WorldScaling& scaling) {
+  const auto& runs = scaling.efficiency_of_runs;
+  std::string out = fmt::format(
+      "\n{} ranks by {}: {:.1f} samples/s beside {:.1f} of one rank\n"
+      "  scaling efficiency {:.1f} %{}\n"
+      "  gradients {:.1f} MB, added up in {:.2f} ms at {:.2f} GB/s of the bus, {:.0f} % of it "
+      "hidden\n"
+      "  exposed {:.2f} ms, {:.1f} % of the step\n",
+      scaling.world_size, printable(scaling.library), scaling.samples_per_s,
+      scaling.alone_samples_per_s, scaling.efficiency * 100,
+      runs ? fmt::format(", of runs in pairs {:.1f} [{:.1f}, {:.1f}] %", runs->point * 100,
+                         runs->low * 100, runs->high * 100)
+           : "",
+      scaling.bytes * 1e-6, scaling.in_flight_ms, scaling.bus_bytes_per_s * 1e-9,
+      scaling.hidden_share * 100, scaling.exposed_ms, scaling.exposed_share * 100);
+  for (const results::RankWait& wait : scaling.waits)
+    out += fmt::format("  rank {} waits {:.2f} ms for the others, p99 {:.2f}\n", wait.rank,
+                       wait.p50_ms, wait.p99_ms);
+  return out;
+}
+
 std::string amp_text(const TrainingMetrics::Amp& amp) {
   if (!amp.speedup) return "";
   return fmt::format(
@@ -275,7 +296,10 @@ std::string advice(const std::vector<std::string>& list) {
 std::string settings_of(const results::TrainingSweepLine& line) {
   return printable(line.dtype) + (line.compile ? " " + printable(*line.compile) : "") +
          (line.last_block ? " " + printable(*line.last_block) : "") +
-         (line.storage ? " " + printable(*line.storage) : "");
+         (line.storage ? " " + printable(*line.storage) : "") +
+         (line.world_size
+              ? fmt::format(" {} rank{}", *line.world_size, *line.world_size > 1 ? "s" : "")
+              : "");
 }
 
 bool is_training_file(const results::ResultFile& file) {
@@ -295,6 +319,9 @@ std::vector<Fact> training_facts(const results::ResultFile& file) {
   if (summary.estimates)
     for (const std::string& line : split(trimmed(estimates_text(*summary.estimates)), '\n'))
       facts.push_back({"batch", line});
+  if (summary.scaling)
+    for (const std::string& line : split(trimmed(scaling_text(*summary.scaling)), '\n'))
+      facts.push_back({"ranks", std::string(trimmed(line))});
   for (const std::string& trace : summary.profile)
     facts.push_back({"trace", printable(trace)});
   if (summary.epoch)
@@ -324,6 +351,7 @@ std::string training_text(const results::ResultFile& file) {
   }
   out += training_libraries(summary, file.peer_ratios);
   out += training_sweep(summary);
+  if (summary.scaling) out += scaling_text(*summary.scaling);
   if (file.training) out += amp_text(file.training->amp);
   out += checks_text(summary.targets, "Targets");
   out += checks_text(summary.indicators, "Indicators");

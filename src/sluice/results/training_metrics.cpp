@@ -150,6 +150,7 @@ static void keys_of(Keys& keys, TrainingSweepLine& line) {
   keys("compile", line.compile);
   keys("last_block", line.last_block);
   keys("storage", line.storage);
+  keys("world_size", line.world_size);
   keys("samples_per_sec", line.samples_per_s);
   if (keys.writing() && !line.samples_per_s.value) return;
   keys("step_ms", line.step_ms);
@@ -177,6 +178,28 @@ static void keys_of(Keys& keys, CriticalBatch& critical) {
   keys("batch_size", critical.batch);
   keys("cbs_exceeds_tested", critical.exceeds_tested);
   keys("scaling_efficiency", critical.scaling_efficiency);
+}
+
+static void keys_of(Keys& keys, RankWait& wait) {
+  keys("rank", wait.rank);
+  keys("p50_ms", wait.p50_ms);
+  keys("p99_ms", wait.p99_ms);
+}
+
+static void keys_of(Keys& keys, WorldScaling& scaling) {
+  keys("world_size", scaling.world_size);
+  keys("library", scaling.library);
+  keys("samples_per_s", scaling.samples_per_s);
+  keys("alone_samples_per_s", scaling.alone_samples_per_s);
+  keys("scaling_efficiency", scaling.efficiency);
+  keys("scaling_efficiency_of_runs", scaling.efficiency_of_runs);
+  keys("gradient_bytes", scaling.bytes);
+  keys("grad_sync_ms", scaling.in_flight_ms);
+  keys("grad_sync_exposed_ms", scaling.exposed_ms);
+  keys("grad_sync_exposed_share", scaling.exposed_share);
+  keys("grad_sync_hidden_share", scaling.hidden_share);
+  keys("bus_bytes_per_s", scaling.bus_bytes_per_s);
+  keys("waits", scaling.waits);
 }
 
 void keys_of(Keys& keys, TrainingMetrics& metrics) {
@@ -227,6 +250,7 @@ void keys_of(Sections& file, TrainingSummary& training) {
     summary("max_batch", training.estimates->most);
     summary("critical_batch", training.estimates->critical);
   }
+  summary("scaling", training.scaling);
   summary.unless_empty("targets", training.targets);
   summary.unless_empty("indicators", training.indicators);
   summary.unless_empty("recommendations", training.recommendations);

@@ -167,7 +167,8 @@ struct TrainingSweepLine {
   std::int64_t batch = 0;
   std::string dtype;
   std::optional<std::string> compile, last_block;
-  std::optional<std::string> storage;  // that the input lies on, where several are measured
+  std::optional<std::string> storage;      // that the input lies on, where several are measured
+  std::optional<std::int64_t> world_size;  // ranks, where several are measured
   measure::Measured<double> samples_per_s;
   double step_ms = 0;
   std::vector<std::pair<std::string, double>> phases_ms;  // by name
@@ -205,10 +206,36 @@ struct ProfiledWork {
   double calls = 0;  // per step
 };
 
+/// How long a rank waited at the end of a step: for the others, and for the sum.
+struct RankWait {
+  std::int64_t rank = 0;
+  double p50_ms = 0;
+  double p99_ms = 0;
+};
+
+/// Several ranks that train together, beside one rank with the same batch a rank. Times are medians
+/// of the timed steps of rank 0.
+struct WorldScaling {
+  std::int64_t world_size = 1;
+  std::string library;  // that adds up
+  double samples_per_s = 0;
+  double alone_samples_per_s = 0;
+  double efficiency = 0;  // samples_per_s / (world_size * alone_samples_per_s)
+  std::optional<stats::Estimate> efficiency_of_runs;  // pairs of runs; absent with one run
+  double bytes = 0;                                   // of gradients, of one rank
+  double in_flight_ms = 0;                            // from the first piece until all are added up
+  double exposed_ms = 0;                              // of it: the step did nothing else
+  double exposed_share = 0;                           // of the step
+  double hidden_share = 0;                            // of in_flight_ms
+  double bus_bytes_per_s = 0;
+  std::vector<RankWait> waits;
+};
+
 struct TrainingSummary {
   std::vector<TrainingLibrary> libraries;
   std::vector<TrainingSweepLine> sweep;
   std::optional<BatchEstimates> estimates;
+  std::optional<WorldScaling> scaling;  // of the fastest row with several ranks
   std::vector<Check> targets, indicators;
   std::vector<std::string> recommendations;
   std::optional<EpochEstimate> epoch;

@@ -5,6 +5,7 @@
 #include "sluice/cli/commands.h"
 #include "sluice/cli/print.h"
 #include "sluice/report/training_text.h"
+#include "sluice/scenario/training/world.h"
 #include "sluice/train/model/memory_plan.h"
 #include "sluice/visit/training/run.h"
 
@@ -36,7 +37,17 @@ Result<ExitCode> print_memory(const visit::TrainingPlan& plan, bool json) {
   return ExitCode::done;
 }
 
+/// What a rank but 0 does, when mpirun or srun started several of this command.
+Result<ExitCode> follow(const train::LaunchedRank& launched, double timeout_s) {
+  SLUICE_TRY(const auto world, train::MpiWorld::join(launched, {.timeout_s = timeout_s}));
+  SLUICE_CHECK(scenario::serve_rank(*world));
+  return ExitCode::done;
+}
+
 Result<ExitCode> run_bench(Context& context, const BenchTrainingFlags& flags) {
+  SLUICE_TRY(const train::LaunchedRank launched, train::find_rank());
+  if (launched.rank > 0 && launched.launcher != train::Launcher::torchrun)
+    return follow(launched, flags.rank_timeout_s);
   SLUICE_TRY(visit::TrainingPlan plan, training_plan(flags, context.globals));
   SLUICE_CHECK(visit::extend_sweep(plan));
   if (flags.print_memory) return print_memory(plan, context.globals.json);
@@ -78,6 +89,7 @@ void add_training(CLI::App& parent, Context& context, const std::string& name,
                 "sluice bench training --mode synthetic --sweep batch-size=8,16,32",
                 "sluice bench training --mode synthetic --gpu cuda:0 --sweep batch-size=64..max",
                 "sluice bench training --mode synthetic --batch-size 8 --dtype fp32,bf16",
+                "sluice bench training --mode synthetic --batch-size 8 --world-size 2",
                 "sluice bench training --model vit5-small --mode synthetic --gpu cuda:0 --dtype "
                 "bf16-weights --compile off,fused,graph --libraries "
                 "sluice,torch-eager,torch-compile,torch-max-autotune"});

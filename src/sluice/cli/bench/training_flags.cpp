@@ -8,6 +8,7 @@
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/scenario/loader/spec.h"
+#include "sluice/train/world/launcher.h"
 
 #include <fmt/format.h>
 
@@ -66,6 +67,39 @@ Status set_estimator(visit::TrainingPlan& plan, const std::optional<std::string>
   const auto parsed = train::parse_mfu_estimator(*text);
   if (!parsed) return usage_error("--mfu-estimator: " + parsed.error().message);
   plan.estimator = *parsed;
+  return ok;
+}
+
+/// Ranks of a launcher, or those that the flag asks for.
+Status set_world(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
+  SLUICE_TRY(const train::LaunchedRank launched, train::find_rank());
+  const int asked = flags.world_size;
+  if (asked == 0)
+    return usage_error("--world-size 0: 1 to 1024, or -1 for one rank a core, are accepted");
+  if (launched.size > 1 && asked > 1 && asked != launched.size)
+    return usage_error(fmt::format("--world-size {}: {} started {} ranks", asked,
+                                   to_string(launched.launcher), launched.size));
+  plan.world_size = launched.size > 1 ? launched.size
+                    : asked == -1     ? static_cast<int>(usable_cores())
+                                      : asked;
+  plan.rank_timeout_s = flags.rank_timeout_s;
+  if (plan.world_size == 1) return ok;
+  if (plan.gpu_index >= 0)
+    return Error{Errc::unsupported,
+                 fmt::format("{} ranks: a GPU trains alone in this build; several ranks are for "
+                             "--gpu cpu",
+                             plan.world_size)};
+  if (launched.launcher == train::Launcher::torchrun)
+    return Error{Errc::unsupported,
+                 "torchrun's ranks are for GPUs; on CPUs mpirun, srun or --world-size start them"};
+  if (flags.libraries != "sluice")
+    return usage_error(fmt::format("--libraries {}: with several ranks only sluice is measured",
+                                   printable(flags.libraries)));
+  if (launched.size > 1 && flags.repeat > 1)
+    return usage_error(
+        fmt::format("--repeat {}: the ranks that {} started can be used once; "
+                    "--world-size {} starts new ones for every run",
+                    flags.repeat, to_string(launched.launcher), launched.size));
   return ok;
 }
 
@@ -176,7 +210,7 @@ void set_policy(visit::TrainingPlan& plan, const BenchTrainingFlags& flags,
                 const Globals& globals) {
   const bool ladder = plan.has_ours() && plan.rungs.size() > 1;
   const bool alone = plan.libraries.size() * plan.regimes.size() * plan.last_blocks.size() == 1 &&
-                     !ladder && plan.others.empty();
+                     !ladder && plan.others.empty() && plan.world_size == 1;
   measure::Policy& policy = plan.policy;
   policy.runs = flags.repeat;
   policy.samples_per_run = plan.measure_steps;
@@ -217,6 +251,16 @@ void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
   add_value(
       command, "--sweep", flags.sweep, "batch-size=N,N",
       "batch sizes to measure: batch-size=64,256,512, or 64..max up to the largest that fits");
+  command
+      .add_option("--world-size", flags.world_size,
+                  "ranks that train together on this machine, by MPI, beside one rank; -1: one for "
+                  "each core. Under mpirun or srun: its ranks")
+      ->check(CLI::Range(-1, 1024));
+  command
+      .add_option("--rank-timeout", flags.rank_timeout_s,
+                  "seconds to wait for the slowest rank of a step")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
   add_choice(command, "--profile", flags.profile, {"off", "trace", "tb"},
              "also write traces, taken in a separate pass after the measured one: for Chrome's "
              "tracing page, Perfetto and TensorBoard (trace), or for TensorBoard alone (tb)");
@@ -259,11 +303,13 @@ Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const
   if (plan.swept) {
     SLUICE_TRY(plan.batches, parse_batches(flags.sweep, plan.sweep_to_max));
   }
+  SLUICE_CHECK(set_world(plan, flags));
   TrainingFlags one = flags.training;
   one.dtype = to_string(plan.regimes.front());
   one.compile = to_string(plan.rungs.back());
   one.last_block = to_string(plan.last_blocks.front());
-  if (one.threads == 0) one.threads = static_cast<int>(usable_cores());
+  if (one.threads == 0)
+    one.threads = std::max(1, static_cast<int>(usable_cores()) / plan.world_size);
   SLUICE_TRY(plan.engine, engine_config_of(one, device, plan.batches.front(),
                                            globals.seed_given ? globals.seed >> 1U : kWeightSeed));
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training", false));

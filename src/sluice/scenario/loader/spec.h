@@ -49,9 +49,10 @@ struct LoaderSpec {
   bool drop_cache = false;   // of the system, before a sample
   std::uint64_t pass_batches = 1;
   std::string trace;  // file to write; empty: none
-  // Of a model of text, by whoever knows it; no fields of the spec.
-  std::uint32_t sequence = 0;    // tokens of a sample; 0: the input is images or arrays
-  std::uint32_t vocabulary = 0;  // every id is looked at when opened; 0: none is
+  // Of a world of ranks and of a model of text, by whoever knows it; no fields of the spec.
+  std::uint32_t rank = 0, ranks = 1;  // that share an epoch
+  std::uint32_t sequence = 0;         // tokens of a sample; 0: the input is images or arrays
+  std::uint32_t vocabulary = 0;       // every id is looked at when opened; 0: none is
 };
 
 /// Slots of the ring for so many batches ahead: beside them the batch in use, and on its way to a

@@ -88,6 +88,8 @@ loader::LoaderOptions loader_options(const loader::Dataset& dataset, const FeedO
   made.batch_size = spec.batch_size;
   made.workers = spec.workers;
   made.seed = spec.seed;
+  made.rank = spec.rank;
+  made.ranks = spec.ranks;
   made.shuffle = !train                              ? loader::Shuffle::none
                  : dataset.shard_starts().size() > 1 ? loader::Shuffle::shards
                                                      : loader::Shuffle::full;

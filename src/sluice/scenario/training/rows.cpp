@@ -7,8 +7,9 @@
 #include "sluice/measure/usage.h"
 #include "sluice/scenario/loader/details.h"
 #include "sluice/scenario/scenario.h"
-#include "sluice/scenario/training/feed.h"
 #include "sluice/scenario/training/spec.h"
+#include "sluice/scenario/training/steps.h"
+#include "sluice/scenario/training/world.h"
 #include "sluice/train/cuda/library.h"
 #include "sluice/train/model/op_cost.h"
 
@@ -105,14 +106,13 @@ Error refusal(const Error& error) {
 
 class TrainingSubject final : public measure::Subject {
  public:
-  TrainingSubject(TrainingSpec spec, std::unique_ptr<train::Engine> engine,
-                  std::unique_ptr<TrainingFeed> feed, DriverMemory memory)
+  TrainingSubject(TrainingSpec spec, std::unique_ptr<TrainingWorld> world,
+                  std::unique_ptr<TrainingSteps> steps, DriverMemory memory)
       : spec_(std::move(spec)),
         memory_(memory),
-        engine_(std::move(engine)),
-        feed_(std::move(feed)),
-        mixer_(spec_.mix, spec_.engine.model, spec_.engine.seed),
-        batch_(generate_batch(spec_.engine.model, spec_.engine.batch, spec_.engine.seed)) {
+        world_(std::move(world)),
+        steps_(std::move(steps)),
+        engine_(&steps_->engine()) {
     for (auto* list : {&losses_, &norms_})
       list->reserve(kStepsKept);
     data_ns_.reserve(kStepsKept);
@@ -123,7 +123,7 @@ class TrainingSubject final : public measure::Subject {
   /// libraries run beside it, by their losses on the same weights.
   Result<std::string> check() override {
     memory_.begin(engine_->device_free_bytes());
-    SLUICE_TRY(const train::BatchView batch, mixer_.unmixed(batch_.view()));
+    SLUICE_TRY(const train::BatchView batch, steps_->unmixed());
     const auto evaluated = engine_->evaluate(batch);
     memory_.end(engine_->device_free_bytes());
     if (!evaluated) return refusal(evaluated.error());
@@ -144,13 +144,13 @@ class TrainingSubject final : public measure::Subject {
 
   void run_pass() override {
     const train::StepResult result = step();
-    if (losses_.empty()) first_timed_ = steps_ - 1;
+    if (losses_.empty()) first_timed_ = steps_->taken() - 1;
     losses_.push_back(static_cast<double>(result.loss));
     norms_.push_back(result.gradient_norm);
     data_ns_.push_back(result.phases[static_cast<std::size_t>(train::Phase::data)]);
   }
   [[nodiscard]] std::int64_t items_per_pass() const override {
-    return std::int64_t{spec_.engine.batch} * spec_.engine.grad_accum;
+    return std::int64_t{spec_.engine.batch} * spec_.engine.grad_accum * spec_.world_size;
   }
   [[nodiscard]] double bytes_per_item() const override { return 0; }
 
@@ -164,6 +164,7 @@ class TrainingSubject final : public measure::Subject {
     losses_.clear();
     norms_.clear();
     data_ns_.clear();
+    if (world_) world_->begin();
     waited_ns_ = measure::waited_for_cores_ns();
   }
 
@@ -174,6 +175,7 @@ class TrainingSubject final : public measure::Subject {
               {"warmup_steps", warmed_},   {"first_step_ns", first_step_ns_}};
     if (waited_ns && waited_ns_) json["waited_ns"] = *waited_ns - *waited_ns_;
     if (spec_.engine.optimizer) json["gradient_norms"] = norms_;
+    if (world_) json["world"] = reported(world_->report());
     add_phases(json);
     memory_.end(engine_->device_free_bytes());
     if (const auto held = memory_.held()) json["driver_peak_bytes"] = *held;
@@ -185,11 +187,11 @@ class TrainingSubject final : public measure::Subject {
     json["flop_executed"] = train::executed_flop(engine_->program()) * spec_.engine.grad_accum;
     json["engine"] = info_json(engine_->info(), engine_->program());
     json["data"] = Json{{"source", to_string(spec_.data)}};
-    if (feed_) {
-      json["data"]["recipe"] = feed_->describe();
-      json["data"]["samples"] = feed_->size();
-      json["data"]["epochs"] = feed_->epoch();
-      if (const Json lanes = feed_->lanes(); !lanes.is_null()) json["data"]["lanes"] = lanes;
+    if (const TrainingFeed* feed = steps_->feed()) {
+      json["data"]["recipe"] = feed->describe();
+      json["data"]["samples"] = feed->size();
+      json["data"]["epochs"] = feed->epoch();
+      if (const Json lanes = feed->lanes(); !lanes.is_null()) json["data"]["lanes"] = lanes;
     }
     return json;
   }
@@ -199,50 +201,19 @@ class TrainingSubject final : public measure::Subject {
   }
 
  private:
-  /// One whole step, the device idle before and after. The phase `data` is always filled in; the
-  /// others by the engine, when it times them.
+  /// Of all ranks.
   train::StepResult step() {
     if (first_step_ns_ == 0) first_step_ns_ = clock_.now_ns();
-    std::int64_t data_ns = 0;
-    for (int i = 0; i < spec_.engine.grad_accum; ++i) {
-      if (spec_.data == TrainingData::resident) {
-        resident_step(i);
-        continue;
-      }
-      const std::int64_t start_ns = clock_.now_ns();
-      const train::BatchView view = next();
-      data_ns += clock_.now_ns() - start_ns;
-      require(engine_->micro_step(mixed(view, i)));
-      if (feed_) require(feed_->ahead());
-    }
-    auto result = engine_->update();
+    if (world_) require(world_->step());
+    auto result = steps_->take();
     if (!result) throw std::runtime_error(result.error().message);
-    engine_->synchronize();
-    ++steps_;
-    result->phases[static_cast<std::size_t>(train::Phase::data)] = data_ns;
+    if (world_) world_->note(result->sync);
     return *result;
   }
 
-  /// Without a copy but for the first. Images that are mixed are so again, as they are by then:
-  /// they mean nothing, and the work is the same.
-  void resident_step(int micro) {
-    train::BatchView view = batch_.view();
-    view.resident = std::exchange(resident_, true);
-    require(view.resident && !mixer_.on() ? engine_->micro_step_again()
-                                          : engine_->micro_step(mixed(view, micro)));
-  }
-
-  train::BatchView mixed(const train::BatchView& view, int micro) {
-    auto made = mixer_.mix(view, static_cast<std::uint64_t>(steps_), micro);
-    if (!made) throw std::runtime_error(made.error().message);
-    return *made;
-  }
-
-  train::BatchView next() {
-    if (!feed_) return batch_.view();
-    auto batch = feed_->next_of_any_epoch();
-    if (!batch) throw std::runtime_error(batch.error().message);
-    return batch->view;
+  static Json reported(Result<Json> report) {
+    if (!report) throw std::runtime_error(report.error().message);
+    return std::move(*report);
   }
 
   /// Instrumented steps, apart from the timed ones.
@@ -261,8 +232,8 @@ class TrainingSubject final : public measure::Subject {
 
   void note_memory() {
     const auto free = engine_->device_free_bytes();
-    if (!free) return memory_line_.add(steps_, resident_bytes());
-    if (const auto held = memory_.held_at(*free)) memory_line_.add(steps_, *held);
+    if (!free) return memory_line_.add(steps_->taken(), resident_bytes());
+    if (const auto held = memory_.held_at(*free)) memory_line_.add(steps_->taken(), *held);
   }
 
   void add_phases(Json& json) {
@@ -277,14 +248,12 @@ class TrainingSubject final : public measure::Subject {
   TrainingSpec spec_;
   DriverMemory memory_;
   MemoryLine memory_line_;
-  std::unique_ptr<train::Engine> engine_;
-  std::unique_ptr<TrainingFeed> feed_;  // null: generated numbers
-  TrainingMixer mixer_;
-  GeneratedBatch batch_;
+  std::unique_ptr<TrainingWorld> world_;  // null: this rank alone
+  std::unique_ptr<TrainingSteps> steps_;
+  train::Engine* engine_;  // of the steps
   SystemClock clock_;
-  bool resident_ = false;  // the engine holds batch_
   int warmed_ = 0;
-  std::int64_t steps_ = 0, first_timed_ = 0;  // taken so far, timed or not; before losses_.front()
+  std::int64_t first_timed_ = 0;  // steps before losses_.front(), timed or not
   std::int64_t first_step_ns_ = 0;
   float first_loss_ = 0;
   std::vector<double> losses_, norms_;
@@ -298,19 +267,21 @@ class TrainingSubject final : public measure::Subject {
 
 Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectContext& context) {
   SLUICE_TRY(TrainingSpec spec, read_training_spec(context));
+  std::unique_ptr<TrainingWorld> world;
+  if (spec.world_size > 1) {
+    SLUICE_TRY(world, TrainingWorld::start(spec, context));
+    spec.engine.world = &world->ranks();
+  }
   DriverMemory memory;
   memory.begin(free_of(spec.engine.device));
   auto engine = train::Engine::make(spec.engine);
   if (!engine) return refusal(engine.error());
   memory.end((*engine)->device_free_bytes());
-  std::unique_ptr<TrainingFeed> feed;
-  if (spec.data == TrainingData::loader) {
-    SLUICE_TRY(const FeedOptions options, feed_options(spec, context));
-    SLUICE_TRY(feed, TrainingFeed::open(options));
-    SLUICE_CHECK(feed->connect(**engine));
-  }
+  SLUICE_TRY(auto feed, open_feed(spec, context, **engine));
+  if (world) SLUICE_CHECK(world->ready(feed ? feed->size() : 0));
+  auto steps = std::make_unique<TrainingSteps>(spec, std::move(*engine), std::move(feed));
   return std::unique_ptr<measure::Subject>(std::make_unique<TrainingSubject>(
-      std::move(spec), std::move(*engine), std::move(feed), memory));
+      std::move(spec), std::move(world), std::move(steps), memory));
 }
 
 }  // namespace sluice::scenario

@@ -14,6 +14,7 @@ namespace sluice::scenario {
 namespace {
 
 constexpr std::int64_t kMaxSteps = 1'000'000;
+constexpr std::int64_t kMaxRanks = 1024;    // of one machine
 constexpr std::int64_t kMaxSize = 1 << 20;  // of one dimension of a model
 constexpr std::uint32_t kImageStage = 1, kLabelStage = 2;
 constexpr double kPixelRange = 1.7320508;  // uniform in ± this has variance 1
@@ -113,6 +114,10 @@ Json to_json(const TrainingSpec& spec) {
       {"data", to_string(spec.data)},
       {"warmup_steps", spec.warmup_steps},
       {"phase_steps", spec.phase_steps}};
+  if (spec.world_size > 1) {
+    json["world_size"] = spec.world_size;
+    json["rank_timeout_s"] = spec.rank_timeout_s;
+  }
   if (spec.mix.on()) {
     json["mixup"] = spec.mix.mixup;
     json["cutmix"] = spec.mix.cutmix;
@@ -163,6 +168,8 @@ Result<TrainingSpec> read_training_spec(const measure::SubjectContext& context) 
   engine.soft_targets = spec.mix.on();
   SLUICE_CHECK(whole(spec.warmup_steps, fields, "warmup_steps", 0, kMaxSteps));
   SLUICE_CHECK(whole(spec.phase_steps, fields, "phase_steps", 0, kMaxSteps));
+  SLUICE_CHECK(whole(spec.world_size, fields, "world_size", 1, kMaxRanks));
+  SLUICE_TRY(spec.rank_timeout_s, fields.number("rank_timeout_s", spec.rank_timeout_s));
   spec.loader = fields.field("loader");
   if (spec.data == TrainingData::loader && !spec.loader.is_object())
     return fields.wrong("loader", "an object, since data is loader");
@@ -177,10 +184,12 @@ train::BatchView GeneratedBatch::view() const {
   return view;
 }
 
-GeneratedBatch generate_batch(const train::ModelSpec& model, int batch, std::uint64_t seed) {
+GeneratedBatch generate_batch(const train::ModelSpec& model, int batch, std::uint64_t seed,
+                              int rank) {
   GeneratedBatch made;
-  Rng values(RngKey{seed, 0, 0, 0, kImageStage});
-  Rng labels(RngKey{seed, 0, 0, 0, kLabelStage});
+  const auto index = static_cast<std::uint64_t>(rank);
+  Rng values(RngKey{seed, 0, index, 0, kImageStage});
+  Rng labels(RngKey{seed, 0, index, 0, kLabelStage});
   const auto samples = static_cast<std::size_t>(batch);
   const auto outputs = static_cast<std::uint64_t>(model.outputs());
   if (model.family == train::Family::vit5) {

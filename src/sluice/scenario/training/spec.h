@@ -24,10 +24,12 @@ const char* to_string(TrainingData data);
 struct TrainingSpec {
   train::EngineConfig engine;
   TrainingData data = TrainingData::resident;
-  MixOptions mix;        // on: engine.soft_targets
-  int warmup_steps = 0;  // before the first timed one; nothing of them is kept
-  int phase_steps = 0;   // instrumented, half before and half after the timed steps of a turn
-  Json loader;           // fields of LoaderSpec; null without one
+  MixOptions mix;               // on: engine.soft_targets
+  int warmup_steps = 0;         // before the first timed one; nothing of them is kept
+  int world_size = 1;           // ranks that take a step together, each with engine.batch samples
+  double rank_timeout_s = 120;  // for the slowest of them
+  int phase_steps = 0;  // instrumented, half before and half after the timed steps of a turn
+  Json loader;          // fields of LoaderSpec; null without one
 };
 
 Json to_json(const TrainingSpec& spec);
@@ -43,6 +45,8 @@ struct GeneratedBatch {
   std::vector<std::int32_t> ids, labels;
   [[nodiscard]] train::BatchView view() const;
 };
-GeneratedBatch generate_batch(const train::ModelSpec& model, int batch, std::uint64_t seed);
+/// `rank`: each has numbers of its own.
+GeneratedBatch generate_batch(const train::ModelSpec& model, int batch, std::uint64_t seed,
+                              int rank = 0);
 
 }  // namespace sluice::scenario

@@ -38,6 +38,7 @@ class MpiWorld final : public Communicator {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] const char* library() const;
+  [[nodiscard]] bool failed() const { return failed_; }  // a call gave an error: it is over
 
   Status start_sum(std::span<float> values) override;
   Status advance() override;

@@ -33,6 +33,11 @@ bool TrainingPlan::has_ours() const {
   return std::find(libraries.begin(), libraries.end(), "sluice") != libraries.end();
 }
 
+std::vector<int> TrainingPlan::worlds() const {
+  if (world_size == 1) return {1};
+  return {1, world_size};
+}
+
 std::vector<LoaderRequest> TrainingPlan::inputs() const {
   std::vector<LoaderRequest> all;
   if (input) all.push_back(*input);

@@ -20,6 +20,8 @@ struct TrainingPlan {
   /// Of every library, side by side.
   std::vector<train::LastBlock> last_blocks{train::LastBlock::full};
   std::vector<int> batches;  // one, or those of a sweep
+  int world_size = 1;        // ranks of our rows; more than one: beside one rank, the reference
+  double rank_timeout_s = 120;
   bool swept = false;
   bool sweep_to_max = false;           // extend_sweep() has more to say
   bool synthetic = false;              // exactly when there is no input
@@ -36,6 +38,8 @@ struct TrainingPlan {
   measure::Policy policy;
 
   [[nodiscard]] bool has_ours() const;
+  /// Numbers of ranks that are measured.
+  [[nodiscard]] std::vector<int> worlds() const;
   /// All of them, the first first.
   [[nodiscard]] std::vector<LoaderRequest> inputs() const;
   [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch) const;

@@ -5,6 +5,7 @@
 #include "sluice/analysis/batch_estimates.h"
 #include "sluice/analysis/peer_ratio.h"
 #include "sluice/analysis/training_verdict.h"
+#include "sluice/analysis/world_scaling.h"
 #include "sluice/core/file.h"
 #include "sluice/core/utc.h"
 #include "sluice/core/version.h"
@@ -33,6 +34,7 @@ struct Measured {
   train::LastBlock last_block = train::LastBlock::full;
   std::size_t input = 0;           // which of the plan's
   std::string storage;             // that it lies on, where there are several
+  int world = 1;                   // ranks
   const Row* row = nullptr;        // null: interrupted before it
   std::optional<TrainingUse> use;  // absent: not measured
   double samples_per_s = 0;
@@ -40,14 +42,14 @@ struct Measured {
 
 Measured our_row(const results::ResultFile& file, const TrainingPlan& plan, Measured one) {
   const std::string name =
-      training_case(plan, one.regime, one.batch, one.rung, one.last_block, one.storage);
+      training_case(plan, one.regime, one.batch, one.rung, one.last_block, one.storage, one.world);
   for (const Row& row : file.rows)
     if (row.library == "sluice" && row.case_name == name) one.row = &row;
   if (one.row != nullptr && one.row->status == measure::RowStatus::ok)
     one.use = analysis::training_use(*one.row);
   if (one.use)
-    one.samples_per_s =
-        static_cast<double>(one.batch) * plan.engine.grad_accum / *stats::median(one.use->step_s);
+    one.samples_per_s = static_cast<double>(one.batch) * plan.engine.grad_accum * one.world /
+                        *stats::median(one.use->step_s);
   return one;
 }
 
@@ -67,7 +69,8 @@ std::vector<Measured> our_rows(const results::ResultFile& file, const TrainingPl
     for (const train::Regime regime : plan.regimes)
       for (const train::LastBlock last_block : plan.last_blocks)
         for (const train::Rung rung : plan.rungs)
-          add({regime, batch, rung, last_block, 0, "", nullptr, std::nullopt, 0});
+          for (const int world : plan.worlds())
+            add({regime, batch, rung, last_block, 0, "", world, nullptr, std::nullopt, 0});
   return list;
 }
 
@@ -116,10 +119,10 @@ Json config_json(const TrainingPlan& plan, const Measured& one) {
   const train::EngineConfig engine =
       plan.engine_of(one.regime, one.batch, one.rung, one.last_block);
   Json json{{"mode", plan.synthetic ? "synthetic" : "e2e"},
-            {"world_size", 1},
+            {"world_size", one.world},
             {"per_device_batch_size", one.batch},
             {"seq_len", engine.model.tokens()},
-            {"global_batch_size", one.batch * engine.grad_accum},
+            {"global_batch_size", one.batch * engine.grad_accum * one.world},
             {"grad_accum_steps", engine.grad_accum},
             {"warmup_steps", plan.warmup_steps},
             {"measure_steps", plan.measure_steps},
@@ -163,9 +166,9 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const Training
   facts.env = env_json(file);
   facts.timestamp = utc_now();
   facts.use = *one.use;
-  facts.samples_per_step = static_cast<double>(one.batch) * plan.engine.grad_accum;
+  facts.samples_per_step = static_cast<double>(one.batch) * plan.engine.grad_accum * one.world;
   facts.tokens_per_step = static_cast<double>(
-      analysis::tokens_per_step(one.batch, 1, model.tokens(), plan.engine.grad_accum));
+      analysis::tokens_per_step(one.batch, one.world, model.tokens(), plan.engine.grad_accum));
   facts.step_flop = train::step_flop(model, plan.estimator, facts.samples_per_step);
   facts.six_nd_flop = train::step_flop(model, train::MfuEstimator::six_nd, facts.samples_per_step);
   facts.non_embedding_parameters = train::count_flops(model).non_embedding_parameters;
@@ -185,7 +188,8 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const Training
   }
   if (facts.peak_tflops.value) {
     for (const double seconds : one.use->step_s)
-      facts.mfu.push_back(train::mfu(facts.step_flop, seconds, 1, *facts.peak_tflops.value));
+      facts.mfu.push_back(
+          train::mfu(facts.step_flop, seconds, one.world, *facts.peak_tflops.value));
   }
   if (one.row->peak_rss_bytes) facts.peak_rss_bytes = static_cast<double>(*one.row->peak_rss_bytes);
   facts.memory_total_bytes = gpu.use ? gpu.use->total_bytes : machine_memory();
@@ -211,6 +215,7 @@ std::vector<results::TrainingSweepLine> sweep_lines(const std::vector<Measured>&
     if (plan.rungs.size() > 1) line.compile = to_string(one.rung);
     if (plan.last_blocks.size() > 1) line.last_block = to_string(one.last_block);
     if (!one.storage.empty()) line.storage = one.storage;
+    if (plan.world_size > 1) line.world_size = one.world;
     if (!one.use) {
       line.samples_per_s.reason =
           one.row != nullptr ? one.row->reason : "interrupted before it was measured";
@@ -234,7 +239,7 @@ results::BatchEstimates estimates_of(const std::vector<Measured>& list, const Tr
   results::BatchEstimates estimates;
   for (const Measured& one : list) {
     if (one.regime != plan.regimes.front() || one.rung != plan.rungs.back() ||
-        one.last_block != plan.last_blocks.front() || one.input != 0)
+        one.last_block != plan.last_blocks.front() || one.input != 0 || one.world != 1)
       continue;
     if (one.use && one.use->peak_bytes)
       points.push_back({one.batch, *one.use->peak_bytes, one.samples_per_s});
@@ -262,13 +267,29 @@ std::optional<analysis::AmpComparison> amp_of(const std::vector<Measured>& list,
   const Measured* mixed = nullptr;
   for (const Measured& one : list) {
     if (one.batch != main.batch || one.rung != main.rung || one.last_block != main.last_block ||
-        one.input != main.input || !one.use)
+        one.input != main.input || one.world != main.world || !one.use)
       continue;
     const Measured*& place = one.regime == train::Regime::fp32 ? plain : mixed;
     if (place == nullptr) place = &one;
   }
   if (plain == nullptr || mixed == nullptr) return std::nullopt;
   return analysis::compare_amp(*plain->use, *mixed->use);
+}
+
+/// The fastest of several ranks beside one rank in the same settings.
+std::optional<results::WorldScaling> scaling_of(const std::vector<Measured>& list) {
+  const Measured* together = nullptr;
+  for (const Measured& one : list)
+    if (one.world > 1 && one.use &&
+        (together == nullptr || one.samples_per_s > together->samples_per_s))
+      together = &one;
+  if (together == nullptr) return std::nullopt;
+  for (const Measured& one : list)
+    if (one.world == 1 && one.use && one.batch == together->batch &&
+        one.regime == together->regime && one.rung == together->rung &&
+        one.last_block == together->last_block && one.input == together->input)
+      return analysis::world_scaling(*together->row, *one.row);
+  return std::nullopt;
 }
 
 /// A step of a loop that never waits for the device; absent where none was timed.
@@ -352,6 +373,7 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
   summary.libraries = library_lines(file, plan, around.anchors);
   const double total_bytes = around.gpu.use ? around.gpu.use->total_bytes : machine_memory();
   if (list.size() > 1) summary.sweep = sweep_lines(list, plan);
+  summary.scaling = scaling_of(list);
   if (plan.swept) summary.estimates = estimates_of(list, plan, total_bytes);
   file.peer_ratios = analysis::peer_ratios(file);
   if (best == nullptr) return;

@@ -41,6 +41,7 @@ struct RowSettings {
   int batch = 1;
   train::LastBlock last_block = train::LastBlock::full;
   const TrainingSource* source = nullptr;
+  int world = 1;  // ranks
 };
 
 scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, const RowSettings& of,
@@ -54,6 +55,8 @@ scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, const RowSettings&
   const int per_turn = plan.policy.samples_per_turn;
   const int turns = (plan.measure_steps + per_turn - 1) / per_turn;
   spec.phase_steps = std::max(1, std::min(plan.measure_steps, kPhaseSteps) / turns);
+  spec.world_size = of.world;
+  spec.rank_timeout_s = plan.rank_timeout_s;
   spec.loader = of.source->loader;
   if (spec.loader.is_object()) spec.loader["batch_size"] = of.batch;
   return spec;
@@ -62,12 +65,13 @@ scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, const RowSettings&
 measure::SubjectSpec row_of(const TrainingPlan& plan, const RowSettings& of, train::Rung rung) {
   measure::SubjectSpec row;
   const std::string& storage = of.source->storage;
-  row.case_name = training_case(plan, of.regime, of.batch, rung, of.last_block, storage);
+  row.case_name = training_case(plan, of.regime, of.batch, rung, of.last_block, storage, of.world);
   row.params = {{"batch_size", std::to_string(of.batch)},
                 {"dtype", to_string(of.regime)},
                 {"grad_accum", std::to_string(plan.engine.grad_accum)}};
   if (of.last_block != train::LastBlock::full) row.params["last_block"] = to_string(of.last_block);
   if (!storage.empty()) row.params["storage"] = storage;
+  if (of.world > 1) row.params["world_size"] = std::to_string(of.world);
   for (const auto& [name, value] : work_of(plan))
     row.params[name] = value;
   row.threads = plan.engine.threads;
@@ -165,9 +169,10 @@ std::string training_case(const TrainingPlan& plan, train::Regime regime, int ba
 }
 
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
-                          train::Rung rung, train::LastBlock last_block,
-                          const std::string& storage) {
+                          train::Rung rung, train::LastBlock last_block, const std::string& storage,
+                          int world) {
   measure::State state;
+  if (world > 1) state.values["world_size"] = std::to_string(world);
   if (!storage.empty()) state.values["storage"] = storage;
   for (const auto& [name, value] : work_of(plan))
     state.values[name] = value;
@@ -184,7 +189,9 @@ Result<TrainingRows> TrainingRowMaker::rows(int batch, const fs::path& scratch) 
     Json reference;  // of all last blocks: they give the same loss
     for (const train::LastBlock last_block : plan.last_blocks)
       for (const TrainingSource& source : sources)
-        add_libraries(*this, made, {regime, batch, last_block, &source}, reference, scratch);
+        for (const int world : plan.worlds())
+          add_libraries(*this, made, {regime, batch, last_block, &source, world}, reference,
+                        scratch);
   }
   return made;
 }

@@ -127,6 +127,7 @@ class TrainingVisit {
                            {"threads", plan_.engine.threads},
                            {"libraries", plan_.libraries},
                            {"policy", policy_json(plan_.policy)}};
+    if (plan_.world_size > 1) file.run_config["world_size"] = plan_.world_size;
     if (plan_.mix.on()) {
       file.run_config["mixup"] = plan_.mix.mixup;
       file.run_config["cutmix"] = plan_.mix.cutmix;

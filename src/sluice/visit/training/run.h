@@ -20,12 +20,13 @@ backend::VisitOptions training_visit(const TrainingPlan& plan);
 /// "training/vit5-tiny", with the batch and the type where several are measured. The highest rung
 /// has no name of its own: it is what stands beside other libraries. Neither has a full last block,
 /// the model as it is written; the shortcut, mixing and erasing always have. Storage has one where
-/// there are several inputs. Without them: the plan's first last block at the highest rung.
+/// there are several inputs, and several ranks have their number. Without them: the plan's first
+/// last block at the highest rung.
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch);
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
                           train::Rung rung);
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
                           train::Rung rung, train::LastBlock last_block,
-                          const std::string& storage = "");
+                          const std::string& storage = "", int world = 1);
 
 }  // namespace sluice::visit

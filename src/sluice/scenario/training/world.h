@@ -1,0 +1,47 @@
+// sluice/scenario/training/world.h - the ranks of a training row: rank 0 is the worker that is
+// measured, the others do as it says.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sluice/measure/worker/subject.h"
+#include "sluice/scenario/training/spec.h"
+#include "sluice/train/world/mpi.h"
+
+#include <memory>
+
+namespace sluice::scenario {
+
+/// Rank 0's hold on the others.
+class TrainingWorld {
+ public:
+  /// Starts the others as `sluice rank`, or joins those that a launcher started; `context` is what
+  /// they prepare from, at the same time as this rank.
+  static Result<std::unique_ptr<TrainingWorld>> start(const TrainingSpec& spec,
+                                                      const measure::SubjectContext& context);
+  ~TrainingWorld();
+  TrainingWorld(const TrainingWorld&) = delete;
+  TrainingWorld& operator=(const TrainingWorld&) = delete;
+
+  [[nodiscard]] train::Communicator& ranks() { return *world_; }
+  /// Every other rank is ready, with this program and as many samples as `samples`. The error names
+  /// the rank that is not.
+  Status ready(std::uint64_t samples);
+  /// The others take a step, too.
+  Status step();
+  /// A sample begins: what was noted so far is forgotten.
+  void begin() { sync_.clear(); }
+  void note(const train::SyncTimes& sync) { sync_.push_back(sync); }
+  /// Of the steps since begin(): sums and waits, by rank.
+  Result<Json> report();
+
+ private:
+  explicit TrainingWorld(std::unique_ptr<train::MpiWorld> world) : world_(std::move(world)) {}
+
+  std::unique_ptr<train::MpiWorld> world_;
+  std::vector<train::SyncTimes> sync_;  // of this rank
+};
+
+/// What every rank but 0 does, until rank 0 says that it is over.
+Status serve_rank(train::MpiWorld& world);
+
+}  // namespace sluice::scenario

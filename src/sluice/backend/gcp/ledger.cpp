@@ -120,7 +120,8 @@ bool is_open(const MachineRecord& record) {
 Result<Ledger> Ledger::begin(const std::string& session, const fs::path& run_folder) {
   SLUICE_TRY(const fs::path folder, registry());
   SLUICE_CHECK(create_folders(folder));
-  SLUICE_TRY(FileLock lock, FileLock::take(folder / (session + ".lock"), session));
+  // Another start may look at the file in the moment in which it is made.
+  SLUICE_TRY(FileLock lock, FileLock::take(folder / (session + ".lock"), session, {.limit_s = 5}));
   return Ledger(session, folder / (session + ".json"),
                 run_folder.empty() ? fs::path() : run_folder / kLastRun, std::move(lock));
 }
@@ -155,18 +156,23 @@ Result<std::vector<Orphan>> orphans() {
   SLUICE_TRY(const fs::path folder, registry());
   std::vector<Orphan> found;
   std::error_code code;
-  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
-    if (it->path().extension() != ".json") continue;
-    const std::string session = it->path().stem().string();
+  std::vector<fs::path> files;
+  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code))
+    files.push_back(it->path());
+  for (const fs::path& path : files) {
+    const std::string session = path.stem().string();
+    const fs::path file = folder / (session + ".json");
+    const bool lock_alone = path.extension() == ".lock" && !fs::exists(file, code);
+    if (path != file && !lock_alone) continue;
     auto lock = FileLock::take(folder / (session + ".lock"), session);
     if (!lock) continue;                    // it lives
-    if (!fs::exists(it->path())) continue;  // it has just ended
-    auto machines = read_machines(it->path());
+    if (!fs::exists(file, code)) continue;  // it made nothing, or has just ended: its lock goes
+    auto machines = read_machines(file);
     if (!machines) {
       log::warn("{}; machines that it names are not deleted by it", machines.error().message);
       continue;
     }
-    found.push_back({session, it->path(), std::move(*lock), std::move(*machines)});
+    found.push_back({session, file, std::move(*lock), std::move(*machines)});
   }
   return found;
 }

@@ -180,6 +180,9 @@ def trial(matrix, kind, moment_s, at_once, chance):
     matrix.submit()
     PAUSE.wait(moment_s)
     killed = kill(matrix, kind, chance)
+    if not killed:
+        until(lambda: not matrix.queue(), "the queue")
+        return {"killed": None}
     if kind.startswith("kill") or not at_once:  # a process that is killed is a running job until Slurm has seen its end
         until(lambda: not matrix.queue(), "the queue after the kill")
     # The queue first: a task that ends in between is then in the queue and not missing, and not the other way round.
@@ -202,7 +205,7 @@ def trial(matrix, kind, moment_s, at_once, chance):
         for name in TYPES:
             matrix.call("validate", matrix.out / name)
         complete = all(one["complete"] for one in matrix.submit("--resume"))
-    return {"kind": kind, "moment_s": round(moment_s, 2), "killed": re.sub(r"sluice-\w{8}", "sluice", killed or "nothing was left"),
+    return {"kind": kind, "moment_s": round(moment_s, 2), "killed": re.sub(r"sluice-\w{8}", "sluice", killed),
             "resumed": "at once" if at_once and not kind.startswith("kill") else "when the queue was empty",
             "finished_cases_before": len(before), "missing_tasks": missing, "collected_before": collected_before,
             "submitted": {name: {"tasks": answer[name]["tasks"], "in_queue": answer[name]["in_queue"],
@@ -230,7 +233,10 @@ def run(program, trials, seed, note):
         record["undisturbed_s"] = round(whole_s, 1)
         for number in range(trials):
             kind = KINDS[number % len(KINDS)]
-            one = trial(matrix, kind, chance.uniform(0, whole_s), chance.random() < 0.5, chance)
+            moment_s = chance.uniform(0, whole_s)
+            at_once = chance.random() < 0.5
+            while not (one := trial(matrix, kind, moment_s, at_once, chance))["killed"]:
+                moment_s /= 2  # there was nothing left to be killed
             record["trials"].append({"trial": number + 1, **one})
             note(record)
     record["complete"] = sum(one["complete"] for one in record["trials"])

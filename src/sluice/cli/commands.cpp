@@ -21,7 +21,7 @@ void add_all_commands(CLI::App& root, Context& context) {
   under("Set up", {add_peers, add_ci, add_completion});
   under("Other names", {add_benchmark_dataloader, add_benchmark_training, add_learn_model});
   // Not in the help: only programs call them.
-  under("", {add_docs, add_worker, add_rank, add_slice, add_spin});
+  under("", {add_docs, add_worker, add_slice, add_spin});
 }
 
 }  // namespace sluice::cli

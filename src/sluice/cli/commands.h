@@ -49,7 +49,6 @@ void add_quick(CLI::App& root, Context& context);
 void add_selftest(CLI::App& root, Context& context);
 void add_serve(CLI::App& root, Context& context);
 void add_slice(CLI::App& root, Context& context);
-void add_rank(CLI::App& root, Context& context);
 void add_spin(CLI::App& root, Context& context);
 void add_train(CLI::App& root, Context& context);
 void add_learn_model(CLI::App& root, Context& context);

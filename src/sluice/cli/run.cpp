@@ -97,9 +97,10 @@ Result<ExitCode> run_plan(const Context& context, const RunFlags& flags,
 void add_run(CLI::App& root, Context& context) {
   auto flags = std::make_shared<RunFlags>();
   auto sampling = std::make_shared<LocalFlags>();
-  CLI::App* command = add_command(
-      root, context, "run", "Measure what a configuration asks for, here, on a cluster or in the cloud",
-      [flags, sampling, &context] { return run_plan(context, *flags, *sampling); });
+  CLI::App* command =
+      add_command(root, context, "run",
+                  "Measure what a configuration asks for, here, on a cluster or in the cloud",
+                  [flags, sampling, &context] { return run_plan(context, *flags, *sampling); });
   add_run_flags(*command, *flags);
   add_local_flags(*command, *sampling);
   add_backend_flags(*command, *flags);

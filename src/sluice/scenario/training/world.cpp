@@ -85,7 +85,8 @@ Result<std::unique_ptr<TrainingWorld>> TrainingWorld::start(
     std::error_code problem;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", problem);
     if (problem) return Error{Errc::io, "/proc/self/exe: " + problem.message()};
-    SLUICE_TRY(world, train::MpiWorld::start(spec.world_size, {program.string(), "rank"}, options));
+    SLUICE_TRY(world, train::MpiWorld::start(spec.world_size,
+                                             {program.string(), "worker", "--rank"}, options));
   }
   std::unique_ptr<TrainingWorld> made(new TrainingWorld(std::move(world)));
   SLUICE_CHECK(made->world_->tell(dump_json(json_of(context))));

@@ -14,8 +14,8 @@ namespace sluice::scenario {
 /// Rank 0's hold on the others.
 class TrainingWorld {
  public:
-  /// Starts the others as `sluice rank`, or joins those that a launcher started; `context` is what
-  /// they prepare from, at the same time as this rank.
+  /// Starts the others as `sluice worker --rank`, or joins those that a launcher started; `context`
+  /// is what they prepare from, at the same time as this rank.
   static Result<std::unique_ptr<TrainingWorld>> start(const TrainingSpec& spec,
                                                       const measure::SubjectContext& context);
   ~TrainingWorld();

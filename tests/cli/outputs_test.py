@@ -96,8 +96,8 @@ class Source(unittest.TestCase):
         self.assertEqual(self.files_with(".", r"fmt::print\(\s*(?!stderr|\s)|std::cout|\bstdout\b\)"), {"print.cpp"})
 
     def test_one_file_of_cli_writes_files(self):
-        # local_run: in its run folder; reference: the pages of this repository
-        self.assertEqual(self.files_with("cli", "write_file_atomic|ofstream"), {"output_files.cpp", "local_run.cpp", "reference.cpp"})
+        # local_run, cluster: in their run folders; reference: the pages of this repository
+        self.assertEqual(self.files_with("cli", "write_file_atomic|ofstream"), {"output_files.cpp", "local_run.cpp", "cluster.cpp", "reference.cpp"})
 
 
 class Files(Outputs):

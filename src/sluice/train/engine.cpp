@@ -152,8 +152,10 @@ Status Engine::Impl::run_micro() {
 
 Status Engine::Impl::mean_over_ranks(float& value) const {
   if (ranks() == 1) return ok;
+  backend->begin(Phase::grad_sync);
   SLUICE_CHECK(config.world->start_sum({&value, 1}));
   SLUICE_CHECK(config.world->finish());
+  backend->end(Phase::grad_sync);
   value /= static_cast<float>(ranks());
   return ok;
 }

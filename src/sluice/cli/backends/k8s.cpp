@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/backend/k8s/manifest.h"
 #include "sluice/cli/backends/cluster.h"
+#include "sluice/cli/output_files.h"
 #include "sluice/cli/print.h"
-#include "sluice/core/file.h"
 #include "sluice/core/log.h"
 #include "sluice/core/sha256.h"
 
@@ -44,10 +44,8 @@ Result<ExitCode> run_on_k8s(const Context& context, const RunFlags& flags,
   SLUICE_TRY(const std::vector<Json> objects,
              backend::k8s_objects(config, submission, folder_on_volume(config)));
   const std::string manifest = backend::k8s_manifest(objects);
-  if (!context.globals.out.empty()) {
-    SLUICE_CHECK(create_folders(context.globals.out));
-    SLUICE_CHECK(write_file_atomic(context.globals.out / "k8s.yaml", manifest));
-  }
+  if (!context.globals.out.empty())
+    SLUICE_CHECK(write_output(context.globals, context.globals.out / "k8s.yaml", manifest));
   if (context.globals.json)
     print("{}\n", dump_json({{"backend", "k8s"}, {"objects", objects}}));
   else

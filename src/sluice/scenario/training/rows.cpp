@@ -184,7 +184,8 @@ class TrainingSubject final : public measure::Subject {
     json["rss_bytes"] = resident_bytes();
     json["memory_by_step"] = memory_line_.json();
     json["memory_of"] = engine_->device_free_bytes() ? "device" : "process";
-    json["flop_executed"] = train::executed_flop(engine_->program()) * spec_.engine.grad_accum;
+    json["flop_executed"] =
+        train::executed_flop(engine_->program()) * spec_.engine.grad_accum * spec_.world_size;
     json["engine"] = info_json(engine_->info(), engine_->program());
     json["data"] = Json{{"source", to_string(spec_.data)}};
     if (const TrainingFeed* feed = steps_->feed()) {

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,12 @@ class BenchWorldTest(unittest.TestCase):
         self.assertAlmostEqual(scaling["scaling_efficiency"], scaling["samples_per_s"] / (ranks * scaling["alone_samples_per_s"]))
         self.assertGreater(scaling["gradient_bytes"], 100_000)
         self.assertLessEqual(scaling["grad_sync_exposed_share"], 1)
+        best = min(rows[str(ranks)]["runs"], key=lambda run: statistics.median(run["samples_ns"]))
+        for wait in scaling["waits"]:
+            of_rank = [ns for sample in best["details"] for ns in sample["world"]["waited_ns"][wait["rank"]]]
+            self.assertAlmostEqual(wait["p50_ms"], statistics.median(of_rank) * 1e-6)
+            self.assertLessEqual(wait["p99_ms"], max(of_rank) * 1e-6)
+            self.assertGreaterEqual(wait["p99_ms"], wait["p50_ms"])
         details = rows[str(ranks)]["runs"][0]["details"]
         self.assertEqual({len(one) for sample in details for one in sample["world"]["waited_ns"]},
                          {len(sample["losses"]) for sample in details}, "every rank tells of every timed step")

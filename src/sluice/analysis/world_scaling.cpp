@@ -37,7 +37,7 @@ double median_or_zero(const std::vector<double>& values) {
 std::vector<results::RankWait> waits_of(const std::vector<std::vector<double>>& by_rank) {
   std::vector<results::RankWait> waits;
   for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
-    constexpr std::array<double, 2> kPercentiles{0.5, 0.99};
+    constexpr std::array<double, 2> kPercentiles{50, 99};
     const auto found = stats::percentiles(by_rank[rank], kPercentiles);
     if (!found) continue;
     waits.push_back({static_cast<std::int64_t>(rank), (*found)[0], (*found)[1]});

@@ -14,6 +14,8 @@ import random
 import subprocess
 import tempfile
 
+from measured_by import git
+
 PROGRAM = """#include <stdint.h>
 #include <stdio.h>
 #include "work.h"
@@ -111,7 +113,7 @@ def main():
             trials.append(trial(sluice, args, draw, work, pathlib.Path(folder)))
         one = trials[-1]
         print(number, {key: one.get(key) for key in ("guilty", "named", "probes", "pairs", "seconds", "error")}, flush=True)
-        document = {"what": "sluice bisect over histories of a C program",
+        document = {"what": "sluice bisect over histories of a C program", "git": git(sluice),
                     "machine_profile": profile, "commits": args.commits, "slowdown": args.slowdown,
                     "metric": args.metric, "alpha": args.alpha, "max_pairs": args.max_pairs, "program_ms": args.ms,
                     "seed": args.seed, "trials_asked": args.trials,

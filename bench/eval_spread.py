@@ -4,6 +4,7 @@
 """Trains it from several seeds, and from the default one under other instruction sets of the matrix library.
 
 usage: eval_spread.py SLUICE [--seeds 1,2,3,4,5,6,7,8] [--isa SSE41,AVX2,AVX512_CORE] --out FILE
+With `--isa ""` the seeds alone: those that the recipe was not chosen by, say.
 FILE holds the figures of every training, and of each set whether mean and three standard deviations over the seeds stay within
 30 to 90 %. Exit 1 when those of a set do not.
 """
@@ -15,6 +16,8 @@ import statistics
 import subprocess
 import sys
 import time
+
+from measured_by import git
 
 LOW, HIGH = 30, 90  # percent: neither hopeless nor perfect
 ENGINE = "engine_answers_40"  # known answers: no matter of training
@@ -48,8 +51,10 @@ def main():
     args = parser.parse_args()
     sluice = args.sluice.resolve()
     runs = []
-    asked = [(int(seed), None) for seed in args.seeds.split(",")] + [(DEFAULT_SEED, None)]
-    for seed, isa in asked + [(DEFAULT_SEED, isa) for isa in args.isa.split(",") if isa]:
+    asked = [(int(seed), None) for seed in args.seeds.split(",")]
+    if args.isa:
+        asked += [(DEFAULT_SEED, None), *((DEFAULT_SEED, isa) for isa in args.isa.split(","))]
+    for seed, isa in asked:
         runs.append(trained(sluice, seed, isa))
         print(runs[-1], flush=True)
     seeds = [run for run in runs if run["isa"] == "default"]
@@ -58,7 +63,7 @@ def main():
     outside = [name for name, one in over_seeds.items()
                if one["mean"] - 3 * one["sd"] < LOW or one["mean"] + 3 * one["sd"] > HIGH]
     profile = json.loads(subprocess.run([sluice, "env", "--json"], check=True, capture_output=True, text=True).stdout).get("machine_profile")
-    document = {"what": "the built-in model of sluice eval, trained again and again", "machine_profile": profile,
+    document = {"what": "the built-in model of sluice eval, trained again and again", "git": git(sluice), "machine_profile": profile,
                 "date": time.strftime("%Y-%m-%d", time.gmtime()), "limits_percent": [LOW, HIGH],
                 "ppl_fixed_shard": summary([run["ppl_fixed_shard"] for run in seeds]), "percent": over_seeds,
                 "cpu_s": summary([run["cpu_s"] for run in seeds]), "outside": outside, "trainings": runs}

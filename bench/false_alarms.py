@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+from measured_by import git
+
 
 def wilson(successes, n, z=1.959964):
     share = successes / n
@@ -72,7 +74,7 @@ def main():
             print(f"{repetition + 1:3} of {arguments.repetitions}: A/A {alarms or 'quiet'}; "
                   f"slowed {called}; {sum(seconds):.0f} s", flush=True)
             n = repetition + 1
-            summary = {"repetitions": n, "case": arguments.case, "slowdown": arguments.slowdown,
+            summary = {"git": git(arguments.program), "repetitions": n, "case": arguments.case, "slowdown": arguments.slowdown,
                        "quiet": quiet, "quiet_wilson95": wilson(quiet, n),
                        "found_alone": found, "found_alone_wilson95": wilson(found, n), "log": log}
             arguments.out.parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 import time
 
+from measured_by import git
+
 
 def visit(sluice, folder, name, slowdown):
     """One `gate --quick` in `folder`; `slowdown` is a share such as 10%, or None."""
@@ -81,7 +83,7 @@ def main():
             rows.append(visit(sluice, folder, f"visit{number}", args.slowdown if number % 2 else None))
             print(number, {key: rows[-1].get(key) for key in ("slowdown", "status", "seconds", "pairs_change_pct",
                                                               "load_average", "error")}, flush=True)
-            document = {"what": "sluice gate --quick, one promoted baseline, the same program and a slower one by turns",
+            document = {"what": "sluice gate --quick, one promoted baseline, the same program and a slower one by turns", "git": git(sluice),
                         "machine_profile": metrics["machine_profile"], "visits_asked_each": args.visits,
                         "promoted": first, "refused_baselines": refused,
                         "same": tally([row for row in rows if not row["slowdown"]]),

@@ -88,7 +88,9 @@ class Pillow:
     def one_pass(self):
         transform = self.transform
         for i, image in enumerate(self.images):
-            self.kept[i % 8] = np.ascontiguousarray(transform(image))
+            output = transform(image)
+            output.load()
+            self.kept[i % 8] = output
 
     def first(self):
         return np.asarray(self.transform(self.images[0]))

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+from measured_by import git
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TARGETS_NS = {"c_step": 100, "c_phase": 100, "c_log": 100, "python_step": 500, "python_phase": 1200, "python_log": 1000}
 C_PROGRAM = """
@@ -89,7 +91,7 @@ def main():
     result["share_of_10_ms_step"] = {"percent": round(step / 1e7 * 100, 4), "target_percent": 0.1,
                                      "of": "one Python step with four phases"}
     met = all(result[name]["best_ns"] < target for name, target in TARGETS_NS.items()) and step < 1e4
-    result["met"] = met
+    result |= {"met": met, "git": git()}
     print(json.dumps(result, indent=2))
     return 0 if met else 1
 

@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const auto word = [&](int at, const char* other) { return at < argc ? argv[at] : other; };
-  const auto* preset = must(episodes::find_preset(word(2, "oxe29")));
+  const auto preset = must(episodes::find_preset(word(2, "oxe29")));
   storage::StoreOptions where;
   where.input = argv[1];
   const auto store = must(storage::open_store(where));
@@ -44,8 +44,7 @@ int main(int argc, char** argv) {
   options.metadata = metadata == "off"    ? Metadata::off
                      : metadata == "full" ? Metadata::full
                                           : Metadata::dataset_only;
-  const auto mixture =
-      must(Mixture::open(must(preset_sources(store, *preset, preset->train)), options));
+  const auto mixture = must(Mixture::open(must(preset_sources(store, *preset)), options));
   for (int i = 0; i < 8; ++i)
     (void)must(mixture->next());
   const MixtureStats before = mixture->stats();

@@ -5,6 +5,7 @@
 import argparse
 import hashlib
 import json
+import math
 import os
 import random
 import resource
@@ -14,6 +15,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from measured_by import git
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "storage"))
@@ -33,6 +36,17 @@ def digest(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+# Two-sided 95 % of Student's t by degrees of freedom; beyond the last one its value serves, a little too wide.
+STUDENT_95 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131]
+
+
+def interval_95(ratios):
+    """Of the geometric mean of ratios of pairs."""
+    logs = [math.log(ratio) for ratio in ratios]
+    wide = STUDENT_95[min(len(logs) - 1, len(STUDENT_95)) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return [math.exp(statistics.fmean(logs) - wide), math.exp(statistics.fmean(logs) + wide)]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -41,6 +55,8 @@ def main():
     parser.add_argument("--mib", type=int, default=512)
     parser.add_argument("--out")
     arguments = parser.parse_args()
+    if arguments.rounds < 2:
+        parser.error("--rounds: at least 2, or there is no interval")
     programs = servers.programs()
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         source = Path(folder) / "root" / "bucket" / "set" / "large.bin"
@@ -70,18 +86,17 @@ def main():
                         sys.exit(f"{name}: the copy differs")
                     if number > 0:
                         times[name].append(sample)
-    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True,
-                            text=True, check=False).stdout.strip()
     gb = arguments.mib * (1 << 20) / 1e9
-    result = {"what": "one object from `rclone serve s3` on loopback to /dev/shm, 8 MiB ranges, interleaved; time includes "
-                      "the start of the program", "commit": commit, "streams": arguments.streams, "mib": arguments.mib,
-              "cores": len(os.sched_getaffinity(0)), "rclone_version": "1.75.2"}
+    result = {"what": "one object from `rclone serve s3` on loopback to /dev/shm, interleaved; time includes "
+                      "the start of the program", "git": git(), "streams": arguments.streams, "mib": arguments.mib,
+              "cores": len(os.sched_getaffinity(0)), "load": [round(load, 2) for load in os.getloadavg()], "rclone_version": "1.75.2"}
     for name, samples in times.items():
         result[name] = {"wall_s": [wall for wall, _ in samples],
                         "mb_per_s": 1000 * gb / statistics.median(wall for wall, _ in samples),
                         "cpu_s_per_gb": statistics.median(cpu for _, cpu in samples) / gb}
     ratios = [theirs[0] / ours[0] for ours, theirs in zip(times["sluice"], times["rclone"])]
-    result["ratio"] = {"median": statistics.median(ratios), "each": ratios}
+    result["ratio"] = {"geomean": statistics.geometric_mean(ratios), "interval_95": interval_95(ratios),
+                       "median": statistics.median(ratios), "each": ratios}
     text = json.dumps(result, indent=2) + "\n"
     print(text, end="")
     if arguments.out:

@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+from measured_by import git
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
 from piped_browser import PipedBrowser  # noqa: E402
@@ -86,7 +88,7 @@ def main():
     medians = {key: statistics.median(one[key] for one in loads) for key in loads[0]}
     missed = [name for name, bad in (("bytes", size > LARGEST_BYTES), ("first_paint_ms", medians["first_paint_ms"] >= LATEST_PAINT_MS)) if bad]
     told = json.loads(told)
-    document = {"what": "the page of sluice history --site in headless Chromium: start of the navigation to first paint and to the charts in view", "machine_profile": profile,
+    document = {"what": "the page of sluice history --site in headless Chromium: start of the navigation to first paint and to the charts in view", "git": git(sluice), "machine_profile": profile,
                 "cores": os.cpu_count(), "browser": version, "visits": told["visits"], "series": told["series"], "changes": told["changes"],
                 "seed": args.seed, "page_bytes": size, "written_in_s": round(seconds, 2), "medians": medians,
                 "targets": {"page_bytes": LARGEST_BYTES, "first_paint_ms": LATEST_PAINT_MS}, "missed": missed, "first_load": first, "loads": loads}

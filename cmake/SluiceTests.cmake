@@ -42,7 +42,7 @@ function(sluice_test file)
   add_test(NAME ${name} COMMAND ${program} --file=${file})
   list(JOIN arg_LABELS "," labels)
   file(APPEND ${PROJECT_BINARY_DIR}/test_programs.txt "${name} ${program} ${file} ${labels}\n")
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" ${arg_PROPERTIES})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77 ${arg_PROPERTIES})
   if(arg_MODULES)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT SLUICE_MODULE_DIR=${PROJECT_BINARY_DIR})
     add_dependencies(${program} sluice_modules)
@@ -53,6 +53,23 @@ set(SLUICE_TEST_UNIT 16)  # files at most: one changed file is compiled with its
 function(sluice_unite_tests program folder)
   get_target_property(files ${program} SLUICE_TEST_FILES)
   sluice_units(${program} NAME ${program} FILES_PER_UNIT ${SLUICE_TEST_UNIT} FOLDER ${folder} FILES ${files})
+endfunction()
+
+# sluice_gpu_script(cli.train_ranks_gpu_test train_ranks_gpu_test.py sluice [MODULES])   a test in Python, of label gpu, of this program
+# Its arguments are the program, and with MODULES the folder of modules. It is run by itself where SLUICE_TEST_DEVICE names a GPU.
+file(WRITE ${PROJECT_BINARY_DIR}/gpu_scripts.txt "")  # lines `test python script arguments`, read by tools/gpu_check
+function(sluice_gpu_script name script program)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "MODULES" "" "")
+  set(modules "")
+  set(packed "bin/${program}")
+  if(arg_MODULES)
+    set(modules ${PROJECT_BINARY_DIR})
+    string(APPEND packed " bin")
+  endif()
+  add_test(NAME ${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} $<TARGET_FILE:${program}> ${modules})
+  set_tests_properties(${name} PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT 600)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
+  file(APPEND ${PROJECT_BINARY_DIR}/gpu_scripts.txt "${name} python ${folder}/${script} ${packed}\n")
 endfunction()
 
 # sluice_fuzz(config_fuzz ROOMS config CORPUS tests/config/corpus)   a libFuzzer program under fuzz/ of the build tree

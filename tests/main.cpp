@@ -67,6 +67,8 @@ bool keep_only(std::string_view file) {
 }  // namespace
 }  // namespace sluice::testing_support
 
+constexpr int kSkipped = 77;  // ctest's SKIP_RETURN_CODE
+
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   constexpr std::string_view kFile = "--file=";
@@ -79,5 +81,9 @@ int main(int argc, char** argv) {
     }
     if (!sluice::testing_support::keep_only(word.substr(kFile.size()))) return 2;
   }
-  return RUN_ALL_TESTS();
+  const int code = RUN_ALL_TESTS();
+  const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();
+  // Nothing was tested, which is not the same as passed.
+  const bool only_skipped = all.skipped_test_count() > 0 && all.successful_test_count() == 0;
+  return code == 0 && only_skipped ? kSkipped : code;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # tools/pin_hashes.py - writes the SHA-256 of every wheel that may be installed behind its pin.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: tools/pin_hashes.py [GROUP...]     without groups: all of adapters/python/requirements
+"""usage: tools/pin_hashes.py [GROUP | FILE.txt]...     without arguments: all of adapters/python/requirements
 
 Wheels for Linux, x86-64 and aarch64, CPython 3.11 to 3.14. `sluice peers install` takes no other file: pip --require-hashes.
 The index is asked over HTTPS; run it after a pin has changed, and read what it changed."""
@@ -66,7 +66,7 @@ def pinned(text):
 def main():
     groups = sys.argv[1:] or sorted(path.stem for path in FOLDER.glob("*.txt"))
     for group in groups:
-        path = FOLDER / f"{group}.txt"
+        path = Path(group) if group.endswith(".txt") else FOLDER / f"{group}.txt"
         if not path.is_file():
             sys.exit(f"tools/pin_hashes.py: {group}: no such group; there are {', '.join(sorted(p.stem for p in FOLDER.glob('*.txt')))}")
         path.write_text(pinned(path.read_text(encoding="utf-8")), encoding="utf-8")

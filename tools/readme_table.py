@@ -43,13 +43,16 @@ def table_row(row):
             f"| {spread} | {len(rates)} |")
 
 
+def paired_logs(ours, theirs):
+    """Of our rate over the peer's, run by run of the same block."""
+    ours, theirs = ({run["block"]: rate for run, rate in zip(row["runs"], run_rates(row))} for row in (ours, theirs))
+    return [math.log(ours[block] / theirs[block]) for block in sorted(ours.keys() & theirs.keys())]
+
+
 def paired_ratio(document, claim):
-    """Geometric mean of our rate over the peer's, run by run of the same block."""
-    def by_block(library):
-        row = next(r for r in document["rows"] if (r["case"], r["library"]) == (claim["case"], library))
-        return {run["block"]: rate for run, rate in zip(row["runs"], run_rates(row))}
-    ours, theirs = by_block(claim["library"]), by_block(claim["peer"])
-    logs = [math.log(ours[block] / theirs[block]) for block in sorted(ours.keys() & theirs.keys())]
+    """Geometric mean of our rate over the peer's."""
+    ours, theirs = (next(r for r in document["rows"] if (r["case"], r["library"]) == (claim["case"], library)) for library in (claim["library"], claim["peer"]))
+    logs = paired_logs(ours, theirs)
     return math.exp(statistics.mean(logs)), len(logs)
 
 
@@ -119,24 +122,51 @@ def hand_lines(documents, name):
     return "\n".join(lines) + "\n"
 
 
+T95 = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645, 5: 2.57058, 6: 2.44691, 7: 2.36462, 8: 2.30600, 9: 2.26216}  # by pairs - 1
+TIE = 0.97  # a ratio from here on is no loss
+
+
+def outcome(logs):
+    """win, tie or loss, as analysis/versus.cpp has it: the 95 % interval of the paired ratio beside 1."""
+    point, half = statistics.mean(logs), T95[len(logs) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
+    if point - half > 0:
+        return "win"
+    return "tie" if point + half >= 0 or point >= math.log(TIE) else "loss"
+
+
 def versus_line(documents, name):
-    """Ours against the fastest other of every row: what `bench transforms` found, its mean computed again from the samples."""
-    rows = {(row["case"], row["library"]): row for document in documents for row in document["rows"] if row["status"] == "ok"}
-    summary = next(d["summary"] for d in documents if "versus" in (d.get("summary") or {}))
-    points = {}
-    for claim in summary["versus"]:
-        if claim["fastest_peer"] is None:
+    """Ours against the fastest other that computes the same, row by row, all computed from the samples; what the file says of the same pair must agree."""
+    cases, claims = {}, {}
+    for document in documents:
+        for row in document["rows"]:
+            if row["status"] == "ok":
+                cases.setdefault(row["case"], {})[row["library"]] = row
+        claims |= {claim["case"]: claim for claim in (document.get("summary") or {}).get("versus", [])}
+    points, outcomes, different, of_all = {}, [], 0, []
+    for case, rows in cases.items():
+        others = {library: row for library, row in rows.items() if library not in ("sluice", "memcpy")}
+        able = {library: statistics.median(run_rates(row)) for library, row in others.items() if "not_comparable" not in row}
+        if "sluice" not in rows or not others:
             continue
-        pair = {"case": claim["case"], "library": "sluice", "peer": claim["fastest_peer"]}
-        document = {"rows": [rows[claim["case"], "sluice"], rows[claim["case"], claim["fastest_peer"]]]}
-        points[claim["case"].rsplit("/", 1)[1]] = paired_ratio(document, pair)[0]
+        of_all.append(statistics.mean(paired_logs(rows["sluice"], max(others.values(), key=lambda row: statistics.median(run_rates(row))))))
+        if not able:
+            different += 1
+            continue
+        peer = max(able, key=able.get)
+        logs = paired_logs(rows["sluice"], rows[peer])
+        points[case.rsplit("/", 1)[1]] = math.exp(statistics.mean(logs))
+        outcomes.append(outcome(logs))
+        claim = claims.get(case)
+        if claim and claim["fastest_peer"] == peer:
+            assert abs(claim["ratio"] / math.exp(statistics.mean(logs)) - 1) < 1e-3 and claim["outcome"] == outcomes[-1], f"{name}: {case}: the samples say {outcomes[-1]}"
     mean = math.exp(statistics.mean(map(math.log, points.values())))
-    assert abs(mean / summary["geomean_ratio"] - 1) < 1e-3, f"{name}: the samples say {mean}"
     slowest, fastest = min(points, key=points.get), max(points, key=points.get)
-    unit = "clips" if "video" in claim["case"] else "images"
-    return (f"{headline(documents[0], name)}\n\n{summary['rows']} rows of {unit}: **{summary['wins']} wins, {summary['ties']} ties, "
-            f"{summary['losses']} losses** against the fastest other, geometric mean **{mean:.2f} ×** "
-            f"(from {slowest} {points[slowest]:.2f} × to {fastest} {points[fastest]:.1f} ×)\n")
+    unit = "clips" if "video" in next(iter(cases)) else "images"
+    aside = f"; {different} rows, whose other libraries compute something else, are not counted" if different else ""
+    aside += f". Beside the fastest of all, whatever it computes: {math.exp(statistics.mean(of_all)):.2f} × ({len(of_all)} rows)"
+    return (f"{headline(documents[0], name)}\n\n{len(points)} rows of {unit}: **{outcomes.count('win')} wins, {outcomes.count('tie')} ties, "
+            f"{outcomes.count('loss')} losses** against the fastest other that computes the same, geometric mean **{mean:.2f} ×** "
+            f"(from {slowest} {points[slowest]:.2f} × to {fastest} {points[fastest]:.1f} ×){aside}\n")
 
 
 def headline(document, name):

@@ -22,6 +22,7 @@ SCRIPTS = {
     "bench-storage": ("bench storage", "--input photos", "what a disk or bucket delivers to this node", "01:00:00", False),
     "bench-training": ("bench training", "--model vit5-small --mode synthetic", "a training step, its phases, other engines beside it",
                        "02:00:00", True),
+    "bench-allreduce": ("bench allreduce", "--max-bytes 256m", "how fast ranks add numbers up, in a node and between nodes", "00:30:00", False),
     "bench-mixture": ("bench mixture", "--root robots", "data sets of episodes, mixed by weight", "02:00:00", False),
     "bench-mixture-study": ("bench mixture", "--study configs/studies/samples_per_episode.yaml --root robots",
                             "a study: which settings of a mixture to use", "12:00:00", False),
@@ -38,6 +39,10 @@ SCRIPTS = {
     "bisect": ("bisect", "v1.0 main --run './build.sh && ./bench'", "which commit made a command slower", "12:00:00", True),
     "selftest": ("selftest", "", "how often the paired gate errs on this kind of node", "04:00:00", False),
 }
+
+RANKS = {"bench-allreduce", "bench-training", "train"}  # several tasks are the ranks of one command
+
+CHECKPOINTED = {"train"}  # goes on from a checkpoint, not from its folder
 
 
 def text_of(name: str) -> str:
@@ -61,9 +66,19 @@ def text_of(name: str) -> str:
         "set -euo pipefail",
         'out=logs/$SLURM_JOB_NAME-$SLURM_JOB_ID',
     ]
-    if continues:
+    if name in CHECKPOINTED:
+        lines += ['set -- --checkpoint-dir "$out/checkpoints" "$@"',
+                  '# Put back in the queue: goes on from the last checkpoint. Without one it begins again, in a new folder.',
+                  'if [ -e "$out/checkpoints/last.safetensors" ]; then set -- --resume "$@"',
+                  'elif [ -d "$out" ]; then mv "$out" "$out-ended-${SLURM_RESTART_COUNT:-0}"; fi']
+    elif continues:
         lines.append('if [ -d "$out" ]; then set -- --resume "$@"; fi  # put back in the queue: goes on where it was')
-    lines.append(f'exec "${{SLUICE:-./sluice}}" {command} --out "$out" "$@"')
+    launch = ""
+    if name in RANKS:
+        lines.append('launch=()')
+        lines.append('if [ "${SLURM_NTASKS:-1}" -gt 1 ]; then launch=(srun --mpi="${SLUICE_MPI:-pmix}"); fi  # one rank a task')
+        launch = '"${launch[@]}" '
+    lines.append(f'exec {launch}"${{SLUICE:-./sluice}}" {command} --out "$out" "$@"')
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,8 @@
 # adapters/python/loader_worker.py - loaders: JPEG files, or videos, to training batches, each library as its own guide sets it up.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: loader_worker.py torch-tensor|torch-pil|torch-albumentationsx|webdataset|torchcodec|pyav|dali-cpu|spdl   (and the mode)
+"""usage: loader_worker.py torch-tensor|torch-pil|torch-albumentationsx|webdataset|torchcodec|pyav|dali-cpu|spdl|sluice-python   (and the mode)
 
-loader_torch.py, loader_clips.py, loader_dali.py and loader_spdl.py hold the loaders; the mode is sluice_worker/modes/loader.py.
+loader_torch.py, loader_clips.py, loader_dali.py, loader_spdl.py and loader_sluice.py hold the loaders; the mode is sluice_worker/modes/loader.py.
 """
 import importlib
 import os
@@ -22,6 +22,7 @@ LOADERS = {
     "pyav": ("loader_clips", "PyavSource", CLIPS, ("av", "torch", "torchvision", "numpy")),
     "dali-cpu": ("loader_dali", "DaliSource", ANTIALIAS, ("nvidia-dali-cuda130", "numpy")),
     "spdl": ("loader_spdl", "SpdlSource", ANTIALIAS, ("spdl", "spdl-core", "spdl-io", "numpy")),
+    "sluice-python": ("loader_sluice", "SluiceSource", ANTIALIAS, ("sluice-bench", "numpy")),
 }
 
 
@@ -39,6 +40,13 @@ class LoaderAdapter(Adapter):
         """The library is imported here, before loader processes are forked."""
         self.source = getattr(importlib.import_module(self.module), self.source_name)
         self.source.open()
+
+    def versions(self):
+        """Of the package of a build tree, which is not installed, it says itself."""
+        found = super().versions()
+        if self.name == "sluice-python":
+            found["sluice-bench"] = importlib.import_module("sluice").__version__
+        return found
 
     def configure(self, session):
         """All usable cores; how many of them are used, a case says by its workers."""

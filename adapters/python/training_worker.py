@@ -1,6 +1,6 @@
 # adapters/python/training_worker.py - PyTorch as a peer of `sluice bench training`: eager, compiled, max-autotune, fed by DALI.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: training_worker.py torch-eager|torch-compile|torch-max-autotune|dali-gpu   (and the mode)
+"""usage: training_worker.py torch-eager|torch-compile|torch-max-autotune|torch-ddp|dali-gpu   (and the mode)
 
 A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
 {"mode": "training",               may be left out
@@ -24,12 +24,16 @@ A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
  "expected_loss": 6.91|null,       of the first step, before its update; `check` fails beyond `tolerance` (relative; 1e-4
                                    in fp32, 2e-2 in bf16 of either kind, unless given)
  "seed": 42,
+ "world_size": 1,                  of torch-ddp: ranks, processes of this machine over gloo (ddp_ranks.py), each with as many threads and
+                                   a batch of its own; items are of all of them. 1: PyTorch as in torch-eager
+ "rank_timeout_s": 120,            for the slowest rank
  "data": "loader", "loader": {...}, images from files (training_feed.py): input, workers, prefetch, seed, epoch_items,
                                    random_erasing of LoaderSpec. The fixed batch is checked all the same}
 `average` and `checkpointing` are unsupported. A pass is one step: forward, loss, backward, optimizer,
 gradients set to None; its items are samples. `check` answers `loss`, `parameters` and `versions` too. `details` of a sample:
 `loss` (last step), `steps`, `peak_rss_bytes` (since the warm-up began), `rss_before_model_bytes`, `engine` (device, versions,
-compile mode) and on a GPU `peak_bytes`, `reserved_bytes` (of PyTorch's allocator since the warm-up began) and
+compile mode) and on a GPU `peak_bytes`, `reserved_bytes` (of PyTorch's allocator since the warm-up began; where CUDA graphs are replayed, `peak_bytes`
+is the reserved memory: replays are not counted as allocated) and
 `queued_step_ns`: a step of the warm-up's last 20, queued without a wait between them; `driver_peak_bytes`: what the driver's
 free memory fell by; on any device `flop_executed`: of the matrix products
 of a step, by PyTorch's own counter, left out where that does not know the attention in use.
@@ -47,7 +51,7 @@ import sys
 from sluice_worker import Adapter, serve
 
 LIBRARIES = {"torch-eager": None, "torch-compile": "default", "torch-max-autotune": "max-autotune",
-             "dali-gpu": "default"}  # torch.compile's mode
+             "torch-ddp": None, "dali-gpu": "default"}  # torch.compile's mode
 
 
 class TrainingAdapter(Adapter):

@@ -23,6 +23,7 @@ LIBRARIES = {
     },
     "light": {
         "pillow": ("pillow_worker.py", {"image-rgb": 24}),
+        "pillow-array": ("pillow_worker.py", {"image-rgb": 24}),
         "opencv-wheel": ("opencv_wheel_worker.py", {"image-rgb": 37}),
     },
     "rivals": {  # a crop of 224 that must be padded is not in kornia-rs

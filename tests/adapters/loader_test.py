@@ -160,6 +160,21 @@ class LoaderTest(unittest.TestCase):
         self.assertEqual(len(digests), 1)
 
     @each_library
+    def test_another_way_of_its_guide_gives_batches_too(self, library, worker):
+        variant = {"dali-cpu": "affinity", "spdl": "images"}.get(library)
+        if variant:
+            prepared = self.prepare(library, worker, variant=variant)
+            self.assertEqual(prepared["items_per_pass"], BATCH)
+            checked = worker.must("check")
+            self.assertEqual((checked["shape"], checked["dtype"]), ([BATCH, 3, SIDE, SIDE], "float32"))
+            measured = worker.must("measure", case=case_of(library), passes=12, warmup_ms=1, warmup_limit_ms=1)
+            self.assertEqual(measured["items_per_sample"], 12 * BATCH)  # beyond the epoch of 8 batches
+            worker.must("release")
+        reply = self.prepare(library, worker, "ask", variant="sideways")
+        self.assertEqual(reply["code"], "failed")
+        self.assertIn("no variant 'sideways'", reply["reason"])
+
+    @each_library
     def test_all_processes_stop_with_the_group_and_end_with_the_case(self, library, worker):
         self.prepare(library, worker)
         worker.must("check")

@@ -2,6 +2,7 @@
 # tests/adapters/mixture_test.py - episode mixtures by tf.data: the same samples as ours, and the worker around it.
 # SPDX-License-Identifier: Apache-2.0
 """usage: mixture_test.py MIXTURE_PROBE     exit 77, which is a visible skip, when `tensorflow` is not installed"""
+import dataclasses
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import peer
 
 WORKER = peer.ADAPTERS / "mixture_tfdata_worker.py"
+THREADS = peer.ADAPTERS / "mixture_threads_worker.py"
 SIZE = 256
 JPEG = ("arm", "rover")
 # Of the preset small4 (src/sluice/loader/episodes/presets.cpp): name, image, action, state, language, offset, weight.
@@ -103,13 +105,56 @@ class MixtureTest(unittest.TestCase):
             seen.update(batch["source"].tolist())
         self.assertGreaterEqual(len(seen), 3)
 
+    def threads(self, **fields):
+        import mixture_threads_worker
+        mine = self.pipeline(1).recipe
+        return mixture_threads_worker, mixture_threads_worker.ThreadedPipeline(
+            dataclasses.replace(mine, mix_block=2, shuffle_episodes=False, shuffle_pairs=False, **fields))
+
+    def test_threads_mix_the_same_samples_by_weight(self):
+        _, pipeline = self.threads()
+        counts = [0] * len(SOURCES)
+        frames = {}
+        for _ in range(60):
+            batch = pipeline.next()
+            self.assertEqual(batch["images"].shape, (8, 3, 2, SIZE, SIZE))
+            blocks = batch["source"].reshape(4, 2)
+            self.assertTrue((blocks[:, 0] == blocks[:, 1]).all(), "a block is of one data set")
+            for i, source in enumerate(batch["source"].tolist()):
+                counts[source] += 1
+                frames.setdefault((source, batch["episode_id"][i]), batch["images"][i])
+        pipeline.close()
+        self.assertEqual(pipeline.feeders, [])
+        for count, (_, _, _, _, _, _, weight) in zip(counts, SOURCES):  # 240 blocks: 5 standard deviations
+            self.assertAlmostEqual(count / 480, weight, delta=5 * (weight * (1 - weight) / 240) ** 0.5)
+        for number, (first, _) in enumerate(pipeline.first_pairs(len(SOURCES))):
+            self.assertTrue((frames[number, first["episode_id"]] == first["images"]).all(), SOURCES[number][0])
+
+    def test_an_empty_queue_delays_nobody_and_a_problem_ends_all(self):
+        module, pipeline = self.threads()
+        pipeline.next()
+        idle = module.Feeder(pipeline.episodes[0], 1, pipeline.stopped)  # of most weight; never started
+        rest, pipeline.feeders = pipeline.feeders, [idle, *pipeline.feeders[1:]]
+        self.assertNotIn(0, pipeline.next()["source"].tolist())
+        pipeline.feeders = [idle]
+        idle.problem = ValueError("it broke")
+        with self.assertRaisesRegex(ValueError, "it broke"):
+            pipeline.next()
+        pipeline.feeders = rest
+        pipeline.close()
+
     def test_the_worker(self):
-        worker = peer.Peer(WORKER)
+        for program, stages in ((WORKER, {"read", "parse", "mix", "decode", "resize", "collate"}), (THREADS, set())):
+            with self.subTest(program=program.name):
+                self.measured_by(program, stages)
+
+    def measured_by(self, program, stages):
+        worker = peer.Peer(program)
         try:
             worker.start("loader-all-cores")
             worker.must("load", data_dir="")
             spec = {"mode": "mixture", "sources": sources(self.root), "batch_size": 8, "warmup": 2, "steps": 5,
-                    "batch_times": f"{self.folder.name}/times", "stage_samples": 16}
+                    "batch_times": f"{self.folder.name}/times-{program.stem}", "stage_samples": 16}
             for wrong, text in (({"sources": []}, "'sources'"), ({"metadata": "some"}, "'metadata'"),
                                 ({"mix_block": 3}, "multiple"),
                                 ({"sources": [{**sources(self.root)[0], "image": "steps/observation/none"}]}, "none")):
@@ -124,7 +169,7 @@ class MixtureTest(unittest.TestCase):
             measured = worker.must("measure", case="mixture/pairs", passes=1, warmup_ms=0, warmup_limit_ms=0)
             details = measured["details"]
             self.assertEqual((measured["items_per_sample"], details["batches"], details["stats"]["samples"]), (40, 5, 56))
-            self.assertEqual(set(details["stage_cpu_s"]), {"read", "parse", "mix", "decode", "resize", "collate"})
+            self.assertEqual(set(details.get("stage_cpu_s", {})), stages)
             lines = [json.loads(line) for line in Path(details["batch_times"]).read_text().splitlines()]
             self.assertEqual([line["is_warmup"] for line in lines], [True] * 2 + [False] * 5)
             for line in lines:

@@ -12,6 +12,7 @@ sys.path.insert(0, str(PYTHON))
 sys.dont_write_bytecode = True
 
 from sluice_worker import Adapter, Failed, Unsupported, serve  # noqa: E402
+from sluice_worker.gpu_memory import torch_peaks  # noqa: E402
 from sluice_worker.loop import MAX_LINE, Worker  # noqa: E402
 from sluice_worker.timing import estimate_pass_ns, warm_up  # noqa: E402
 
@@ -23,6 +24,24 @@ class Echo(Adapter):
 
     def versions(self):
         return {"echo": "1.2.3"}
+
+
+class ScriptedCuda:
+    """What torch.cuda counts of steps whose graphs have pools of 10 GB."""
+
+    @staticmethod
+    def max_memory_allocated(device):
+        return 120_000_000
+
+    @staticmethod
+    def max_memory_reserved(device):
+        return 10_000_000_000
+
+
+class TorchPeaksTest(unittest.TestCase):
+    def test_of_replayed_graphs_the_reserved_memory_is_told(self):
+        self.assertEqual(torch_peaks(ScriptedCuda, "cuda:0", False), {"peak_bytes": 120_000_000, "reserved_bytes": 10_000_000_000})
+        self.assertEqual(torch_peaks(ScriptedCuda, "cuda:0", True), {"peak_bytes": 10_000_000_000, "reserved_bytes": 10_000_000_000})
 
 
 class ScriptedMode:

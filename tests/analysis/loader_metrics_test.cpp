@@ -214,5 +214,27 @@ TEST(LoaderVerdictTest, AnEpochIsItemsOverTheRate) {
   EXPECT_DOUBLE_EQ(seconds->high, 30);
 }
 
+TEST(LoaderIndicators, AllocationsAndCpuOutsideOfTheStages) {
+  const auto mark = [](const Json& sample, const char* name) {
+    for (const Check& check : loader_indicators(facts_of(sample), 0))
+      if (check.name.find(name) != std::string::npos) return check.mark;
+    ADD_FAILURE() << name;
+    return Mark::unknown;
+  };
+  Json sample = details();
+  EXPECT_EQ(mark(sample, "allocations"), Mark::unknown);
+  sample["ring_slots"] = 4;
+  sample["ring_bytes"] = 4000;    // batches of 1000
+  sample["touched_bytes"] = 100;  // 10 a batch
+  EXPECT_EQ(mark(sample, "allocations"), Mark::good);
+  sample["touched_bytes"] = 10'000;
+  EXPECT_EQ(mark(sample, "allocations"), Mark::bad);
+  sample["store"] = Json{{"mapped_bytes", 5}};
+  EXPECT_EQ(mark(sample, "allocations"), Mark::unknown) << "pages of a map count alike";
+  EXPECT_EQ(mark(details(), "excessive CPU"), Mark::good);
+  sample["worker_busy_ns"] = 1'000'000'000;  // of 3 s of CPU
+  EXPECT_EQ(mark(sample, "excessive CPU"), Mark::bad);
+}
+
 }  // namespace
 }  // namespace sluice::analysis::loader_metrics_test

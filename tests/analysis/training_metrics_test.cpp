@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 namespace sluice::analysis::training_metrics_test {
 namespace {
 
@@ -155,6 +157,92 @@ TEST(TrainingFormulas, CriticalBatch) {
   EXPECT_FALSE(critical_batch(std::vector{point(16), BatchPoint{32, 1, 0}}));
 }
 
+TEST(BestBatch, IsTheSmallestWithinTwoPercentOfTheBestRate) {
+  const std::vector<BatchPoint> points{
+      {8, 100, 500, 0.5}, {32, 200, 981, 0.9}, {64, 300, 1000, 0.95}, {128, 500, 990, 0.96}};
+  const auto best = best_batch(points);
+  ASSERT_TRUE(best);
+  EXPECT_EQ(best->batch, 32);
+  EXPECT_EQ(best->fastest, 64);
+  EXPECT_DOUBLE_EQ(best->of_best, 0.981);
+  EXPECT_EQ(best->compute_use, 0.9);
+  EXPECT_EQ(best->peak_bytes, 200);
+  EXPECT_FALSE(best_batch({}));
+  EXPECT_FALSE(best_batch(std::vector{BatchPoint{8, 1, 0}}));
+}
+
+Mark mark_of(const TrainingFacts& facts, const char* name) {
+  for (const Check& check : training_indicators(facts))
+    if (check.name.starts_with(name)) return check.mark;
+  ADD_FAILURE() << name << " is no indicator";
+  return Mark::unknown;
+}
+
+TEST(TrainingIndicators, ARateThatLastsAndMemoryThatStays) {
+  TrainingFacts facts = facts_of({1, 1, 1, 1, 1, 1, 1, 1});
+  EXPECT_EQ(mark_of(facts, "Sustained rate"), Mark::good);
+  facts.use.step_s = {1, 1, 1, 1, 1.1, 1.1, 1.1, 1.1};
+  EXPECT_EQ(mark_of(facts, "Sustained rate"), Mark::bad);
+  facts.use.step_s = {1, 1};
+  EXPECT_EQ(mark_of(facts, "Sustained rate"), Mark::unknown);
+  EXPECT_EQ(mark_of(facts, "Stable memory"), Mark::unknown);
+  facts.use.memory_by_step = {10, 50, 100, 100, 100, 100, 101, 101};
+  EXPECT_EQ(mark_of(facts, "Stable memory"), Mark::good) << "the first steps are no growth";
+  facts.use.memory_by_step = {100, 100, 100, 105, 110, 115, 120, 125};
+  EXPECT_EQ(mark_of(facts, "Stable memory"), Mark::bad);
+}
+
+TEST(TrainingIndicators, AllocationsAndTheCores) {
+  TrainingFacts facts = facts_of({1, 1, 1, 1});
+  EXPECT_EQ(mark_of(facts, "Frequent allocations"), Mark::unknown);
+  facts.use.rss_bytes = 1000;
+  facts.use.touched_bytes = 4;  // 1 in a step
+  EXPECT_EQ(mark_of(facts, "Frequent allocations"), Mark::good);
+  facts.use.touched_bytes = 400;
+  EXPECT_EQ(mark_of(facts, "Frequent allocations"), Mark::bad);
+  EXPECT_EQ(mark_of(facts, "Excessive CPU"), Mark::unknown);
+  facts.use.waited_share = 0.5;
+  EXPECT_EQ(mark_of(facts, "Excessive CPU"), Mark::bad);
+  facts.phases_by_device = true;  // cores feed a GPU: half of them at work are no fault
+  facts.cores = 4;
+  facts.use.cpu_s = 8;
+  EXPECT_EQ(mark_of(facts, "Excessive CPU"), Mark::good);
+  EXPECT_DOUBLE_EQ(*cpu_use(facts.use, 4).value, 0.5);
+  facts.use.cpu_s = 15.9;
+  EXPECT_EQ(mark_of(facts, "Excessive CPU"), Mark::bad);
+}
+
+/// Four batches in 2 s by two workers that read for 1 s each; half of the samples were cached.
+Json fed(double bytes) {
+  return Json{
+      {"wall_ns", 2'000'000'000},
+      {"batches", 4},
+      {"workers", 2},
+      {"stages", {{"read", {{"busy_ns", 2'000'000'000}, {"bytes", 1000}}}}},
+      {"store", {{"hits", 10}, {"misses", 10}, {"inner", {{"requests", 10}, {"bytes", bytes}}}}}};
+}
+
+TEST(TrainingCloud, WhatTheLoaderOfARowDid) {
+  measure::Row row;
+  row.runs = {run_of({1, 1})};
+  DownloadProbe probe{{30, ""}, {20, ""}};
+  EXPECT_FALSE(training_cloud(row, probe)) << "no loader";
+  Json warm = fed(0);
+  warm["store"]["misses"] = 0;
+  row.runs[0].details[0]["loader"] = Json{{"before", fed(50e6)}, {"timed", warm}};
+  row.runs[0].details[1]["loader"] = Json{{"timed", warm}};
+  const auto cloud = training_cloud(row, probe);
+  ASSERT_TRUE(cloud);
+  EXPECT_DOUBLE_EQ(*cloud->download_mb_per_s.value, 25);
+  EXPECT_DOUBLE_EQ(*cloud->network_overhead.value, 0.5);
+  EXPECT_DOUBLE_EQ(*cloud->cache_hit_rate.value, 0.5);
+  EXPECT_DOUBLE_EQ(*cloud->warm_cache_hit_rate.value, 1);
+  EXPECT_DOUBLE_EQ(*cloud->parallel_download_efficiency.value, 30.0 / (2 * 20));
+  probe.one = {std::nullopt, "the server went away"};
+  EXPECT_EQ(training_cloud(row, probe)->parallel_download_efficiency.reason,
+            "the server went away");
+}
+
 Json training_metrics_json(const TrainingFacts& facts) {
   return results::to_json(training_metrics(facts));
 }
@@ -280,32 +368,58 @@ TEST(TrainingMetrics, ALibraryThatTellsLittle) {
   EXPECT_TRUE(metrics.at("memory").at("peak_allocated_bytes").is_null());
 }
 
+/// One run a block, of two steps each.
+measure::Row row_of(std::initializer_list<double> step_s, int first_step, double last_loss,
+                    double peak_bytes) {
+  measure::Row row;
+  row.items_per_sample = 8;
+  for (const double seconds : step_s) {
+    measure::Run run;
+    run.block = static_cast<int>(row.runs.size());
+    run.samples_ns = ns({seconds, seconds});
+    run.details = Json::array({Json{{"loss", 3.0}, {"steps_before", first_step}},
+                               Json{{"loss", last_loss}, {"steps_before", first_step + 1}}});
+    run.details[0]["peak_bytes"] = peak_bytes;
+    row.runs.push_back(run);
+  }
+  return row;
+}
+
 TEST(TrainingMetrics, MixedPrecisionBesideFp32) {
-  TrainingUse plain;
-  plain.step_s = {2, 2, 2};
-  plain.losses = {3, 2.0};
-  plain.loss_steps = {4, 5};
-  plain.peak_bytes = 1000;
-  TrainingUse mixed = plain;
-  mixed.step_s = {1, 1, 1};
-  mixed.losses = {3, 2.25};
-  mixed.peak_bytes = 600;
+  const measure::Row plain = row_of({2}, 4, 2.0, 1000);
+  measure::Row mixed = row_of({1}, 4, 2.25, 600);
   const auto amp = compare_amp(plain, mixed);
   ASSERT_TRUE(amp);
-  EXPECT_DOUBLE_EQ(amp->speedup, 2);
+  EXPECT_DOUBLE_EQ(amp->speedup.point, 2);
+  EXPECT_EQ(amp->speedup.confidence, 0) << "one pair has no interval";
   EXPECT_DOUBLE_EQ(amp->memory_saving, 0.4);
   EXPECT_DOUBLE_EQ(amp->loss_difference.value(), 0.25);
-  mixed.loss_steps = {5, 6};  // one step further on: its first loss is beside the other's last
-  EXPECT_DOUBLE_EQ(compare_amp(plain, mixed)->loss_difference.value(), 1);
-  mixed.loss_steps = {6, 7};
-  EXPECT_FALSE(compare_amp(plain, mixed)->loss_difference);
-  mixed.losses.clear();
+  // One step further on: its first loss is beside the other's last.
+  EXPECT_DOUBLE_EQ(compare_amp(plain, row_of({1}, 5, 2.25, 600))->loss_difference.value(), 1);
+  EXPECT_FALSE(compare_amp(plain, row_of({1}, 6, 2.25, 600))->loss_difference);
+  mixed.runs[0].details = Json::array({Json{{"peak_bytes", 600}}});
   EXPECT_FALSE(compare_amp(plain, mixed));
+}
+
+TEST(TrainingMetrics, MixedPrecisionIsOfRunsInPairs) {
+  // The machine is half as fast in the second block: twice as fast in each pair, 4 x best over
+  // worst.
+  const auto amp = compare_amp(row_of({2, 4}, 4, 2.0, 1000), row_of({1, 2}, 4, 2.25, 600));
+  ASSERT_TRUE(amp);
+  EXPECT_NEAR(amp->speedup.point, 2, 1e-9);
+  // Best over best would be 2 / 0.5.
+  const auto uneven =
+      compare_amp(row_of({2, 2, 2}, 4, 2.0, 1000), row_of({1, 1, 0.5}, 4, 2.25, 600));
+  ASSERT_TRUE(uneven);
+  EXPECT_NEAR(uneven->speedup.point, std::cbrt(2.0 * 2.0 * 4.0), 1e-9);
+  EXPECT_EQ(uneven->speedup.confidence, 0.95);
+  EXPECT_LT(uneven->speedup.low, 2.0);
+  EXPECT_GT(uneven->speedup.high, 4.0);
 }
 
 TEST(TrainingVerdict, TargetsAndIndicators) {
   const TrainingFacts facts = facts_of({1.2, 1.2});
-  const auto targets = training_targets(facts, AmpComparison{1.6, 0.3, 0});
+  const auto targets = training_targets(facts, AmpComparison{{1.6, 1.5, 1.7}, 0.3, 0});
   ASSERT_EQ(targets.size(), 4u);
   EXPECT_EQ(targets[0].mark, Mark::bad) << "8 samples in 0.9 s";
   EXPECT_THAT(targets[0].found, HasSubstr("8.889"));
@@ -344,6 +458,10 @@ TEST(TrainingVerdict, Advice) {
       {"a larger --batch-size fits",
        [](TrainingFacts& facts, TrainingSetting&) {
          facts.gpu = GpuUse{0.9, 1, 10};
+       }},
+      {"the power limit (700 W) holds the GPU at 1650 of its 1980 MHz",
+       [](TrainingFacts& facts, TrainingSetting&) {
+         facts.gpu = GpuUse{1, 9, 10, 1650, 1980, 690, 700, 0.9};
        }},
       {"is little for a GPU",
        [](TrainingFacts&, TrainingSetting& setting) { setting.cuda = true; }},

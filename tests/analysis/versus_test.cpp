@@ -87,6 +87,29 @@ TEST(Versus, SummaryCountsAndAverages) {
   EXPECT_NEAR(json.at("geomean_ratio").get<double>(), std::sqrt(2.0), 1e-6);
 }
 
+TEST(Versus, WhatComputesSomethingElseCountsForNothing) {
+  auto other = row("t/A", "other", {500, 500, 500});
+  other.not_comparable = "rounds differently";
+  auto only = row("t/B", "other", {50, 50, 50});
+  only.not_comparable = "another filter";
+  const std::vector<measure::Row> rows = {row("t/A", "sluice", {200, 200, 200}), other,
+                                          row("t/A", "same", {100, 100, 100}),
+                                          row("t/B", "sluice", {200, 200, 200}), only};
+  const auto list = versus_fastest(rows);
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].peer, "same") << "slower than the other, but it does the same";
+  EXPECT_TRUE(list[0].comparable);
+  EXPECT_EQ(list[0].standing, Standing::win);
+  EXPECT_EQ(list[1].peer, "other");
+  EXPECT_EQ(list[1].standing, Standing::differs);
+  const VersusSummary summary = summarise(list, rows);
+  EXPECT_EQ(summary.wins, 1);
+  EXPECT_EQ(summary.different, 1);
+  EXPECT_NEAR(summary.geomean->point, 2, 1e-6) << "t/B is in no mean";
+  EXPECT_EQ(summary.slowest_case, "t/A");
+  EXPECT_EQ(written(summary).at("different"), 1);
+}
+
 TEST(Versus, NothingIsNotZero) {
   VersusSummary summary = summarise({}, {});
   EXPECT_TRUE(written(summary).at("geomean_ratio").is_null());

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os
+import re
+import shutil
 import subprocess
 import unittest
 
-from bench_case import BenchCase, PROGRAM
+from bench_case import BenchCase, PROGRAM, sluice
 
 FLAGS = {"--dim": 32, "--heads": 2, "--layers": 2, "--image-size": 32, "--classes": 10, "--batch-size": 4,
          "--warmup-steps": 1, "--measure-steps": 5, "--seed": 3}
@@ -117,6 +119,11 @@ class TrainingTest(BenchCase):
         self.assertEqual(document["summary"]["oom_batch_sizes"], [60000])
         self.assertGreaterEqual(document["summary"]["max_batch"]["batch_size"], 1)
         self.assertGreaterEqual(document["summary"]["critical_batch"]["batch_size"], 1)
+        best = document["summary"]["best_batch"]
+        self.assertEqual([one["batch_size"] for one in sweep if one.get("best")], [best["batch_size"]])
+        self.assertGreaterEqual(best["of_best"], 0.98)
+        self.assertGreater(sweep[0]["cpu_use"], 0)
+        self.assertNotIn("compute_use", sweep[0])  # no GPU
         self.assertEqual(document["rows"][2]["status"], "unsupported")
 
     def test_the_last_block_in_full_and_on_the_class_token(self):
@@ -176,7 +183,7 @@ class TrainingTest(BenchCase):
     def test_images_are_mixed(self):
         document = self.result(*SYNTHETIC, "--mixup", 0.8, "--cutmix", 1)
         self.assertEqual((document["run_config"]["mixup"], document["run_config"]["cutmix"]), (0.8, 1))
-        self.assertEqual(document["metrics"]["run_config"]["mixup"], 0.8)
+        self.assertEqual([document["metrics"]["run_config"][key] for key in ("mixup", "cutmix", "random_erasing")], [0.8, 1, 0])
         self.assertEqual(document["rows"][0]["case"], "training/vit5-tiny/cutmix=1/mixup=0.8")  # never beside one that is not
         done = self.bench(*SYNTHETIC, "--mixup", 0.8, "--profile", "trace")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -187,11 +194,78 @@ class TrainingTest(BenchCase):
         kind = document["run_config"]["storage"].partition(",")[0]
         self.assertEqual(document["run_config"]["storage"], f"{kind},{kind}-2")
         self.assertEqual(document["run_config"]["random_erasing"], 0.5)
+        self.assertEqual([document["metrics"]["run_config"][key] for key in ("mixup", "random_erasing")], [0, 0.5])
         self.assertEqual({row["case"]: row["params"]["storage"] for row in document["rows"]},
                          {f"training/vit5-tiny/random_erasing=0.5/storage={name}": name for name in (kind, kind + "-2")})
         self.assertEqual([line["storage"] for line in document["summary"]["sweep"]], [kind, kind + "-2"])
         self.assertEqual([one["items"] for one in document["run_config"]["inputs"]], [12, 12])
         self.assertEqual(document["metrics"]["data"]["recipe"]["erasing"], 0.5)
+
+    def test_arrays_train_a_model_that_holds_them(self):
+        made = sluice("data", "make", "--kind", "arrays", "--count", 16, "--bytes", 5000, "--out", "A", "--quiet",
+                      folder=self.folder)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        document = self.result(*tiny({"--input": "A", "--image-size": 48}))
+        row, = document["rows"]
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertEqual(document["metrics"]["data"]["recipe"]["name"], "numbers")
+        for over, said in (({"--image-size": 32}, "--image-size 48 takes them all"),
+                           ({"--image-size": 48, "--recipe": "three-augment"}, "is for images"),
+                           ({"--image-size": 48, "--libraries": "sluice,torch-eager"}, "sluice alone reads")):
+            done = self.bench(*tiny({"--input": "A", **over}), "--out", "refused")
+            self.assertIn(said, done.stderr, over)
+            self.assertEqual(done.returncode, 2, over)
+            self.assertFalse((self.folder / "refused").exists(), over)
+
+    def test_bundles_beside_the_files_stay_for_the_next_run(self):
+        cache = {"SLUICE_CACHE_DIR": str(self.folder / "cache")}
+
+        def run(*words):
+            done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, env={**os.environ, **cache},
+                                  capture_output=True, text=True, timeout=300, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        kept = []
+        for out, took in ("packed", r"packing took [0-9.]+ s, with reading"), ("packed-before", r"packing took [0-9.]+ s in an earlier"):
+            document = json.loads(run("bench", "training", *tiny({"--input": "D"}), "--enable-bundling", "--json",
+                                      "--out", out))
+            self.assertRegex((self.folder / out / "report.md").read_text(), took)
+            self.assertEqual([row["status"] for row in document["rows"]], ["ok", "ok"])
+            self.assertEqual({row["params"]["storage"] for row in document["rows"]} & {"bundles"}, {"bundles"})
+            kept.append(document["run_config"]["bundles"]["kept"])
+        self.assertEqual(kept, [False, True])
+        entry, = json.loads(run("data", "bundle", "--kept", "--json"))
+        self.assertEqual(entry["samples"], 12)
+        self.assertGreater(entry["bytes"], 0)
+        self.assertIn(", removed", run("data", "bundle", "--remove", entry["name"]))
+        self.assertEqual(json.loads(run("data", "bundle", "--kept", "--json")), [])
+        done = sluice("data", "bundle", "--remove", "none", folder=self.folder)
+        self.assertEqual((done.returncode, "--kept lists them" in done.stderr), (2, True), done.stderr)
+
+    def test_bundles_are_packed_when_nothing_is_left_to_refuse(self):
+        cache = self.folder / "cache-of-refused"
+
+        def run(out, *words):
+            return subprocess.run([PROGRAM, "bench", "training", *map(str, tiny({"--input": "D"})), "--out", out,
+                                   *words], cwd=self.folder, env={**os.environ, "SLUICE_CACHE_DIR": str(cache)},
+                                  capture_output=True, text=True, timeout=300, check=False)
+
+        done = run("resumed")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = run("resumed", "--enable-bundling", "--resume")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("cannot be resumed", done.stderr)
+        self.assertFalse((cache / "bundles").exists(), "they were packed before the refusal")
+        for more in (), ("--resume",):
+            done = run("resumed-bundled", "--enable-bundling", "--json", *more)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            document = json.loads(done.stdout)
+            self.assertEqual([one["storage"] for one in document["run_config"]["inputs"]][1], "bundles")
+            self.assertEqual(document["run_config"]["bundles"]["kept"], False)
+        shutil.rmtree(cache)
+        done = run("resumed-bundled", "--enable-bundling", "--resume", "--grad-accum", "2")
+        self.assertEqual((done.returncode, (cache / "bundles").exists()), (2, False), done.stderr)
 
     def test_a_cold_disk_is_read_past_the_page_cache(self):
         done = self.bench(*E2E, "--input-cold", "D", "--json")
@@ -217,6 +291,37 @@ class TrainingTest(BenchCase):
             self.assertIn(said, done.stderr)
             self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
             self.assertFalse((self.folder / "refused").exists(), words)
+
+    def test_what_does_not_fit_is_told_how_it_could(self):
+        done = self.bench(*tiny({"--batch-size": 60000, "--image-size": 2048}), "--out", "refused")
+        self.assertRegex(done.stderr, r"a batch of up to \d+ fits; less is needed with --checkpoint-activations [\d.]+ GiB")
+        steps = re.search(r"--batch-size (\d+) --grad-accum (\d+) [\d.]+ GiB", done.stderr)
+        self.assertEqual(int(steps[1]) * int(steps[2]), 60000)
+
+    def test_mixed_precision_is_told_at_debug_level_in_any_case(self):
+        words = [str(word) for word in tiny({"--mode": "synthetic", "--measure-steps": 1})]
+        for dtype, level in (("bf16", "DEBUG"), ("fp32", "Debug")):
+            out = self.folder / f"amp-{dtype}"
+            done = subprocess.run([PROGRAM, "bench", "training", *words, "--dtype", dtype, "--out", out], cwd=self.folder,
+                                  env={**os.environ, "SLUICE_LOG_LEVEL": level}, capture_output=True, text=True,
+                                  timeout=300, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            enabled = json.loads((out / "metrics.json").read_text())["amp"]["enabled"]  # not every CPU has bf16 products
+            self.assertIn("debug: " + ("Using automatic mixed precision (AMP): " if enabled else
+                                       "Automatic mixed precision (AMP) is off, fp32 is used: ") + f"--dtype {dtype}",
+                          done.stderr)
+
+    def test_the_machine_is_watched_and_its_use_checked(self):
+        document = self.result(*tiny({"--mode": "synthetic", "--warmup-steps": 12, "--measure-steps": 8}))
+        use = document["summary"]["resources"]
+        self.assertGreater(len(use["at_s"]), 0)
+        self.assertEqual((len(use["cpu"]), len(use["ram_bytes"])), (len(use["at_s"]),) * 2)
+        self.assertIn("--gpu", use["no_gpu"])
+        marks = {one["name"].split(" (")[0]: one["status"] for one in document["summary"]["indicators"]}
+        for name in ("Sustained rate", "Stable memory", "Frequent allocations"):
+            self.assertIn(marks[name], ("pass", "fail"), name)
+        self.assertIn("Excessive CPU", marks)
+        self.assertGreater(document["metrics"]["utilization"]["memory_bytes_per_s_estimate"], 0)
 
     def test_others_alone_say_why_they_are_not_there(self):
         done = subprocess.run([PROGRAM, "bench", "training", *map(str, SYNTHETIC), "--libraries", "torch-eager", "--out", "alone"],

@@ -94,6 +94,24 @@ class DataloaderTest(BenchCase):
         self.assertIn(document["verdict"]["is_it_the_loader"], ("INPUT", "COMPUTE", "INTERFERENCE", "MIXED"))
         self.assertIn("traceEvents", json.loads((self.folder / "trace.json").read_text(encoding="utf-8")))
 
+    def test_batches_that_were_made_before_the_clock_are_not_counted(self):
+        made = sluice("data", "make", "--kind", "arrays", "--count", 64, "--bytes", 4096, "--out", "A", "--quiet",
+                      folder=self.folder)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        document = self.result("--input", "A", "--batch-size", 8, "--num-workers", 2, "--prefetch", 8, "--runs", 1,
+                               "--samples", 5, "--num-batches", 2, "--warmup-ms", 0, "--quiet")
+        row = next(row for row in document["rows"] if row["case"] == "loader/raw")
+        for details in row["runs"][0]["details"]:
+            read = details["stages"].get("read", {"bytes": 0})["bytes"]
+            self.assertGreaterEqual(read, details["samples"] * 4096, details)
+
+    def test_a_sweep_over_workers_says_where_it_stops_paying(self):
+        document = self.result("--input", "D", "--batch-size", 8, "--sweep", "workers=1,2", *SHORT)
+        self.assertGreater(document["summary"]["sweep"][0]["memory_bytes"], 0)
+        guide = document["summary"]["worker_guide"]
+        self.assertEqual(guide["most_tried"], 2)
+        self.assertTrue(guide["advice"])
+
     def test_a_share_estimates_the_whole(self):
         document = self.result("--input", "D", "--batch-size", 4, "--num-workers", 1, "--sample-ratio", 0.5, *SHORT)
         epoch = document["summary"]["epoch"]

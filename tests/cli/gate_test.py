@@ -263,6 +263,46 @@ class GateTest(unittest.TestCase):
         self.assertIn("Rule: stored numbers alone", ended.stdout)
         self.expect(0, *words, self.make_run("same", self.scaled(1)))
 
+    def test_a_change_does_not_bring_the_numbers_it_is_judged_by(self):  # R002-29
+        """A branch makes its own baseline twice as slow; the base's numbers judge, and the file is named."""
+        repository = self.folder / "repository"
+        repository.mkdir()
+        slow = json.loads(json.dumps(self.metrics))
+        self.scaled(0.8)(slow)
+        for name, metrics in (("fast", self.metrics), ("slow", slow)):
+            (repository / name).mkdir()
+            (repository / name / "metrics.json").write_text(json.dumps(metrics))
+
+        def git(*words):
+            subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words], cwd=repository, check=True,
+                           capture_output=True)
+
+        def ends(code, *words):
+            done = sluice(*words, folder=repository)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            return done
+        ends(0, "baseline", "promote", "fast", "--baseline-dir", "base", "--without-eval", *MAINTAINER)
+        git("init", "--quiet", "--initial-branch", "main")
+        git("add", "base")
+        git("commit", "--quiet", "--message", "baseline")
+        stored, = (repository / "base").glob("*.metrics.json")
+        judge = ["gate", "--compare", "--current", "slow", "--baseline-dir", "base"]
+        same = ends(1, *judge, "--baseline-ref", "main")
+        self.assertNotIn("whose baselines count", same.stderr)
+        git("checkout", "--quiet", "-b", "change")
+        edited = json.loads(stored.read_text())
+        self.scaled(0.5)(edited)
+        stored.write_text(json.dumps(edited))
+        git("commit", "--quiet", "--all", "--message", "a slower baseline")
+        ends(0, *judge)  # by its own numbers it would pass
+        done = ends(1, *judge, "--baseline-ref", "main", "--out", "judged")
+        self.assertIn(f"base/{stored.name}: differs from main, whose baselines count", done.stderr)
+        self.assertIn("-20.00%", done.stdout)
+        verdict = json.loads((repository / "judged/verdict.json").read_text())
+        line = verdict["lines"][0]
+        self.assertEqual((verdict["status"], line["metric"], line["status"]), ("FAIL", "tokens_per_sec_p50", "FAIL"))
+        self.assertEqual(line["baseline"], self.metrics["throughput"]["tokens_per_sec_p50"])
+
     def test_history_finds_the_change_and_its_commits(self):
         for i in range(24):
             def change(metrics, i=i):

@@ -93,6 +93,7 @@ TEST(LoaderFlagsTest, RangesAreThoseOfTheTable) {
         "--sample-ratio 0", "--sample-ratio 1.5", "--num-batches 0", "--read-mode fast"})
     EXPECT_FALSE(parse(std::string("--input D ") + bad)) << bad;
   EXPECT_EQ(parse("--input D --num-workers 0")->workers, 0);
+  EXPECT_EQ(parse("--input s3://b/p")->workers, 6) << "two per core wait for a bucket";
   EXPECT_TRUE(parse("--input D --num-workers 0")->workers_given);
   EXPECT_FALSE(parse("--input D --no-persistent-workers")->persistent_workers);
 }

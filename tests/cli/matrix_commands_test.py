@@ -159,7 +159,7 @@ class CommandTest(unittest.TestCase):
 
     def test_publish_keeps_nothing_private(self):
         target = self.folder / "published" / "snapshot"
-        words = ["publish", "--from", self.run_folder, "--to", target, "--purpose", "test", "--machine", "m"]
+        words = ["publish", "--from", self.run_folder, "--to", target, "--purpose", "test", "--machine", "m", "--allow-dirty"]
         done = self.sluice(*words)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.sluice(*words).returncode, 2)
@@ -170,6 +170,18 @@ class CommandTest(unittest.TestCase):
             self.assertNotIn(str(self.folder), path.read_text(encoding="utf-8"))
         self.assertEqual(self.sluice("validate", target).returncode, 0)
         self.assertIn("pillow", self.sluice("report", target, "--format", "md").stdout)
+
+    def test_publish_refuses_what_nobody_can_build_again(self):
+        for file in self.files:
+            self.edit(file, lambda document: document["tool"].update(git="0123456789ab-dirty"))
+        words = ["publish", "--from", self.run_folder, "--to", self.folder / "p", "--purpose", "x", "--machine", "m"]
+        done = self.sluice(*words)
+        self.assertEqual((done.returncode, len(done.stderr.strip().splitlines())), (2, 1), done.stderr)
+        self.assertIn("its program was built from changed sources (0123456789ab-dirty), so not published", done.stderr)
+        self.assertFalse((self.folder / "p").exists())
+        for file in self.files:
+            self.edit(file, lambda document: document["tool"].update(git="0123456789ab"))
+        self.assertEqual(self.sluice(*words).returncode, 0)
 
     def test_publish_refuses_what_is_unsound(self):
         self.edit(self.files[0], lambda document: document["rows"][0].update(median=1.0))

@@ -126,7 +126,8 @@ TEST(MixtureFlags, EveryFlagIsApplied) {
   EXPECT_EQ(options.interleave, 6);
   EXPECT_EQ(options.stall_limit_s, 5);
   EXPECT_EQ(options.image_size, 64);
-  EXPECT_TRUE(options.prime && options.deterministic && options.check_always);
+  EXPECT_EQ(options.prime, 1);
+  EXPECT_TRUE(options.deterministic && options.check_always);
   EXPECT_TRUE(options.shuffle_episodes);
   EXPECT_FALSE(options.shuffle_pairs);
   EXPECT_DOUBLE_EQ(plan->spec.sleep_s, 0.05);
@@ -134,6 +135,22 @@ TEST(MixtureFlags, EveryFlagIsApplied) {
   EXPECT_EQ(plan->policy.runs, 3);
   EXPECT_EQ(plan->drawing.top_k, 2);
   EXPECT_TRUE(is_short(plan->spec));
+}
+
+TEST(MixtureFlags, BesideOthersChecksumsAreComparedAsTheyDo) {
+  const auto alone = parse({"--root", "oxe"});
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_FALSE(alone->spec.options.check_always);
+  EXPECT_FALSE(alone->also_first_checks);
+  EXPECT_GE(alone->spec.steps, 160U);
+  const auto beside = parse({"--root", "oxe", "--libraries", "sluice,tfdata"});
+  ASSERT_TRUE(beside) << beside.error().message;
+  EXPECT_TRUE(beside->spec.options.check_always);
+  EXPECT_TRUE(beside->also_first_checks) << "a second row of ours";
+  const auto asked = parse({"--root", "oxe", "--libraries", "sluice,tfdata", "--check-always"});
+  ASSERT_TRUE(asked) << asked.error().message;
+  EXPECT_TRUE(asked->spec.options.check_always);
+  EXPECT_FALSE(asked->also_first_checks);
 }
 
 TEST(MixtureFlags, FlagsComeAfterTheFile) {

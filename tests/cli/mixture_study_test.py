@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ groups:
   - {label: CPU sweep, cpus: [64, 1]}
   - {label: samples per episode, samples_per_episode: [1, 0], mix: 4/2}
 """
+KNOBS = ["metadata", "cpus", "decode", "interleave", "mix_block", "queue", "samples_per_episode"]
 
 
 class MixtureStudy(small_episodes.SmallEpisodes):
@@ -78,6 +80,52 @@ class MixtureStudy(small_episodes.SmallEpisodes):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual({(run["warmup"], run["steps"]) for run in json.loads(done.stdout)["runs"]}, {(1, 2)})
         self.assertIn("no interval and no claim", (self.out / "recommendation.md").read_text())
+
+    def test_an_identical_second_node_measures_for_itself(self):
+        done = self.measure("--steps", 2, "--repeats", 1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first = self.record()
+        (host,) = {run["host"] for run in first["runs"]}
+        self.assertRegex(host, r"^[0-9a-f]{12}$")
+        twin = json.loads(json.dumps(first).replace(host, "0123456789ab"))  # the same profile, another node
+        (self.out / "study.json").write_text(json.dumps(twin))
+        again = self.measure("--steps", 2, "--repeats", 1)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        runs = self.record()["runs"]
+        self.assertEqual(runs[: len(twin["runs"])], twin["runs"])
+        self.assertEqual([run["host"] for run in runs], ["0123456789ab"] * len(twin["runs"]) + [host] * len(twin["runs"]))
+        advice = (self.out / "recommendation.md").read_text()
+        self.assertEqual(advice.count("## Machine "), 2)
+        self.assertNotIn(socket.gethostname(), advice + (self.out / "study.json").read_text() + (self.out / "run_log.md").read_text())
+
+    def test_the_best_settings_are_trained_with(self):
+        done = self.measure("--steps", 2, "--repeats", 1, "--then-train", 2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        record = self.record()
+        self.assertEqual(len(record["trained"]), 2)
+        rates = {json.dumps([run[key] for key in KNOBS]): run["samples_per_s"] for run in record["runs"]}
+        trained = [rates.pop(json.dumps([one[key] for key in KNOBS])) for one in record["trained"]]  # no setting twice
+        quiet = all(run["others"] is not None and run["others"] < 0.05 for run in record["runs"])
+        if quiet:  # else disturbed runs may not count
+            self.assertEqual(trained, sorted(trained, reverse=True))
+            self.assertGreaterEqual(trained[-1], max(rates.values()))
+        for one in record["trained"]:
+            self.assertEqual((one["model"], one["device"], one["failure"]), ("vit5-tiny", "cpu", ""))
+            self.assertGreater(one["trained_samples_per_s"], 0)
+            self.assertGreater(one["step_s"], 0)
+            self.assertTrue(0 <= one["wait_fraction"] < 1)
+            self.assertGreater(one["loss"], 0)
+            use = one["use"]
+            self.assertTrue(0 <= use["cpu"] <= 1, use)
+            self.assertGreater(use["ram_bytes"], 0)
+            self.assertEqual((use["gpu"], use["gpu_ram_bytes"]), (None, None))
+            self.assertIn("no GPU was asked for", use["gpu_reason"])
+        advice = (self.out / "recommendation.md").read_text()
+        self.assertIn("## End to end", advice)
+        self.assertRegex(advice, r"\| \d+ % \| n/a \|")
+        again = self.measure("--steps", 2, "--repeats", 1, "--then-train", 2)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(self.record()["trained"], record["trained"])
 
     def test_an_interrupted_study_keeps_what_is_finished_and_goes_on(self):
         process = subprocess.Popen(self.command(*self.arguments("--out", self.out)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

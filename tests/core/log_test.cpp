@@ -66,7 +66,11 @@ TEST(LogLevel, ParsesNamesAndListsThemOnError) {
                                     {"info", log::Level::info},
                                     {"warn", log::Level::warn},
                                     {"error", log::Level::error},
-                                    {"off", log::Level::off}}) {
+                                    {"off", log::Level::off},
+                                    {"DEBUG", log::Level::debug},
+                                    {"Info", log::Level::info},
+                                    {"WARNING", log::Level::warn},
+                                    {"CRITICAL", log::Level::error}}) {
     const auto parsed = log::parse_level(name);
     ASSERT_TRUE(parsed) << name;
     EXPECT_EQ(*parsed, level);

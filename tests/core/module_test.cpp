@@ -16,6 +16,7 @@
 namespace sluice::module_test {
 namespace {
 
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -26,6 +27,14 @@ TEST(ModuleTest, IsLookedForBesideTheProgramThenInTheLibraryFolder) {
   ::setenv("SLUICE_MODULE_DIR", "elsewhere", 1);
   EXPECT_THAT(module_folders(), ElementsAre("elsewhere"));
   ::unsetenv("SLUICE_MODULE_DIR");
+}
+
+TEST(ModuleTest, ALibraryInAnotherProgramSaysItsOwnFolders) {
+  ::unsetenv("SLUICE_MODULE_DIR");
+  set_module_folders({"package/lib"});
+  EXPECT_THAT(module_folders(), ElementsAre("package/lib"));
+  set_module_folders({});
+  EXPECT_THAT(module_folders(), ElementsAre(_, _));
 }
 
 TEST(ModuleTest, OneThatIsMissingIsUnsupportedAndNamed) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/process/process.h"
 
+#include "sluice/core/file.h"
 #include "sluice/core/process/child.h"
 #include "sluice/core/process/survivors.h"
 #include "sluice/core/utc.h"
@@ -13,6 +14,7 @@
 #include <array>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 
 namespace sluice::process_test {
 namespace {
@@ -101,6 +103,28 @@ TEST(Process, WhatItLeavesIsKilledAndNamed) {
     EXPECT_TRUE(process->wait(60));
     EXPECT_THAT(process->end()->survivors, Not(::testing::IsEmpty())) << script;
     EXPECT_EQ(read_all(*out), "") << script;  // comes back: nobody holds the pipe
+  }
+}
+
+// While a process calls exec its environment cannot be read, and this one does little else.
+TEST(Process, WhatIsInExecIsFound) {
+  const testing_support::TemporaryFolder folder;
+  const auto script = folder.path() / "again";
+  ASSERT_TRUE(write_file_atomic(script, "#!/bin/sh\n[ $# = 1 ] || echo up\nexec \"$0\" again\n"));
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  for (int i = 0; i < 100; ++i) {
+    auto out = Pipe::make();
+    auto in = Pipe::make();
+    ProcessOptions options = shell("setsid " + script.string() + " & read line <&5; exit 0");
+    options.descriptors = {{out->write_end.get(), STDOUT_FILENO}, {in->read_end.get(), 5}};
+    auto process = Process::start(options);
+    ASSERT_TRUE(process);
+    std::array<char, 3> up{};
+    ASSERT_EQ(read(out->read_end.get(), up.data(), up.size()), 3);
+    in->write_end.reset();  // lets the leader end
+    EXPECT_TRUE(process->wait(60));
+    ASSERT_THAT(process->end()->survivors, Not(::testing::IsEmpty())) << "time " << i;
+    EXPECT_EQ(read_all(*out), "");
   }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # tests/env/command_test.py - `sluice env` as a user runs it.
 # SPDX-License-Identifier: Apache-2.0
-# usage: command_test.py <path of the program>
+# usage: command_test.py <path of the program> <version of Highway, empty: built without>
 import json
 import os
 import subprocess
@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+HIGHWAY = sys.argv.pop(1) or None
 
 
 def run(*args, cwd=None, **variables):
@@ -26,6 +27,7 @@ class EnvCommand(unittest.TestCase):
         self.assertRegex(document["machine_profile"], r"^[A-Za-z0-9._-]+_sluice\d+")
         self.assertEqual(document["environment"]["variables"]["OMP_NUM_THREADS"], "3")
         self.assertIn(document["noise"]["verdict"], ("quiet", "usable", "noisy"))
+        self.assertEqual(document["environment"]["build"]["highway"], HIGHWAY)
         self.assertEqual(document["machine_profile"], json.loads(run("--json").stdout)["machine_profile"])
 
     def test_nothing_private_is_shown(self):

@@ -125,7 +125,15 @@ class FakeNvml final : public Nvml {
   std::string driver = "550.54.15";
   int cuda = 12040;
   std::set<std::string> failing;
+  /// How busy each look finds the device, one after another; empty: it does not tell.
+  std::vector<unsigned> busy;
 
+  Result<unsigned> utilisation_percent(unsigned i) override {
+    if (busy.empty()) return Nvml::utilisation_percent(i);
+    return busy[std::min(looks_++, busy.size() - 1)];
+  }
+  Result<unsigned> power_mw(unsigned i) override { return answer("power_now", 690'000U, i); }
+  Result<bool> held_by_power(unsigned i) override { return answer("held", looks_ % 2 == 0, i); }
   Result<std::string> driver_version() override { return answer("driver", driver); }
   Result<int> cuda_version() override { return answer("cuda", cuda); }
   Result<unsigned> count() override { return answer("count", static_cast<unsigned>(cards.size())); }
@@ -149,6 +157,7 @@ class FakeNvml final : public Nvml {
   Result<bool> persistence(unsigned i) override { return answer("persistence", true, i); }
 
  private:
+  std::size_t looks_ = 0;
   template <class T>
   Result<T> answer(const std::string& question, T value) {
     if (failing.count(question) != 0) return Error{Errc::unsupported, question + ": Not Supported"};

@@ -10,6 +10,7 @@
 #include "tests/gate/gate_files.h"
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace sluice::gate::baseline_compare_test {
 namespace {
@@ -95,6 +96,40 @@ TEST(WorkloadTest, OnlyEqualWorkIsCompared) {
     ASSERT_EQ(report.lines.size(), 1U);
     EXPECT_EQ(report.lines[0].metric, "workload");
     EXPECT_THAT(report.lines[0].reason, HasSubstr(one.said));
+  }
+}
+
+/// A run of ours as versions before `random_erasing` wrote it: what is off is left out.
+RunFiles run_of_ours(const Json& also = Json::object()) {
+  Json metrics = metrics_of();
+  metrics["run_config"]["model_shape"] = {{"dim", 192}};
+  for (const auto& [key, value] : also.items())
+    metrics["run_config"][key] = value;
+  return run_of(metrics);
+}
+
+TEST(WorkloadTest, WhatOursLeaveOutIsOff) {
+  for (const char* key : {"mixup", "cutmix", "random_erasing"}) {
+    SCOPED_TRACE(key);
+    const RunFiles untold = run_of_ours(), off = run_of_ours({{key, 0.0}}),
+                   on = run_of_ours({{key, 0.8}});
+    for (const RunFiles& without : {untold, off}) {
+      for (const auto& [stored, now, said] :
+           {std::tuple(without, on, "(baseline '0.0', run '0.8')"),
+            std::tuple(on, without, "(baseline '0.8', run '0.0')")}) {
+        const GateReport report = compare_with_baseline(now, stored, {});
+        EXPECT_EQ(report.status, GateStatus::skip);
+        EXPECT_THAT(report.lines[0].reason, HasSubstr(std::string(key) + " " + said));
+      }
+    }
+    EXPECT_EQ(compare_with_baseline(off, untold, {}).status, GateStatus::pass);
+    EXPECT_EQ(compare_with_baseline(untold, off, {}).status, GateStatus::pass);
+    EXPECT_EQ(compare_with_baseline(run_of_ours({{key, 0}}), off, {}).status, GateStatus::pass);
+    EXPECT_EQ(compare_with_baseline(on, on, {}).status, GateStatus::pass);
+    RunFiles other = run_of();  // of another program, of which nothing is known
+    EXPECT_EQ(compare_with_baseline(on, other, {}).status, GateStatus::pass);
+    EXPECT_EQ(workload_digest(untold), workload_digest(off)) << "histories go on";
+    EXPECT_NE(workload_digest(untold), workload_digest(on));
   }
 }
 

@@ -116,6 +116,35 @@ TEST_F(Store, AMachineHasABaselineForEachWork) {  // R002-19
   }
 }
 
+TEST_F(Store, ARunThatMixesOrErasesNeverReplacesOneThatDoesNot) {
+  Json plain = metrics_of();  // of ours, from before what is off was told
+  plain["run_config"]["model_shape"] = {{"dim", 192}};
+  write(dir() / "cpu_test.01234567.metrics.json", dump_json(plain));
+  write(dir() / "cpu_test.01234567.eval.json", dump_json(eval_of()));
+  Json off = plain;
+  off["throughput"]["tokens_per_sec_p50"] = 11'000;
+  for (const char* key : {"mixup", "cutmix", "random_erasing"})
+    off["run_config"][key] = 0.0;
+  EXPECT_EQ(*key_of(dir(), run_of(off)), "cpu_test.01234567") << "it is still found";
+  for (const char* key : {"mixup", "cutmix", "random_erasing"}) {
+    SCOPED_TRACE(key);
+    Json on = off;
+    on["run_config"][key] = 0.5;
+    EXPECT_EQ(compare_with_baseline(run_of(on), baseline_for(dir(), run_of(on))->files, {}).status,
+              GateStatus::skip);
+    write_run(on);
+    const auto done = promote(promotion());
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_NE(done->key, "cpu_test.01234567");
+    EXPECT_EQ(text(dir() / "cpu_test.01234567.metrics.json"), dump_json(plain));
+  }
+  write_run(off);
+  const auto done = promote(promotion());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->key, "cpu_test.01234567");
+  EXPECT_EQ(list_baselines(dir())->size(), 4U);
+}
+
 TEST_F(Store, ABaselineUnderTheNameOfTheMachineAloneIsReadAndContinued) {
   write(dir() / "cpu_test.metrics.json", dump_json(metrics_of(9'000)));
   write(dir() / "cpu_test.eval.json", dump_json(eval_of()));

@@ -54,9 +54,19 @@ TEST(BisectRecord, SaysWhoItWas) {
   const std::string summary = summary_of(record);
   EXPECT_EQ(summary.rfind("cccccccccccc change c: 4.8 % slower (-4.", 0), 0U) << summary;
   EXPECT_NE(summary.find("confidence at least 95.0 %"), std::string::npos) << summary;
-  EXPECT_EQ(reproduce(record),
-            "sluice bisect bbbbbbbbbbbb cccccccccccc --build make --run './p '\\''x'\\''' "
-            "--metric stdout");
+  const std::string again =
+      "sluice bisect bbbbbbbbbbbb cccccccccccc --build make --run './p '\\''x'\\''' "
+      "--metric stdout";
+  EXPECT_EQ(reproduce(record), again + " --max-pairs 12");
+  BisectRecord asked = record;
+  asked.question.most_pairs = kBisectMostPairs;
+  EXPECT_EQ(reproduce(asked), again);
+  asked.question.tau = 0.1;
+  asked.question.floor = 0;
+  asked.question.alpha = 0.001;
+  asked.question.folder = "tools/my bench/";
+  EXPECT_EQ(reproduce(asked), "cd \"$(git rev-parse --show-toplevel)\"/'tools/my bench/' && " +
+                                  again + " --tau 0.1 --floor 0 --alpha 0.001");
   const Json json = to_json(record);
   EXPECT_EQ(json["result"]["end"], "found");
   EXPECT_EQ(json["result"]["commit"]["subject"], "change c");

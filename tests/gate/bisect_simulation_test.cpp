@@ -24,6 +24,9 @@ TEST(BisectSimulation, FivePercentAmong64CommitsIsFoundWithinTheRisk) {
   EXPECT_LE(found.most_probes, 7);
   EXPECT_EQ(found.right.count + found.wrong.count + found.in_range.count + found.no_verdict.count,
             60);
+  EXPECT_EQ(none.interval_holds.trials, 0);
+  EXPECT_EQ(found.interval_holds.trials, 60 - found.no_verdict.count);
+  EXPECT_GE(found.interval_holds.count, 57) << "of the change that is printed";
 }
 
 TEST(BisectSimulation, BrokenCommitsLeaveRangesAndNoErrors) {

@@ -1,5 +1,5 @@
-// tests/gate/usual_step_test.cpp - luck on either side, scripted: what the best runs say, what the
-// usual ones do.
+// tests/gate/usual_step_test.cpp - the step that most runs reach, and its line; what luck does to a
+// verdict is in rows of verdicts_test.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/gate/baseline/usual_step.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr GateStatus kFail = GateStatus::fail, kPass = GateStatus::pass, kWarn = GateStatus::warn;
+constexpr GateStatus kFail = GateStatus::fail, kPass = GateStatus::pass;
 
 /// As a run leaves it: the best median is what the seed's lines judge.
 RunFiles run_with(const std::vector<double>& medians) {
@@ -66,43 +66,11 @@ TEST(UsualStep, OneLuckyRunHidesNoSlowdown) {
   EXPECT_EQ(report.status, kFail);
 }
 
-TEST(UsualStep, ALuckyBaselineIsNoSlowdown) {
-  const GateReport report = judged(run_with({0.091, 0.101, 0.102, 0.103, 0.104}), run_with(kCalm));
-  EXPECT_EQ(line_of(report, kUsualStep).status, kPass);
-  for (const char* metric : {"step_time_p50_s", "tokens_per_sec_p50"}) {
-    EXPECT_EQ(line_of(report, metric).status, kWarn);
-    EXPECT_THAT(line_of(report, metric).reason, HasSubstr("usual step changed by +0.0 %"));
-  }
-  EXPECT_EQ(report.status, kWarn);
-}
-
-TEST(UsualStep, BothSlowerIsAFailOfAllThree) {
-  const GateReport report = judged(run_with(kCalm), run_with({0.110, 0.111, 0.112, 0.113, 0.114}));
-  for (const char* metric : {"step_time_p50_s", "tokens_per_sec_p50", kUsualStep})
-    EXPECT_EQ(line_of(report, metric).status, kFail) << metric;
-}
-
-TEST(UsualStep, QualityThatFailsStaysAFail) {
-  RunFiles current = run_with(kCalm);
-  current.eval = eval_of(15);
-  EXPECT_EQ(judged(run_with({0.091, 0.101, 0.102, 0.103, 0.104}), current).status, kFail);
-}
-
 TEST(UsualStep, IsLeftOutWhereASideHasTooFewRuns) {
   EXPECT_EQ(judged(run_with({0.100, 0.101}), run_with(kCalm)).lines.size(),
             compare_with_baseline(run_with(kCalm), run_with({0.100, 0.101}), {}).lines.size());
   EXPECT_EQ(judged(run_of(), run_with(kCalm)).status,
             compare_with_baseline(run_with(kCalm), run_of(), {}).status);
-}
-
-TEST(UsualStep, ASlowCanaryExcusesItLikeTheOthers) {
-  const auto with_canary = [](RunFiles run, double speed) {
-    run.metrics->canary = CanarySpeed{"canary-v1", {{"gemm", speed}}};
-    return run;
-  };
-  const RunFiles baseline = with_canary(run_with(kCalm), 100);
-  const RunFiles current = with_canary(run_with({0.110, 0.111, 0.112, 0.113, 0.114}), 90);
-  EXPECT_EQ(judged(baseline, current).status, GateStatus::invalid);
 }
 
 }  // namespace

@@ -124,17 +124,17 @@ TEST(FeaturesTest, MadeFeaturesComeBack) {
   for (const DatasetSpec& spec : (*find_preset("oxe29"))->datasets) {
     const auto table = parse_features(dump_json(made_features(spec)), "x");
     ASSERT_TRUE(table) << spec.name << ": " << table.error().message;
-    const FeatureSpec& image = table->specs.at(*table->require(spec.image_feature()));
+    const FeatureSpec& image = table->specs.at(*table->require(spec.image));
     EXPECT_EQ(image.type, FeatureType::image);
     EXPECT_THAT(image.shape, ElementsAre(spec.height, spec.width, 3));
     EXPECT_TRUE(image.in_steps);
     EXPECT_EQ(image.sequences, 1);
     if (spec.action_size > 0) {
-      const FeatureSpec& action = table->specs.at(*table->require(spec.action_feature()));
+      const FeatureSpec& action = table->specs.at(*table->require(spec.action));
       EXPECT_EQ(action.values(), static_cast<std::uint64_t>(spec.action_size));
       EXPECT_EQ(action.list(), storage::ListKind::floats);
     }
-    EXPECT_TRUE(table->require(spec.language_feature()));
+    EXPECT_TRUE(table->require(spec.language));
     EXPECT_FALSE(table->specs.at(*table->find("episode_metadata/robot")).in_steps);
   }
 }

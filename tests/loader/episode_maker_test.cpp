@@ -24,11 +24,11 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr DatasetSpec kSmall[] = {
-    {"one", "one_full", 0.03, "image", 24, 40, Codec::jpeg, "flat", 2, "pose", 3,
-     "language_instruction", 2, 100, 10, 1000, 16},
-    {"two", "two_full", 0.03, "rgb", 32, 32, Codec::unstated, "future/xyz", 3, "", 0,
-     "observation/instruction", 3, 100, 6, 5, 1},
+const std::vector<DatasetSpec> kSmall = {
+    {"one", "one_full", 0.03, "steps/observation/image", 24, 40, Codec::jpeg, "steps/action", 2,
+     "steps/observation/pose", 3, "steps/language_instruction", 2, 100, 10, 1000, 16},
+    {"two", "two_full", 0.03, "steps/observation/rgb", 32, 32, Codec::unstated,
+     "steps/action/future/xyz", 3, "", 0, "steps/observation/instruction", 3, 100, 6, 5, 1},
 };
 
 class EpisodeMakerTest : public ::testing::Test {
@@ -127,8 +127,8 @@ TEST_F(EpisodeMakerTest, TextsComeBackCodedOrNot) {
     EpisodeReader reader(*dataset);
     Episode episode;
     ASSERT_TRUE(episode.parse((**reader.next()).payload, dataset->features));
-    const auto text = step_text(episode, dataset->features,
-                                *dataset->features.require(spec.language_feature()), 1);
+    const auto text =
+        step_text(episode, dataset->features, *dataset->features.require(spec.language), 1);
     ASSERT_TRUE(text) << text.error().message;
     EXPECT_THAT(*text, HasSubstr(" the "));
     EXPECT_EQ(text->find('\0'), std::string::npos);

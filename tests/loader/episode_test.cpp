@@ -126,5 +126,56 @@ TEST(EpisodeTest, EncodedTensorsHaveTheSizeOfTheirShape) {
   EXPECT_FALSE(unpack_tensor(out, spec, ""));
 }
 
+TEST(EpisodeTest, PartsThatWereReadAloneAreTheEpisode) {
+  const std::string large(300, 'x');  // a length of two bytes
+  Record record;
+  record.writer.add_ints("steps/is_first", std::vector<std::int64_t>{1, 0, 0});
+  record.writer.add_bytes("steps/image", std::vector<std::string_view>{"a", large, ""});
+  record.writer.add_floats("steps/action", std::vector<float>{1, 2, 3, 4, 5, 6});
+  const FeatureTable features = table();
+  const auto message = record.take();
+  Episode episode;
+  ASSERT_TRUE(episode.parse(message, features));
+  const auto layout = episode.layout(1, std::vector<std::size_t>{2, 5});
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->steps(), 3U);
+  ASSERT_EQ(layout->lists.size(), 1U);  // the record has no robot
+  const auto bytes_of = [&](EpisodeLayout::Part part) {
+    return message.subspan(part.offset, part.size);
+  };
+  Episode parts;
+  parts.start_parts(features, layout->steps(), 1);
+  ASSERT_TRUE(parts.add_frame(1, 1, bytes_of(layout->frame(1))));
+  ASSERT_TRUE(parts.add_frame(1, 2, bytes_of(layout->frame(2))));
+  parts.add_list(layout->lists[0], bytes_of(layout->lists[0].part));
+  EXPECT_EQ(*parts.bytes(1, 1), large);
+  EXPECT_EQ(*parts.bytes(1, 2), "");
+  EXPECT_THAT(*parts.floats(2, 2), ElementsAre(5, 6));
+  EXPECT_FALSE(parts.has(5));
+  EXPECT_THAT(parts.bytes(1, 0).error().message, HasSubstr("step 0 was not read"));
+  // Another record at the same place.
+  EXPECT_FALSE(parts.add_frame(1, 0, bytes_of({.offset = layout->first + 1, .size = 40})));
+}
+
+TEST(EpisodeTest, NoPartsOfWhatNoWriterLeaves) {
+  Record record;
+  record.writer.add_ints("steps/is_first", std::vector<std::int64_t>{1, 0});
+  record.writer.add_bytes("steps/image", std::vector<std::string_view>{"aa", "\x10\x07"});
+  record.writer.add_ints("steps/tags/ragged_row_lengths_0", std::vector<std::int64_t>{0, 0});
+  const FeatureTable features = table();
+  const auto message = record.take();
+  Episode episode;
+  ASSERT_TRUE(episode.parse(message, features));
+  EXPECT_TRUE(episode.layout(1, {}));
+  EXPECT_FALSE(episode.layout(1, std::vector<std::size_t>{4})) << "ragged";
+  // The second image becomes an unknown field of two bytes before an empty image.
+  const std::string::size_type at = record.bytes.find("\x0a\x02\x10\x07");
+  ASSERT_NE(at, std::string::npos);
+  record.bytes.replace(at, 4, std::string("\x10\x07\x0a\x00", 4));
+  ASSERT_TRUE(episode.parse(std::as_bytes(std::span(record.bytes)), features));
+  EXPECT_EQ(*episode.bytes(1, 1), "");
+  EXPECT_FALSE(episode.layout(1, {})) << "an unknown field between images";
+}
+
 }  // namespace
 }  // namespace sluice::loader::episodes::episode_test

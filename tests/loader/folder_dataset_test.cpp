@@ -1,7 +1,11 @@
 // tests/loader/folder_dataset_test.cpp - folders of samples: order, labels, and what is refused.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/loader/data/folder_dataset.h"
+
 #include "sluice/core/file.h"
+#include "sluice/core/rng.h"
 #include "sluice/loader/data/key_table.h"
+#include "sluice/loader/data/labels.h"
 #include "sluice/loader/data/open_dataset.h"
 #include "sluice/storage/local/store.h"
 
@@ -9,8 +13,15 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/temporary_folder.h"
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
 #include <malloc.h>
+#include <map>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace sluice::loader::folder_dataset_test {
@@ -179,6 +190,188 @@ TEST(KeyTableTest, AMillionSamplesFitInto120MB) {
   EXPECT_EQ(table.object(999'999).key, object.key);
   EXPECT_EQ(table.object(999'999).version, object.version);
   EXPECT_EQ(table.key(1300), "train/n10000001/n10000001_1300.JPEG");
+}
+
+/// Knows names at once, and sizes when it is asked for one; other threads than that of the test may
+/// be held up there.
+class NamesStore final : public storage::ObjectStore {
+ public:
+  explicit NamesStore(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i)
+      sizes[std::to_string(1'000'000 + i) + ".npy"] = 1 + i % 100;
+  }
+
+  std::map<std::string, std::uint64_t, std::less<>> sizes{};
+  std::atomic<std::uint64_t> asked{0};
+
+  std::string name() const override { return "names"; }
+  Status list(std::string_view, const Page& page) override { return list_with(true, page); }
+  Status list_names(std::string_view, const Page& page) override { return list_with(false, page); }
+  Status list_with(bool known, const Page& page) {
+    for (const auto& [key, size] : sizes) {
+      const storage::Object object{.key = key, .size = known ? size : storage::kSizeUnknown};
+      SLUICE_CHECK(page({&object, 1}));
+    }
+    return ok;
+  }
+  Result<storage::Object> stat(std::string_view key) override {
+    ++asked;
+    std::unique_lock lock(mutex_);
+    changed_.notify_all();
+    if (std::this_thread::get_id() != test_) changed_.wait(lock, [this] { return !held_; });
+    const auto found = sizes.find(key);
+    if (found == sizes.end()) return Error{Errc::not_found, "names: no such key"};
+    return storage::Object{.key = found->first, .size = found->second};
+  }
+  Result<std::span<const std::byte>> read(const storage::Object& object, std::uint64_t /*offset*/,
+                                          std::size_t size, storage::ReadBuffer& buffer) override {
+    const auto found = sizes.find(object.key);
+    if (found == sizes.end()) return Error{Errc::not_found, "names: no such key"};
+    if (size > found->second) return Error{Errc::invalid_input, "names: it shrank"};
+    const std::span<std::byte> out = buffer.take(size);
+    std::memset(out.data(), 0, size);
+    return std::span<const std::byte>(out);
+  }
+  void cancel() override {}
+  Json counters() const override { return Json::object(); }
+
+  void hold(bool held) {
+    const std::lock_guard lock(mutex_);
+    held_ = held;
+    changed_.notify_all();
+  }
+  /// Of the thread that finds sizes.
+  void wait_until_asked(std::uint64_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return asked >= count; });
+  }
+
+ private:
+  std::thread::id test_ = std::this_thread::get_id();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool held_ = false;
+};
+
+TEST(FolderSizes, OfFewSamplesAreKnownWhenTheSetIsOpen) {
+  const auto store = std::make_shared<NamesStore>(FolderDataset::kFewSamples);
+  const auto dataset = open_dataset(store, {});
+  ASSERT_TRUE(dataset) << dataset.error().message;
+  EXPECT_EQ(store->asked, FolderDataset::kFewSamples);
+  const auto before = store->sizes;
+  store->sizes.begin()->second = 0;  // it shrank: noticed, as after any listing
+  storage::ReadBuffer buffer;
+  EXPECT_EQ((*dataset)->read(0, buffer).error().code, Errc::invalid_input);
+  std::uint64_t i = 0;
+  for (const auto& [key, size] : before)
+    ASSERT_EQ((*dataset)->bytes(i++), size) << key;
+  EXPECT_EQ(store->asked, FolderDataset::kFewSamples) << "none is asked for twice";
+}
+
+TEST(FolderSizes, AreAllKnownWhenTheSetIsOpenIfAskedFor) {
+  const auto store = std::make_shared<NamesStore>(FolderDataset::kFewSamples + 1);
+  store->hold(true);
+  const auto dataset = open_dataset(store, {.sizes = true});
+  ASSERT_TRUE(dataset) << dataset.error().message;
+  for (std::uint64_t i = 0; i < (*dataset)->size(); ++i)
+    ASSERT_EQ((*dataset)->bytes(i), 1 + i % 100);
+  EXPECT_EQ(store->asked, 0U);
+}
+
+TEST(FolderSizes, OfManySamplesComeMeanwhileOrWhenTheyAreRead) {
+  constexpr std::uint64_t kMany = FolderDataset::kFewSamples + 1;
+  const auto store = std::make_shared<NamesStore>(kMany);
+  store->hold(true);
+  auto dataset = open_dataset(store, {});  // waits for no size
+  ASSERT_TRUE(dataset) << dataset.error().message;
+  ASSERT_EQ((*dataset)->size(), kMany);
+  store->wait_until_asked(1);
+  storage::ReadBuffer buffer;
+  const auto bytes = (*dataset)->read(250, buffer);  // nor for those before it
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(bytes->size(), 51U);
+  EXPECT_EQ(store->asked, 2U);
+  const std::string name = (*dataset)->name(250);
+  store->sizes[name] = 50;
+  EXPECT_EQ((*dataset)->bytes(250), 51U) << "a size once known stays";
+  EXPECT_EQ((*dataset)->read(250, buffer).error().code, Errc::invalid_input);
+  store->sizes.erase((*dataset)->name(251));
+  EXPECT_EQ((*dataset)->read(251, buffer).error().code, Errc::not_found);
+  EXPECT_EQ((*dataset)->bytes(251), 0U);
+  const std::uint64_t here = store->asked - 1;
+  store->hold(false);
+  store->wait_until_asked(here + kMany - 1);  // all but the one that was known
+  for (std::uint64_t i = 0; i < kMany; ++i)
+    ASSERT_EQ((*dataset)->bytes(i), i == 251 ? 0 : 1 + i % 100);
+}
+
+TEST(FolderSizes, AreNoLongerLookedForAfterCancelAndAtTheEnd) {
+  for (const bool cancel : {true, false}) {
+    const auto store = std::make_shared<NamesStore>(FolderDataset::kFewSamples + 1);
+    store->hold(true);
+    auto dataset = open_dataset(store, {});
+    ASSERT_TRUE(dataset);
+    store->wait_until_asked(1);
+    if (cancel) {
+      (*dataset)->cancel();
+      store->hold(false);
+      dataset = Error{Errc::internal, ""};
+      EXPECT_EQ(store->asked, 1U);
+    } else {
+      std::thread release([&] { store->hold(false); });
+      dataset = Error{Errc::internal, ""};  // its thread has ended when this is done
+      release.join();
+    }
+    EXPECT_EQ(store.use_count(), 1);
+  }
+}
+
+TEST_F(FolderDatasetTest, AFolderOfManyFilesIsTheSameSetWhateverIsKnownWhen) {
+  for (std::uint64_t i = 0; i <= FolderDataset::kFewSamples; ++i)
+    put("data/" + std::string(1, static_cast<char>('a' + i % 3)) + "/" + std::to_string(i) + ".npy",
+        std::string(i % 7, 'x'));
+  const auto dataset = open();
+  ASSERT_TRUE(dataset);
+  ASSERT_EQ((*dataset)->size(), FolderDataset::kFewSamples + 1);
+  storage::ReadBuffer buffer;
+  std::string before;
+  for (std::uint64_t i = 0; i < (*dataset)->size(); ++i) {
+    const std::string name = (*dataset)->name(i);
+    ASSERT_LT(before, name);
+    before = name;
+    ASSERT_EQ((*dataset)->label(i), name[0] - 'a');
+    const auto bytes = (*dataset)->read(i, buffer);
+    ASSERT_TRUE(bytes);
+    ASSERT_EQ(bytes->size(), std::stoul(name.substr(2)) % 7);
+    ASSERT_EQ((*dataset)->bytes(i), bytes->size());
+  }
+}
+
+TEST(KeyTableTest, LabelsOfFoldersAreThoseOfNames) {
+  Rng rng({.seed = 5});
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::string> names;
+    for (int i = rng.between(0, 30); i > 0; --i) {
+      std::string name;
+      for (int depth = rng.between(0, 3); depth > 0; --depth)
+        name += std::string(1, static_cast<char>('a' + rng.below(3))) + "/";
+      names.push_back(name + std::to_string(i));
+    }
+    std::sort(names.begin(), names.end());
+    for (const char* prefix : {"", "a/", "a", "b/a/", "b/c"}) {
+      KeyTable table;
+      std::vector<std::int32_t> labels(names.size(), -1);
+      for (const std::string& name : names)
+        table.add({.key = name});
+      table.label_by_folder(prefix);
+      label_by_folder({.size = names.size(),
+                       .name = [&](std::uint64_t i) { return names[i]; },
+                       .set = [&](std::uint64_t i, std::int32_t label) { labels[i] = label; }},
+                      prefix);
+      for (std::uint64_t i = 0; i < names.size(); ++i)
+        ASSERT_EQ(table.label(i), labels[i]) << names[i] << " under '" << prefix << "'";
+    }
+  }
 }
 
 }  // namespace

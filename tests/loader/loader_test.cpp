@@ -66,6 +66,23 @@ TEST_P(AnyWorkers, DropTheLastBatchWhenAsked) {
   EXPECT_EQ(take(*loader).indices.size(), 0U);  // stays at the end
 }
 
+TEST(LoaderWait, IsGivenUpWhenTheConsumerSaysSoAndTheNextCallGoesOn) {
+  const auto dataset = numbers(100);
+  dataset->blocked = {3};
+  LoaderOptions options = options_for(2);
+  options.shuffle = Shuffle::none;
+  const auto loader = must_make(dataset, std::make_shared<NumberRecipe>(), options);
+  int asked = 0;
+  const auto refused = loader->next([&] { return ++asked < 2; });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::interrupted);
+  EXPECT_EQ(refused.error().message, "the wait for a batch was given up");
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(loader->state().consumed, 0U);
+  dataset->let_go();
+  EXPECT_EQ(take(*loader).indices.size(), 14U);  // nothing was lost
+}
+
 TEST_P(AnyWorkers, ThreadsMayEndWithTheEpoch) {
   LoaderOptions options = options_for(GetParam());
   options.persistent_workers = false;

@@ -7,7 +7,9 @@
 
 #include "tests/loader/mixture_fixture.h"
 #include <condition_variable>
+#include <future>
 #include <mutex>
+#include <utility>
 
 namespace sluice::loader::mixture::mixture_errors_test {
 namespace {
@@ -230,6 +232,53 @@ TEST_F(MixtureErrorsTest, AStallIsATimeoutThatNamesWhoIsWaitedFor) {
   EXPECT_EQ(outcome.error().code, Errc::timeout);
   EXPECT_THAT(outcome.error().message, HasSubstr("still reading: two (for "));
   gated->let_go();
+}
+
+TEST_F(MixtureErrorsTest, AConsumerMayGiveUpAWaitAndAskAgain) {
+  const auto gated = std::make_shared<GatedStore>(store_, "two_full");
+  auto same = Mixture::open(sources(), options());
+  const auto expected = ids(**same, 20);
+  store_ = gated;
+  auto mixture = Mixture::open(sources(), options());
+  ASSERT_TRUE(mixture) << mixture.error().message;
+  std::vector<std::string> seen;
+  int given_up = 0;
+  while (seen.size() < expected.size()) {
+    const auto batch = (*mixture)->next([] { return false; });
+    if (!batch) {
+      EXPECT_EQ(batch.error().code, Errc::interrupted) << batch.error().message;
+      if (++given_up == 2) gated->let_go();
+      continue;
+    }
+    for (auto& id : ids(**batch))
+      seen.push_back(std::move(id));
+  }
+  EXPECT_GE(given_up, 2);
+  EXPECT_EQ(seen, expected);
+}
+
+TEST_F(MixtureErrorsTest, CloseEndsAWaitThreadsAndAReadInFlight) {
+  store_ = std::make_shared<GatedStore>(store_, "two_full");  // let go by cancel() alone
+  auto mixture = Mixture::open(sources(), options());
+  ASSERT_TRUE(mixture) << mixture.error().message;
+  const auto asks = std::make_shared<std::promise<void>>();
+  auto waits = std::async(std::launch::async, [&] {
+    bool said = false;
+    while (true) {
+      const auto batch = (*mixture)->next([&] {
+        if (!std::exchange(said, true)) asks->set_value();
+        return true;
+      });
+      if (!batch) return batch.error();
+    }
+  });
+  asks->get_future().wait();
+  (*mixture)->close();
+  const Error error = waits.get();
+  EXPECT_EQ(error.code, Errc::interrupted);
+  EXPECT_EQ(error.message, "the mixture was closed");
+  (*mixture)->close();
+  EXPECT_EQ((*mixture)->next().error().message, "the mixture was closed");
 }
 
 TEST_F(MixtureErrorsTest, AThousandDataSets) {

@@ -15,13 +15,14 @@ namespace sluice::loader::mixture {
 
 namespace fs = std::filesystem;
 
-inline constexpr episodes::DatasetSpec kThree[] = {
-    {"one", "one_full", 0.5, "image", 20, 24, episodes::Codec::jpeg, "flat", 2, "pose", 3,
-     "language_instruction", 2, 100, 10, 1000, 16},
-    {"two", "two_full", 0.2, "rgb", 16, 16, episodes::Codec::png, "xyz", 4, "", 0,
-     "observation/instruction", 3, 100, 12, 1000, 16},
-    {"three", "three_full", 0.3, "image", 18, 30, episodes::Codec::unstated, "", 0, "s", 1,
-     "language_instruction", 1, 100, 5, 1000, 16},
+inline const std::vector<episodes::DatasetSpec> kThree = {
+    {"one", "one_full", 0.5, "steps/observation/image", 20, 24, episodes::Codec::jpeg,
+     "steps/action", 2, "steps/observation/pose", 3, "steps/language_instruction", 2, 100, 10, 1000,
+     16},
+    {"two", "two_full", 0.2, "steps/observation/rgb", 16, 16, episodes::Codec::png,
+     "steps/action/xyz", 4, "", 0, "steps/observation/instruction", 3, 100, 12, 1000, 16},
+    {"three", "three_full", 0.3, "steps/observation/image", 18, 30, episodes::Codec::unstated, "",
+     0, "steps/observation/s", 1, "steps/language_instruction", 1, 100, 5, 1000, 16},
 };
 
 class MixtureFixture : public ::testing::Test {
@@ -38,8 +39,8 @@ class MixtureFixture : public ::testing::Test {
   }
   ~MixtureFixture() override { fs::remove_all(folder_); }
 
-  [[nodiscard]] std::vector<SourceSpec> sources(std::string_view split = "train") const {
-    auto found = preset_sources(store_, preset_, split);
+  [[nodiscard]] std::vector<SourceSpec> sources(const std::string& split = "train") const {
+    auto found = preset_sources(store_, preset_, {.split = split});
     EXPECT_TRUE(found) << found.error().message;
     return std::move(found).value();
   }

@@ -41,17 +41,17 @@ void print(const MixtureBatch& batch, const std::vector<SourceSpec>& sources) {
 
 Status run(const std::string& root, const std::string& preset_name, int taken, int batches,
            const char* file) {
-  SLUICE_TRY(const auto* preset, episodes::find_preset(preset_name));
+  SLUICE_TRY(const auto preset, episodes::find_preset(preset_name));
   SLUICE_CHECK(episodes::make_episodes({.folder = root, .preset = *preset, .episodes = 3}));
   SLUICE_TRY(const auto store, storage::open_store({.input = root}));
-  SLUICE_TRY(auto sources, preset_sources(store, *preset, "train"));
+  SLUICE_TRY(auto sources, preset_sources(store, *preset, {.split = "train"}));
   MixtureOptions options;
   options.batch_size = options.mix_block = options.queue = 1;
   options.samples_per_episode = taken;
   options.shuffle_episodes = options.shuffle_pairs = false;
   options.interleave = 1;
   options.deterministic = true;
-  options.prime = true;
+  options.prime = 1;
   options.on_error = OnBadData::stop;
   SLUICE_TRY(const auto mixture, Mixture::open(std::move(sources), options));
   std::ofstream images(file, std::ios::binary);

@@ -240,7 +240,29 @@ TEST_F(MixtureTest, WhatItUsedIsAccountedFor) {
   const Json json = to_json((*mixture)->stats());
   for (const char* stage : {"read", "parse", "mix", "decode", "resize", "collate"})
     EXPECT_GT(json["cpu_s"][stage].get<double>(), 0) << stage;
-  EXPECT_EQ(json["sources"].size(), 3U);
+  ASSERT_EQ(json["sources"].size(), 3U);
+  for (const Json& source : json["sources"]) {
+    EXPECT_GE(source["samples_read"], source["samples_decoded"]) << source["name"];
+    EXPECT_GE(source["samples_decoded"], source["samples"]) << source["name"];
+    EXPECT_GT(source["read_s"].get<double>(), 0) << source["name"];
+    EXPECT_GT(source["decode_s"].get<double>(), 0) << source["name"];
+  }
+}
+
+TEST_F(MixtureTest, PrimedWithMoreThanAQueueHolds) {
+  auto asked = options();  // blocks of 2
+  asked.queue = 1;
+  asked.prime = 7;
+  auto primed = Mixture::open(sources(), asked);
+  ASSERT_TRUE(primed) << primed.error().message;
+  const auto given = ids(**primed, 3);
+  for (const SourceStats& source : (*primed)->stats().sources)
+    EXPECT_GE(source.samples_read, 8U) << source.name;
+  asked.prime = 0;
+  auto plain = Mixture::open(sources(), asked);
+  EXPECT_EQ(ids(**plain, 3), given) << "priming reads ahead and leaves nothing out";
+  asked.prime = -1;
+  EXPECT_FALSE(Mixture::open(sources(), asked));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "sluice/image/npy.h"
 #include "sluice/image/resize/antialias.h"
 #include "sluice/image/resize/resize.h"
+#include "sluice/loader/recipe/numbers.h"
 #include "sluice/loader/recipe/place.h"
 #include "sluice/loader/recipe/recipes.h"
 #include "sluice/loader/recipe/train_crop.h"
@@ -196,6 +197,44 @@ TEST(Array, CopiesTheSamples) {
             "an array of 2x3x1 f32; this batch takes 3x3x1 f32");
   npy.resize(npy.size() - 1);
   EXPECT_EQ(run_once(*recipe, npy, {}).error().code, Errc::invalid_input);
+}
+
+TEST(Numbers, FillTheSquareInTheirOrder) {
+  const std::vector<std::uint8_t> values{0, 255, 51};
+  std::vector<std::uint8_t> npy;
+  const std::array<std::int64_t, 1> shape{3};
+  ASSERT_TRUE(image::encode_npy(npy, shape, image::DType::u8, values));
+  const auto recipe = make_numbers({.side = 2}).value();
+  const auto got = run_once(*recipe, npy, {}).value();
+  ASSERT_EQ(got.size(), sizeof(float) * 12);
+  std::vector<float> floats(12);
+  std::memcpy(floats.data(), got.data(), got.size());
+  EXPECT_EQ(floats[0], -1);
+  EXPECT_EQ(floats[1], 1);
+  EXPECT_NEAR(floats[2], -0.6, 1e-6);
+  for (std::size_t i = 3; i < floats.size(); ++i)
+    EXPECT_EQ(floats[i], 0) << i;
+  const auto small = make_numbers({.side = 1}).value();
+  EXPECT_TRUE(run_once(*small, npy, {})) << "three values are three planes of one pixel";
+}
+
+TEST(Numbers, RefuseWhatDoesNotFitOrIsNoNumber) {
+  const auto npy_of = [](const std::vector<float>& values) {
+    std::vector<std::uint8_t> npy;
+    const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(values.size())};
+    EXPECT_TRUE(image::encode_npy(
+        npy, shape, image::DType::f32,
+        {reinterpret_cast<const std::uint8_t*>(values.data()), values.size() * sizeof(float)}));
+    return npy;
+  };
+  const auto recipe = make_numbers({.side = 16}).value();
+  EXPECT_TRUE(run_once(*recipe, npy_of(std::vector<float>(768, 0.5F)), {}));
+  const auto large = run_once(*recipe, npy_of(std::vector<float>(769, 0.5F)), {});
+  EXPECT_EQ(large.error().code, Errc::invalid_input);
+  EXPECT_EQ(large.error().message,
+            "an array of 769 values; a model of 16 x 16 takes 768, --image-size 32 takes them all");
+  const float infinite = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(run_once(*recipe, npy_of({1, infinite}), {}).error().code, Errc::invalid_input);
 }
 
 TEST(ComposeRecipe, AppliesTheTransformsOfTheKey) {

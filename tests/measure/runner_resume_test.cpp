@@ -295,6 +295,19 @@ TEST_F(RunnerResumeTest, EveryBlockIsReportedWithConsistentRows) {
   }
 }
 
+TEST_F(RunnerResumeTest, ARowThatEndsTheWaveLeavesTheOthersUnmeasured) {
+  use({"a", "b"});
+  world.hook = [](const std::string&, const std::string& type, int, Json&) -> std::optional<Error> {
+    if (type == "prepare") return Error{Errc::unsupported, "rank 1 of 2: no such folder"};
+    return std::nullopt;
+  };
+  context.goes_on = [](const Row& row) { return !row.reason.starts_with("rank "); };
+  const auto wave = run_wave(subjects, policy, context);
+  ASSERT_TRUE(wave);
+  EXPECT_TRUE(wave->interrupted);
+  EXPECT_TRUE(world.measured.empty());
+}
+
 TEST_F(RunnerResumeTest, AnErrorWhileWritingEndsTheWave) {
   use({"a", "b"});
   context.on_block = [](const std::vector<Row>&) -> Status {

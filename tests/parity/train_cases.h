@@ -56,6 +56,12 @@ inline ModelSpec small_gpt(bool tied) {
   return model;
 }
 
+/// What the engine runs on: the CPU, or SLUICE_TEST_DEVICE (cuda:0). PyTorch's numbers are the
+/// CPU's either way.
+inline const char* test_device() {
+  return std::getenv("SLUICE_TEST_DEVICE");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+}
+
 inline std::vector<Case> make_cases() {
   std::vector<Case> cases(9);
   cases[0] = {.name = "vit5_cls", .model = small_vit5(4, Readout::cls)};
@@ -82,6 +88,10 @@ inline std::vector<Case> make_cases() {
               .unscored = true};
   cases[8] = {.name = "vit5_tiny", .batch = 2, .as_it_starts = true};
   cases[8].model = find_model("vit5-tiny").value();
+  if (test_device() != nullptr) {  // minutes on the two cores of a small machine
+    cases.push_back({.name = "vit5_small", .batch = 2, .as_it_starts = true});
+    cases.back().model = find_model("vit5-small").value();
+  }
   return cases;
 }
 
@@ -176,11 +186,9 @@ inline void trained_scales(Engine& engine) {
   }
 }
 
-/// On the CPU, or on SLUICE_TEST_DEVICE (cuda:0): PyTorch's numbers are the CPU's either way.
 inline std::unique_ptr<Engine> make_engine(const Case& c, Regime regime) {
   EngineConfig config = config_of(c, regime);
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets any
-  if (const char* device = std::getenv("SLUICE_TEST_DEVICE")) config.device = device;
+  if (const char* device = test_device()) config.device = device;
   auto engine = Engine::make(config);
   EXPECT_TRUE(engine) << engine.error().message;
   if (!engine) return nullptr;

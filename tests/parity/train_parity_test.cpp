@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr int kSteps = 10;
 constexpr double kOutputs = 1e-5, kGradients = 1e-4, kWeights = 1e-3;
-constexpr double kMixed = 1.5;  // times PyTorch's own distance from fp32
+constexpr double kMixed = 1.5;   // times PyTorch's own distance from fp32, all of a role together
+constexpr double kTensor = 2.0;  // each tensor: times the largest of PyTorch's in its role
 
 Json model_json(const ModelSpec& m) {
   return Json{{"family", m.family == Family::vit5 ? "vit5" : "gpt"},
@@ -227,23 +228,33 @@ std::string role_of(const std::string& name) {
 }
 
 // Gradients with the same role are one vector over all blocks and batches: in a norm of 16 values
-// it is luck whose rounding errors come out larger.
+// it is luck whose rounding errors come out larger. Tensor by tensor the bound is wider for that.
 TEST_P(TrainParity, Bf16IsNoFurtherFromFp32ThanPyTorch) {
   struct Errors {
     double ours = 0, theirs = 0;  // squared distances from fp32
+    double largest = 0;           // of theirs over the norm, of one tensor
   };
   std::map<std::string, Errors> errors;
+  struct OfTensor {
+    std::string role, name;
+    double ours = 0;  // distance over the norm
+  };
+  std::vector<OfTensor> tensors;
   for (int draw = 0; draw < draws_of(given()); ++draw) {
     const auto engine = make_engine(given(), Regime::mixed);
     ASSERT_NE(engine, nullptr);
     if (engine->info().regime != Regime::mixed) GTEST_SKIP() << engine->info().note;
     const Inputs in = make_inputs(given(), draw);
     const auto add = [&](const std::string& role, const Values& ours, const std::string& file) {
+      Errors& of_role = errors[role];
       const Values exact = theirs(file, "fp32", draw), half = theirs(file, "bf16", draw);
       ASSERT_EQ(ours.size(), exact.size()) << file;
       ASSERT_EQ(half.size(), exact.size()) << file;
-      errors[role].ours += std::pow(norm(ours, exact), 2);
-      errors[role].theirs += std::pow(norm(half, exact), 2);
+      of_role.ours += std::pow(norm(ours, exact), 2);
+      of_role.theirs += std::pow(norm(half, exact), 2);
+      of_role.largest = std::max(of_role.largest, norm(half, exact) / norm(exact));
+      tensors.push_back(
+          {role, fmt::format("{} of batch {}", file, draw), distance(ours, exact, norm(exact))});
     };
     add("logits", evaluate(*engine, in).logits, "logits");
     micro_steps(*engine, in);
@@ -255,6 +266,8 @@ TEST_P(TrainParity, Bf16IsNoFurtherFromFp32ThanPyTorch) {
     EXPECT_GT(entry.second.theirs, 0) << entry.first;
     expect_within(kMixed, std::sqrt(entry.second.ours / entry.second.theirs), entry.first);
   }
+  for (const OfTensor& one : tensors)
+    expect_within(kTensor, one.ours / errors.at(one.role).largest, one.name);
 }
 
 TEST_P(TrainParity, WeightsThatPyTorchSavedAreLoaded) {

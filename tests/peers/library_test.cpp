@@ -28,6 +28,7 @@ TEST(Library, NamesAreUniqueAndComplete) {
                            "torchvision",
                            "kornia",
                            "pillow",
+                           "pillow-array",
                            "opencv",
                            "opencv-wheel",
                            "kornia-rs",
@@ -44,12 +45,15 @@ TEST(Library, NamesAreUniqueAndComplete) {
                            "torch-albumentationsx",
                            "dali-cpu",
                            "spdl",
+                           "sluice-python",
                            "webdataset",
                            "torch-eager",
                            "torch-compile",
                            "torch-max-autotune",
+                           "torch-ddp",
                            "dali-gpu",
-                           "tfdata"})
+                           "tfdata",
+                           "tfdata-threads"})
     EXPECT_EQ(seen.count(name), 1U) << name;
 }
 
@@ -81,7 +85,7 @@ TEST(Library, GroupsOfTestsAreKnownAndMeasureNothing) {
 }
 
 TEST(Library, GroupsPerModeAreThoseOfTheMatrix) {
-  for (const char* name : {"pillow", "opencv-wheel"})
+  for (const char* name : {"pillow", "pillow-array", "opencv-wheel"})
     EXPECT_EQ(find_library(name)->way("micro")->group, "light") << name;
   EXPECT_EQ(find_library("albumentationsx")->way("micro")->group, "albumentationsx");
   for (const char* name : {"pillow", "opencv-wheel"})
@@ -94,9 +98,11 @@ TEST(Library, GroupsPerModeAreThoseOfTheMatrix) {
     EXPECT_EQ(find_library(name)->way("decode")->group, "torch") << name;
   for (const char* name : {"torch-tensor", "torch-pil", "torch-albumentationsx", "webdataset"})
     EXPECT_EQ(find_library(name)->way("loader")->group, "torch") << name;
-  for (const char* name : {"torch-eager", "torch-compile", "torch-max-autotune", "dali-gpu"})
+  for (const char* name :
+       {"torch-eager", "torch-compile", "torch-max-autotune", "torch-ddp", "dali-gpu"})
     EXPECT_EQ(find_library(name)->way("training")->group, "torch") << name;
-  EXPECT_EQ(find_library("tfdata")->way("mixture")->group, "tensorflow");
+  for (const char* name : {"tfdata", "tfdata-threads"})
+    EXPECT_EQ(find_library(name)->way("mixture")->group, "tensorflow") << name;
   EXPECT_FALSE(find_library("dali-cpu")->needs_gpu);
   EXPECT_FALSE(find_library("torch-compile")->needs_gpu);
   EXPECT_TRUE(find_library("torch-max-autotune")->needs_gpu);

@@ -13,7 +13,7 @@ import unittest
 
 SKIPPED = 77
 LIBRARIES = ["albumentationsx", "torchvision", "kornia", "pillow"]  # whose agreement makes a set; ours and OpenCV do not count
-RIVALS = {"kornia-rs", "pyvips", "cykooz-resizer", "pillow-simd"}  # compared only when named
+RIVALS = {"pillow-array", "kornia-rs", "pyvips", "cykooz-resizer", "pillow-simd"}  # compared only when named
 SETS = {"image-rgb": "R", "image-9ch": "9", "video-16f": "V"}
 PROGRAM = SOURCE = None
 

@@ -23,10 +23,10 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(Matrix, EveryScenarioHasItsLibraries) {
-  EXPECT_THAT(
-      library_names("image-rgb", Mode::micro),
-      ElementsAre("sluice", "albumentationsx", "albumentationsx-latest", "torchvision", "kornia",
-                  "pillow", "opencv", "kornia-rs", "pyvips", "cykooz-resizer", "pillow-simd"));
+  EXPECT_THAT(library_names("image-rgb", Mode::micro),
+              ElementsAre("sluice", "albumentationsx", "albumentationsx-latest", "torchvision",
+                          "kornia", "pillow", "opencv", "pillow-array", "kornia-rs", "pyvips",
+                          "cykooz-resizer", "pillow-simd"));
   EXPECT_THAT(library_names("image-9ch", Mode::pipeline),
               ElementsAre("sluice", "albumentationsx", "torchvision", "kornia"));
   EXPECT_THAT(library_names("video-16f", Mode::pipeline),
@@ -71,8 +71,8 @@ TEST(Matrix, AgreesWithTheTableOfPeers) {
 TEST(Matrix, TheNewestAlbumentationsXAndTheRivalsAreMeasuredOnlyWhenNamed) {
   const auto names =
       default_libraries("image-rgb", Mode::micro, "none", Scope::decode_dataloader_augment);
-  for (const char* name :
-       {"albumentationsx-latest", "kornia-rs", "pyvips", "cykooz-resizer", "pillow-simd"})
+  for (const char* name : {"albumentationsx-latest", "pillow-array", "kornia-rs", "pyvips",
+                           "cykooz-resizer", "pillow-simd"})
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 0) << name;
   EXPECT_EQ(std::count(names.begin(), names.end(), "opencv"), 1);
 }

@@ -229,6 +229,62 @@ TEST_F(PublishTest, WritesFilesAndManifest) {
     EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
 }
 
+TEST_F(PublishTest, RefusesWhatNobodyCanBuildAgain) {
+  const fs::path path = run_ / "results/image-rgb/micro/pillow_micro_results.json";
+  const std::pair<const char*, const char*> cases[] = {
+      {"3f2a9c1d0b7e-dirty", "was built from changed sources (3f2a9c1d0b7e-dirty), so not"},
+      {"unknown", "was built outside a repository, so not published"}};
+  for (const auto& [git, said] : cases) {
+    auto file = sound_file();
+    file.tool.git = git;
+    ASSERT_TRUE(results::write(path, file));
+    options_.allow_dirty = false;
+    EXPECT_THAT(error(), HasSubstr(said));
+    EXPECT_FALSE(fs::exists(options_.to));
+    options_.allow_dirty = true;
+    EXPECT_EQ(error(), "");
+    fs::remove_all(options_.to);
+  }
+}
+
+TEST_F(PublishTest, IntoACheckoutOfSluiceTheCommitMustBeInItsHistory) {
+  const fs::path tree = folder_.path() / "sluice";
+  const auto sh = [&](const std::string& words) {
+    return std::system(("cd '" + tree.string() + "' && (" + words + ") >/dev/null 2>&1").c_str());
+  };
+  const std::string commit = "git -c user.name=T -c user.email=t@example.org commit -qm x ";
+  fs::create_directories(tree / "src/sluice/publish");
+  ASSERT_TRUE(write_file_atomic(tree / "src/sluice/publish/a", "1"));
+  ASSERT_EQ(sh("git init -q . && git add . && " + commit + "&& git rev-parse HEAD > one && " +
+               "git checkout -qb side && " + commit + "--allow-empty && git rev-parse HEAD > two" +
+               " && git checkout -q -"),
+            0);
+  const auto built_at = [&](const std::string& git) {
+    auto file = sound_file();
+    file.tool.git = git;
+    EXPECT_TRUE(results::write(run_ / "results/image-rgb/micro/pillow_micro_results.json", file));
+  };
+  const std::string one = read_text_file(tree / "one")->substr(0, 12);
+  const std::string two = read_text_file(tree / "two")->substr(0, 12);
+  options_.to = tree / "docs/results/new";
+  built_at(two);
+  EXPECT_THAT(error(), HasSubstr("was built at " + two + ", which is not in the history of"));
+  built_at("0123456789ab");
+  EXPECT_THAT(error(), HasSubstr("which git does not find in"));
+  EXPECT_THAT(error(), HasSubstr("0123456789ab), so not published; build and measure at a commit"));
+  EXPECT_FALSE(fs::exists(options_.to));
+  options_.allow_dirty = true;
+  EXPECT_EQ(error(), "");
+  fs::remove_all(options_.to);
+  options_.allow_dirty = false;
+  built_at(one);
+  EXPECT_EQ(error(), "");
+  built_at(two);
+  fs::remove_all(tree / "src");
+  options_.to = tree / "published";
+  EXPECT_EQ(error(), "") << "another repository does not know Sluice's commits";
+}
+
 TEST_F(PublishTest, ReplacesOnlySnapshotsAndOnlyByForce) {
   EXPECT_EQ(error(), "");
   EXPECT_THAT(error(), HasSubstr("is not empty"));

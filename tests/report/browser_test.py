@@ -166,12 +166,35 @@ class BrowserTest(unittest.TestCase):
                 drawn += 1
         self.assertGreater(drawn, 40)
 
+    def test_a_run_beside_its_baseline(self):
+        page = self.open("gain")
+        text = " ".join(page.text.split())
+        files = {name: json.loads((KINDS / f"{name}.json").read_text(encoding="utf-8"))["metrics"]
+                 for name in ("loader", "loader-peers", "training", "training-amp")}
+        for was, run, keys, scale, shown in (
+                ("loader", "loader-peers", ("load_time_per_batch_ms",), 1, "{:.2f} ms"),
+                ("loader", "loader-peers", ("first_epoch_samples_per_sec",), 1, "{:.0f} samples/s"),
+                ("training", "training-amp", ("timing", "step_time_p50_s"), 1e3, "{:.2f} ms"),
+                ("training", "training-amp", ("memory", "peak_allocated_bytes"), 2**-20, "{:.3g} MiB")):
+            cells = []
+            for name in (was, run):
+                value = files[name]
+                for key in keys:
+                    value = value[key]
+                cells.append(shown.format(value * scale))
+            self.assertIn("".join(cells), text, "a figure of the baseline and the same of the run, in cells of a row")
+        self.assertEqual(page.count("svg", "memory-line"), 2 + 4)  # CPU and RAM; with a GPU two more
+        self.assertEqual(page.count("line", "edge"), (2 + 4) * 2, "three moments are two lines")
+        for said in ("mean 50 %, highest 75 % of 2 cores", "mean 90 %, highest 100 %", "GPU: n/a (no GPU was <asked> for)",
+                     "the sides did not do the same work", "Performance Benchmark Report"):
+            self.assertIn(said, text)
+
     def test_large(self):
         self.assertEqual(self.open("large").count("svg", "distribution"), 200)
 
     def test_nothing_sticks_out_at_any_width(self):
         # A window cannot be narrower than 500 px; a frame can. What overflows it goes into the title.
-        names = ["quick", "peers", "hostile", "matrix", *self.kinds()]
+        names = ["quick", "peers", "hostile", "matrix", "gain", *self.kinds()]
         widths = (320, 390, 800, 980, 1200)
         frames = "".join(f"<iframe width={width} height=800 style='border:0' src='{name}.html'></iframe>"
                          for name in names for width in widths)

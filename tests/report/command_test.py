@@ -11,6 +11,7 @@ import unittest
 import xml.etree.ElementTree
 
 ARGS = None
+KINDS = pathlib.Path(__file__).resolve().parents[1] / "results" / "kinds"
 
 
 class ReportCommandTest(unittest.TestCase):
@@ -22,6 +23,7 @@ class ReportCommandTest(unittest.TestCase):
         subprocess.run([ARGS.writer, self.run_folder / "results"], check=True)
         for name in ("hostile", "large", "empty"):
             (self.run_folder / "results" / f"{name}.json").unlink()
+        (self.run_folder / "env.json").write_text("{}", encoding="utf-8")
 
     def report(self, *words):
         return subprocess.run([ARGS.program, "report", *map(str, words)], capture_output=True, text=True, timeout=60,
@@ -42,6 +44,33 @@ class ReportCommandTest(unittest.TestCase):
         self.assertIn("decode/jpeg/threads=1", written[0].read_text(encoding="utf-8"))
         self.assertTrue(written[1].read_text(encoding="utf-8").startswith("<!doctype html>"))
         self.assertEqual(len(written[2].read_text(encoding="utf-8").splitlines()), 1 + 8 + 3 + 12 + 3)
+
+    def test_what_was_published_stays_as_it_is(self):
+        published = self.folder / "docs" / "results" / "micro"
+        (published / "image-rgb").mkdir(parents=True)
+        file = published / "image-rgb" / "quick.json"
+        file.write_bytes((self.run_folder / "results" / "quick.json").read_bytes())
+        lines = published / "batch_times.jsonl"
+        lines.write_text("".join(json.dumps({"idx": i, "dt_s": 0.5, "fetch_dt_s": 0.25, "materialize_dt_s": 0.25, "is_warmup": False,
+                                             "dominant_dataset": "a", "dataset_counts": {"a": 2}, "dominant_gap_batches": None}) + "\n"
+                                 for i in range(8)), encoding="utf-8")
+        before = sorted(self.folder.rglob("*"))
+        for at in (published, published.parent, file, lines):
+            error = self.refused(at)
+            self.assertIn(f"{at}: is not of a run folder", error)
+            self.assertIn("--out DIR", error)
+        self.assertEqual(self.report(file, "--format", "md").returncode, 0, "stdout needs no folder")
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+        for at, name in ((published, "report.md"), (lines, "mixture_summary.txt")):
+            done = self.report(at, "--out", self.folder / "drawn")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue((self.folder / "drawn" / name).exists())
+        self.assertFalse(list(published.rglob("*report*")) + list(published.rglob("*.svg")))
+
+    def test_a_file_of_a_run_folder_has_its_report_beside_it(self):
+        done = self.report(self.run_folder / "results" / "quick.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue((self.run_folder / "results" / "report.md").exists())
 
     def test_a_format_goes_to_stdout_or_into_out(self):
         done = self.report(self.run_folder / "results" / "quick.json", "--format", "text")
@@ -109,6 +138,27 @@ class ReportCommandTest(unittest.TestCase):
         self.assertIn("does not exist", self.refused(self.folder / "none"))
         (self.folder / "hollow").mkdir()
         self.assertIn("holds no result file", self.refused(self.folder / "hollow"))
+
+    def test_runs_beside_their_baseline(self):
+        training, amp, loader = (self.folder / f"{name}.json" for name in ("training", "training-amp", "loader"))
+        for path in (training, amp, loader):  # stored files share a session
+            document = json.loads((KINDS / path.name).read_text(encoding="utf-8"))
+            path.write_text(json.dumps({**document, "session_id": path.stem}), encoding="utf-8")
+        done = self.report("--baseline", training, "--baseline", loader, "--training", amp, "--loader", loader,
+                           "--out", self.folder / "gain")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        headline, *paths = done.stdout.splitlines()
+        self.assertRegex(headline, r"^Data loading 1\.00×.*, training \d+\.\d+×.*, memory .*, against the baseline\.$")
+        self.assertEqual(paths, [str(self.folder / "gain" / name) for name in ("gain.md", "gain.html")])
+        page = (self.folder / "gain" / "gain.md").read_text(encoding="utf-8")
+        for heading in ("## Improvements vs Baseline", "## Optimizations Applied", "## Use of the machine over time",
+                        "## Configuration"):
+            self.assertIn(heading, page)
+        self.assertIn("<h2>Configuration</h2>", self.report("--baseline", training, amp, "--format", "html").stdout)
+        self.assertIn("no kind in common", self.refused("--baseline", training, loader))
+        self.assertIn("--baseline RUN", self.refused("--loader", loader))
+        self.assertIn("no run beside it", self.refused("--baseline", loader))
+        self.assertIn("md and html", self.refused("--baseline", training, amp, "--format", "csv"))
 
     def test_bad_usage(self):
         quick = self.run_folder / "results" / "quick.json"

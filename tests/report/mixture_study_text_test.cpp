@@ -174,5 +174,32 @@ TEST(MixtureStudyTextTest, NoRunsAtAll) {
   EXPECT_THAT(study_run_log(facts(), {}, {}), HasSubstr("# Run log"));
 }
 
+TEST(StudyText, TrainedSettingsSayWhatTheMachineDid) {
+  analysis::MixtureTrainedRun trained;
+  trained.run.machine = "cpux2";
+  trained.run.knobs = kBase;
+  trained.model = "vit5-tiny";
+  trained.device = "cuda:0";
+  trained.run.use = {.cpu = 0.62, .ram_bytes = 2e9, .gpu = 0.914, .gpu_ram_bytes = 1e9};
+  const auto read = analysis::mixture_trained_run_from_json(analysis::to_json(trained), "trained");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_THAT(study_end_to_end({*read}), HasSubstr("| 62 % | 91 % |"));
+  trained.run.use->gpu = trained.run.use->gpu_ram_bytes = {};
+  trained.run.use->no_gpu = "no GPU was asked for";
+  const Json json = analysis::to_json(trained);
+  EXPECT_TRUE(json["use"]["gpu"].is_null());
+  EXPECT_EQ(json["use"]["gpu_reason"], "no GPU was asked for");
+  const auto without = analysis::mixture_trained_run_from_json(json, "trained");
+  ASSERT_TRUE(without) << without.error().message;
+  EXPECT_EQ(without->run.use->no_gpu, "no GPU was asked for");
+  EXPECT_THAT(study_end_to_end({*without}), HasSubstr("| 62 % | n/a |"));
+  trained.run.use.reset();  // of an earlier version
+  EXPECT_THAT(study_end_to_end({trained}), HasSubstr("| n/a | n/a |"));
+  Json broken = json;
+  broken["use"]["cpu"] = "much";
+  EXPECT_THAT(analysis::mixture_trained_run_from_json(broken, "t").error().message,
+              HasSubstr("t: use: cpu must be"));
+}
+
 }  // namespace
 }  // namespace sluice::report::mixture_study_text_test

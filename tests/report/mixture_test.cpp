@@ -156,6 +156,59 @@ TEST(MixtureAnalysisTest, MemoryGrowsByTheSlope) {
               HasSubstr("memory was not recorded"));
 }
 
+TEST(MixtureAnalysisTest, DominanceIsByWeightAndTiesAreTies) {
+  analysis::MixtureFacts facts;
+  facts.sources = {{"a", 0.5, 0, 0, 0}, {"b", 0.25, 0, 0, 0}, {"c", 0.25, 0, 0, 0}};
+  std::vector<BatchTime> batches = {
+      batch(0, true, 9, {{"c", 8}}),
+      batch(1, false, 0.1, {{"a", 4}, {"b", 2}, {"c", 2}}),  // as asked for: all three tie
+      batch(2, false, 0.2, {{"a", 4}, {"b", 4}}),            // as many, but b had half the share
+      batch(3, false, 0.4, {{"c", 6}, {"a", 2}}),
+      batch(4, false, 0.3, {{"b", 4}, {"c", 4}}),
+      batch(5, false, 0.6, {{"b", 5}, {"c", 3}})};
+  results::mark_dominants(batches);
+  const auto found = analysis::analyse_mixture(batches, facts);
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_TRUE(found->weighted);
+  EXPECT_EQ(found->weighted->batches, 5U);
+  EXPECT_EQ(found->weighted->decided, 3U);
+  EXPECT_NEAR(found->weighted->mean_tied, (3 + 1 + 1 + 2 + 1) / 5.0, 1e-12);
+  ASSERT_TRUE(found->weighted->switch_rate);
+  EXPECT_EQ(*found->weighted->switch_rate, 1) << "b, then c; the tie between c and b breaks it";
+  const auto& rows = found->weighted->rows;
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].name, "b");
+  EXPECT_EQ(rows[0].alone, 2U);
+  EXPECT_EQ(rows[0].tied, 2U);
+  EXPECT_EQ(rows[0].by_count, 2U) << "batches 4 and 5: of equal counts the first";
+  EXPECT_NEAR(rows[0].mean_s, (0.1 + 0.2 + 0.3 + 0.6) / 4, 1e-12);
+  EXPECT_EQ(rows[1].name, "c");
+  EXPECT_EQ(rows[1].alone, 1U);
+  EXPECT_EQ(rows[2].name, "a");
+  EXPECT_EQ(rows[2].alone, 0U);
+  EXPECT_EQ(rows[2].tied, 1U);
+  EXPECT_EQ(rows[2].by_count, 2U) << "the seed of this definition names a twice";
+  EXPECT_THAT(mixture_text(*found), HasSubstr("3 of 5 batches have one dominant data set"));
+  EXPECT_FALSE(analysis::analyse_mixture(batches)->weighted) << "no shares are known";
+}
+
+TEST(MixtureAnalysisTest, BottlenecksAreTheDataSetsThatTakeMostTime) {
+  analysis::MixtureFacts facts;
+  facts.sources = {{"cheap", 0.75, 90, 0, 0, 90, 80, 0.9, 0.8},
+                   {"dear", 0.25, 30, 4, 0, 30, 25, 3.0, 5.0}};
+  const auto found = analysis::analyse_mixture(by_hand(), facts);
+  ASSERT_EQ(found->bottlenecks.size(), 2U);
+  const analysis::BottleneckRow& first = found->bottlenecks[0];
+  EXPECT_EQ(first.name, "dear");
+  EXPECT_NEAR(first.read_ms, 100, 1e-9);
+  EXPECT_NEAR(first.decode_ms, 200, 1e-9);
+  EXPECT_NEAR(first.share, 8 / 9.7, 1e-12);
+  EXPECT_NEAR(first.of_samples, 0.25, 1e-12);
+  EXPECT_EQ(first.starved, 4U);
+  EXPECT_THAT(mixture_text(*found), HasSubstr("Bottlenecks"));
+  EXPECT_THAT(mixture_text(*analysis::analyse_mixture(by_hand())), Not(HasSubstr("Bottlenecks")));
+}
+
 TEST(MixtureAnalysisTest, OnlyWarmUpIsRefused) {
   const auto found =
       analysis::analyse_mixture(std::vector<BatchTime>{batch(0, true, 1, {{"a", 1}})});

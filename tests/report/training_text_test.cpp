@@ -56,6 +56,24 @@ TEST(TrainingText, EveryShareOfThePeakSaysOfWhichFlop) {
   EXPECT_THAT(training_markdown(shortened_step()), HasSubstr("Last block on the class token"));
 }
 
+TEST(TrainingText, NoRateHoldsThePackingOfBundles) {
+  results::ResultFile file = shortened_step();
+  EXPECT_THAT(training_text(file), Not(HasSubstr("Bundles")));
+  file.run_config["bundles"] =
+      Json{{"pack_seconds", 12.34}, {"total_bytes", 2'500'000}, {"kept", false}};
+  EXPECT_THAT(
+      training_text(file),
+      AllOf(HasSubstr("packing took 12.3 s, with reading or downloading the input; no rate"),
+            HasSubstr("2.5 MB stay in the cache")));
+  file.run_config["bundles"]["kept"] = true;
+  EXPECT_THAT(training_markdown(file), HasSubstr("packing took 12.3 s in an earlier run"));
+  file.run_config["bundles"]["not_kept"] = "a.png has no version";
+  EXPECT_THAT(training_text(file), AllOf(HasSubstr("for this run alone: a.png has no version"),
+                                         Not(HasSubstr("in the cache"))));
+  const std::string page = html({file});
+  EXPECT_THAT(page, HasSubstr("packing took 12.3 s")) << "the page has the figures as facts";
+}
+
 TEST(TrainingText, AFileThatTellsLessSaysLess) {
   results::ResultFile file = shortened_step();
   results::TrainingMetrics::Mfu& mfu = file.training->mfu;

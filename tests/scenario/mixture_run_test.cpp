@@ -1,6 +1,7 @@
 // tests/scenario/mixture_run_test.cpp - specs of mixtures, their runs, and our row of them.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/mixture/run.h"
+#include "sluice/scenario/mixture/validate.h"
 #include "sluice/scenario/scenario.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +73,7 @@ TEST_F(MixtureRunTest, WrongSpecsAreNamed) {
       {{{"mix", "sorted"}}, "random or deficit"},
       {{{"metadata", "all"}}, "full or dataset_only or off"},
       {{{"on_error", 3}}, "on_error"},
-      {{{"prime", 1}}, "true or false"},
+      {{{"one_pass", 1}}, "true or false"},
       {{{"cpus", {-1}}}, "cpus"},
       {{{"overrides", {1}}}, "overrides"},
       {{{"overrides", {{{"name", "arm"}, {"parallelism", 0}}}}}, "parallelism"}};
@@ -228,6 +229,46 @@ TEST_F(MixtureRunTest, MissingDataSetIsNamed) {
   const auto checked = (*made)->check();
   ASSERT_FALSE(checked);
   EXPECT_THAT(checked.error().message, HasSubstr("language_table"));
+}
+
+TEST_F(MixtureRunTest, ValidationSeesEveryEpisodeOfItsSplitOnce) {
+  MixtureSpec of = spec();
+  of.split = "train[:10%]";  // of training: it says nothing here
+  of.options.metadata = loader::mixture::Metadata::dataset_only;  // and neither does this
+  of.options.samples_per_episode = 0;
+  const auto done = validate_mixture(of);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_TRUE(done->whole);
+  std::uint64_t samples = 0;
+  for (const results::ValidationRow& row : done->rows) {
+    EXPECT_EQ(row.split, "train[90%:]") << row.name;
+    EXPECT_EQ(row.type, "generated") << row.name;
+    EXPECT_EQ(row.seen, row.episodes) << row.name;
+    EXPECT_GT(row.samples, row.seen) << row.name;
+    EXPECT_EQ(row.without_language, 0U) << row.name;
+    samples += row.samples;
+  }
+  EXPECT_EQ(done->rows.size(), 4U);
+  EXPECT_EQ(done->samples, samples);
+  const auto stopped = validate_mixture(of, [] { return true; });
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Errc::interrupted);
+}
+
+TEST_F(MixtureRunTest, LinesAreInTheFileAsSoonAsThereIsABatch) {
+  MixtureSpec of = spec();
+  of.batch_times = (root_ / "as-it-goes.jsonl").string();
+  SystemClock clock;
+  MixtureLoop loop(of, clock);
+  ASSERT_TRUE(loop.start());
+  const auto after_warmup = results::read_batch_times(of.batch_times);
+  ASSERT_TRUE(after_warmup) << after_warmup.error().message;
+  EXPECT_EQ(after_warmup->size(), of.warmup);
+  ASSERT_TRUE(loop.measure());
+  EXPECT_EQ(results::read_batch_times(of.batch_times)->size(), of.warmup + of.steps);
+  const auto run = loop.finish();
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(*results::read_batch_times(of.batch_times), run->log);
 }
 
 TEST(MixtureLog, CountsInOrderOfAppearance) {

@@ -136,6 +136,37 @@ TEST(TrainingFeed, GoesOnWhereItWasWithAnyNumberOfWorkers) {
   EXPECT_EQ(resumed->steps(), 5U) << "of a whole epoch";
 }
 
+TEST(TrainingFeed, RanksShareAnEpochAndNoSampleIsTwiceOrMissing) {
+  // A label of its own tells every sample. 23 is divided by none of these.
+  constexpr int kSamples = 23;
+  const auto data = std::make_shared<testing::ToyDataset>(kSamples, kSamples);
+  for (const FeedUse use : {FeedUse::train, FeedUse::validation})
+    for (const std::uint32_t ranks : {1U, 2U, 3U, 4U, 7U, 11U}) {
+      std::multiset<std::int32_t> seen;
+      std::set<std::uint64_t> steps;
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        FeedOptions options = options_of(use, 2, 1);
+        options.classes = kSamples;
+        options.loader.rank = rank;
+        options.loader.ranks = ranks;
+        const auto feed = feed_of(data, options);
+        ASSERT_TRUE(feed->start_epoch(3));
+        const std::vector<Taken> all = rest_of(*feed);
+        steps.insert(all.size());
+        EXPECT_LE(all.size(), feed->steps());
+        for (const Taken& batch : all)
+          for (const std::int32_t label : batch.labels)
+            if (label >= 0) seen.insert(label);
+      }
+      const std::size_t whole = kSamples / (2 * ranks) * 2 * ranks;  // of training: whole steps
+      EXPECT_EQ(seen.size(), use == FeedUse::train ? whole : kSamples) << ranks;
+      EXPECT_EQ(std::set<std::int32_t>(seen.begin(), seen.end()).size(), seen.size()) << ranks;
+      if (use == FeedUse::train) {
+        EXPECT_EQ(steps.size(), 1U) << "all ranks take as many";
+      }
+    }
+}
+
 TEST(TrainingFeed, RefusesMissingLabelsUnlessTheyMayStandIn) {
   const auto data = std::make_shared<testing::ToyDataset>(6, 3);
   data->labelled = false;
@@ -170,6 +201,13 @@ TEST(DatasetClasses, AreTheFolders) {
   data.labelled = false;
   EXPECT_EQ(classes_of(data).count, 0);
   EXPECT_EQ(classes_of(data).unlabelled, 7U);
+}
+
+TEST(DatasetDigest, TellsNamesLabelsAndNumber) {
+  testing::ToyDataset data(7, 3);
+  EXPECT_EQ(digest_of(data), digest_of(testing::ToyDataset(7, 3)));
+  EXPECT_NE(digest_of(data), digest_of(testing::ToyDataset(8, 3)));
+  EXPECT_NE(digest_of(data), digest_of(testing::ToyDataset(7, 2)));
 }
 
 }  // namespace

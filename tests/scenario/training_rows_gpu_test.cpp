@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace sluice::scenario::training_rows_gpu_test {
@@ -68,12 +68,13 @@ TEST_F(TrainingRowOnGpu, ImagesAreMixedAnewInEveryStep) {
         (*subject)->run_pass();
       return (*subject)->measured_info().at("losses").get<std::vector<double>>();
     };
-    const auto spread = [](const std::vector<double>& losses) {
-      const auto [low, high] = std::minmax_element(losses.begin(), losses.end());
-      return *high - *low;
+    const auto different = [](const std::vector<double>& losses) {
+      return std::set<double>(losses.begin(), losses.end()).size();
     };
-    EXPECT_LT(spread(losses_of({})), 1e-4) << "the same batch";
-    EXPECT_GT(spread(losses_of({0.8, 1})), 1e-3) << "a draw for each step";
+    // At first the logits hardly depend on the image, and mixing moves labels within the batch: the
+    // mean over it changes, but by little.
+    EXPECT_EQ(different(losses_of({})), 1U) << "the same batch";
+    EXPECT_EQ(different(losses_of({0.8, 1})), 4U) << "a draw for each step";
   }
 }
 

@@ -2,6 +2,7 @@
 // validation, what stops it; and a model that learns.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/file.h"
+#include "sluice/core/rng.h"
 #include "sluice/scenario/loader/split_dataset.h"
 #include "sluice/scenario/training/run.h"
 #include "sluice/train/checkpoint.h"
@@ -378,6 +379,29 @@ TEST(Accuracy, LeavesOutWhatFillsUpABatch) {
   const double first = std::log(std::exp(-2) + 1 + std::exp(-1));
   const double second = std::log(1 + 2 * std::exp(-3)) + 3;
   EXPECT_NEAR(sum.loss_sum, first + second, 1e-9);
+}
+
+TEST(Accuracy, ManyRowsGiveTheSumOfTheirOwn) {
+  constexpr std::size_t kClasses = 5000, kRows = 1000;  // enough for several threads
+  Rng rng({.seed = 5});
+  std::vector<float> logits(kClasses * kRows);
+  std::vector<std::int32_t> labels(kRows);
+  for (float& logit : logits)
+    logit = static_cast<float>(rng.uniform());
+  for (std::size_t i = 0; i < kRows; ++i) {
+    labels[i] = i % 7 == 0 ? -1 : static_cast<std::int32_t>(rng.below(kClasses));
+    if (labels[i] >= 0 && i % 3 == 0)
+      logits[i * kClasses + static_cast<std::size_t>(labels[i])] = 2;  // the highest
+  }
+  Accuracy all, one_by_one;
+  add_logits(all, logits, labels);
+  for (std::size_t i = 0; i < kRows; ++i)
+    add_logits(one_by_one, std::span(logits).subspan(i * kClasses, kClasses),
+               std::span(labels).subspan(i, 1));
+  EXPECT_EQ(all.samples, one_by_one.samples);
+  EXPECT_EQ(all.correct, one_by_one.correct);
+  EXPECT_GT(all.correct, kRows / 4);
+  EXPECT_EQ(all.loss_sum, one_by_one.loss_sum);
 }
 
 }  // namespace

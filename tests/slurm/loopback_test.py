@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# tests/slurm/loopback_test.py - on a real Slurm of this machine: kills and --resume, requeue, an allocation, a checked-in script.
+# tests/slurm/loopback_test.py - on a real Slurm of this machine: kills and --resume, requeue, an allocation, commands and
+# studies, ranks of srun, a checked-in script.
 # SPDX-License-Identifier: Apache-2.0
 """usage: loopback_test.py PROGRAM"""
 import json
@@ -58,6 +59,56 @@ class LoopbackTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr + "".join(p.read_text() for p in out.glob("logs/*.out")))
             self.assertIn("report:", done.stdout)
             self.assertEqual(json.loads((out / "done/0001.json").read_text())["place"]["node"], "small")
+
+    def test_a_command_ends_with_its_code(self):
+        with loopback.cluster() as cluster, tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "out"
+            gate = [PROGRAM, "gate", "--bench", "--compare", "--quick", "--dim", "32", "--heads", "2", "--layers", "1", "--seq-len", "16",
+                    "--batch-size", "2", "--warmup-steps", "1", "--measure-steps", "4", "--repeat", "1", "--baseline-dir", "none", "--quiet",
+                    "--backend", "slurm", "--out", out]
+            for more in (["--wait"], ["--resume"]):
+                done = subprocess.run([*gate, *more], cwd=folder, env=cluster.environment, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+                self.assertIn(f"exit code 4: {out}/tasks/0000", done.stdout)
+            self.assertEqual(json.loads((out / "done/0000.json").read_text())["place"]["node"], "small")
+            self.assertEqual(len(list((out / "logs").glob("*.sbatch"))), 1)
+
+    def test_a_study_on_two_nodes(self):
+        with loopback.cluster(("small", "large")) as cluster, tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "study.yaml").write_text("name: small\npreset: small4\nbatch_size: 8\nrepeats: 3\n"
+                                                     "base: {cpus: 1, mix: 2/4, read: 1/1, warmup: 1, steps: 2}\n"
+                                                     "groups: [{label: metadata A/B, metadata: [full, dataset_only]}]\n")
+            subprocess.run([PROGRAM, "data", "make", "--quiet", "--kind", "episodes", "--preset", "small4", "--episodes", "8", "--out", "small"],
+                           cwd=folder, check=True)
+            done = subprocess.run([PROGRAM, "bench", "mixture", "--study", "study.yaml", "--root", "small", "--image-size", "32", "--quiet",
+                                   "--backend", "slurm", "--out", "out", "--wait"], cwd=folder, env=cluster.environment, capture_output=True,
+                                  text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            runs = json.loads((Path(folder) / "out/study.json").read_text())["runs"]
+            self.assertEqual(sorted(run["repeat"] for run in runs), [1, 1, 2, 2, 3, 3])
+
+    def test_ranks_of_srun(self):
+        """Without PMIx they meet by TCP; one that starts others in a step of its own is no rank of Slurm's."""
+        alike = ["bench", "allreduce", "--max-bytes", "1k", "--samples", "2", "--json"]
+        with loopback.cluster(("large", "small")) as cluster, tempfile.TemporaryDirectory() as folder:
+            for name, options, flags, more, library in (
+                    ("node", ["--mpi=none", "--ntasks=2"], [], {}, "TCP"),
+                    ("nodes", ["--mpi=none", "--nodes=2", "--ntasks=2"], [], {"MASTER_ADDR": "127.0.0.1"}, "TCP"),
+                    ("pmix", ["--mpi=pmix", "--ntasks=2"], [], {}, "Open MPI"),
+                    ("alone", ["--mpi=none", "--ntasks=1", "--cpus-per-task=2"], ["--world-size", "2", "--runs", "1"], {}, "Open MPI")):
+                with self.subTest(name):
+                    done = subprocess.run([loopback.which("srun"), *options, PROGRAM, *alike, *flags, "--out", Path(folder) / name],
+                                          env={**cluster.environment, **more}, capture_output=True, text=True, check=False)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    file = json.loads(done.stdout)
+                    self.assertEqual({row["params"]["world_size"] for row in file["rows"]}, {"2"})
+                    self.assertEqual({row["status"] for row in file["rows"]}, {"ok"})
+                    self.assertIn(library, json.dumps(file["summary"]))
+            done = subprocess.run([loopback.which("srun"), "--mpi=none", "--nodes=2", "--ntasks=2", PROGRAM, *alike, "--rank-timeout", "5"],
+                                  cwd=folder, env=cluster.environment, capture_output=True, text=True, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("rank 0 has no address: large: ", done.stderr)
+            self.assertIn("; MASTER_ADDR names another", done.stderr)
 
     def test_a_checked_in_script(self):
         with loopback.cluster() as cluster, tempfile.TemporaryDirectory() as folder:

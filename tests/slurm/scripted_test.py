@@ -3,35 +3,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: scripted_test.py PROGRAM"""
 import json
-import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
+import scripted_case
+
 PROGRAM = Path(sys.argv.pop(1)).resolve()
-SCRIPTED = Path(__file__).resolve().parent / "scripted" / "slurm"
 QUICK = ["--sample-ms", "1", "--warmup-ms", "0"]  # the numbers mean nothing
 TRANSFORMS = ["HorizontalFlip", "VerticalFlip", "Transpose", "Resize", "Invert"]
-SLURM_PROGRAMS = ("sbatch", "squeue", "scancel", "srun", "scontrol")
 
 
-class SlurmTest(unittest.TestCase):
+class SlurmTest(scripted_case.ScriptedSlurm):
+    PROGRAM = PROGRAM
+
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="sluice-slurm-test-"))
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.slurm = self.folder / "slurm"
-        self.slurm.mkdir()
-        programs = self.folder / "bin"
-        programs.mkdir()
-        for name in SLURM_PROGRAMS:
-            (programs / name).symlink_to(SCRIPTED)
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
-        self.environment |= {"SCRIPTED_SLURM": str(self.slurm), "PATH": f"{programs}:{os.environ['PATH']}",
-                             "SLUICE_CACHE_DIR": str(self.folder / "cache")}
-        self.out = self.folder / "out"
+        super().setUp()
         self.config = self.folder / "run.yaml"
         self.write_config()
 
@@ -48,29 +37,15 @@ execution: {{num_runs: 1}}
 cluster: {{{cluster}}}
 {more}""")
 
-    def program(self, *arguments, check=0, **environment):
-        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=self.folder,
-                              env={**self.environment, **environment})
-        self.assertEqual(done.returncode, check, done.stderr + done.stdout)
-        return done
-
     def submit(self, *arguments, **named):
         return self.program("run", "--config", self.config, "--backend", "slurm", "--out", self.out, *QUICK, *arguments, **named)
 
     def submitted(self, *arguments, **named):
         return json.loads(self.submit(*arguments, "--json", **named).stdout)["types"]
 
-    def calls(self, program=None):
-        file = self.slurm / "calls.jsonl"
-        calls = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-        return [call for call in calls if program in (None, call[0])]
-
     def rows(self, folder=None, library="sluice"):
         file = (folder or self.out) / "results/image-rgb/micro" / f"{library}_micro_results.json"
         return {row["params"]["transform"]: row for row in json.loads(file.read_text())["rows"]}
-
-    def skip(self, *tasks):
-        (self.slurm / "skip").write_text(" ".join(map(str, tasks)))
 
     def test_a_dry_run_needs_no_slurm_and_writes_nothing(self):
         self.write_config("node_types: [small, large], cases_per_task: 2, parallel: 8, cpus: 16, gpus: 1, memory: 2GiB, minutes: 90",

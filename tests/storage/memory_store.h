@@ -17,6 +17,7 @@ class MemoryStore final : public ObjectStore {
   explicit MemoryStore(std::size_t request = 0) : request_(request) {}
 
   std::map<std::string, std::string> objects{};
+  std::string version = "1";  // of each
   std::atomic<int> reads = 0;
   std::atomic<std::uint64_t> bytes_read = 0;
   std::atomic<int> hints = 0;
@@ -26,7 +27,7 @@ class MemoryStore final : public ObjectStore {
   Status list(std::string_view prefix, const Page& page) override {
     for (const auto& [key, content] : objects)
       if (key.substr(0, prefix.size()) == prefix) {
-        const Object object{.key = key, .size = content.size(), .version = "1"};
+        const Object object{.key = key, .size = content.size(), .version = version};
         SLUICE_CHECK(page({&object, 1}));
       }
     return ok;
@@ -34,7 +35,7 @@ class MemoryStore final : public ObjectStore {
   Result<Object> stat(std::string_view key) override {
     const auto found = objects.find(std::string(key));
     if (found == objects.end()) return Error{Errc::not_found, "memory: no such key"};
-    return Object{.key = found->first, .size = found->second.size(), .version = "1"};
+    return Object{.key = found->first, .size = found->second.size(), .version = version};
   }
   Result<std::span<const std::byte>> read(const Object& object, std::uint64_t offset,
                                           std::size_t size, ReadBuffer& buffer) override {

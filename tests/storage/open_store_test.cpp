@@ -8,12 +8,15 @@
 #include <gtest/gtest.h>
 
 #include "tests/storage/fault_server.h"
+#include "tests/storage/memory_store.h"
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace sluice::storage::open_store_test {
@@ -180,8 +183,76 @@ TEST(FetchObject, EndsWithTheFirstError) {
   const Status status = fetch_object(**store, *object, full, {.streams = 3, .range_bytes = 4096});
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message, "disk full");
-  EXPECT_LE(server.http().requests(), 4U) << "nothing more is asked for";
+  EXPECT_LE(server.http().requests(), 5U) << "nothing more is asked for than what was on its way";
   EXPECT_EQ(fetch_object(**store, *object, full, {.streams = 0}).error().code, Errc::usage);
+}
+
+/// How many reads there were at the same time.
+class CountedStore final : public ObjectStore {
+ public:
+  testing::MemoryStore inner{};
+  std::atomic<int> begun = 0;
+  std::atomic<int> most = 0;
+
+  [[nodiscard]] std::string name() const override { return inner.name(); }
+  Status list(std::string_view prefix, const Page& page) override {
+    return inner.list(prefix, page);
+  }
+  Result<Object> stat(std::string_view key) override { return inner.stat(key); }
+  Result<std::span<const std::byte>> read(const Object& object, std::uint64_t offset,
+                                          std::size_t size, ReadBuffer& buffer) override {
+    ++begun;
+    const int now = ++running_;
+    for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
+    }
+    auto bytes = inner.read(object, offset, size, buffer);
+    --running_;
+    return bytes;
+  }
+  void cancel() override { inner.cancel(); }
+  [[nodiscard]] Json counters() const override { return inner.counters(); }
+
+ private:
+  std::atomic<int> running_ = 0;
+};
+
+TEST(FetchObject, APartIsTakenWhileTheNextIsOnItsWay) {
+  CountedStore store;
+  store.inner.objects["a"] = std::string(std::size_t{3} * 4096 + 5, 'x');
+  const auto object = store.stat("a");
+  std::atomic<int> parts = 0;
+  const Status status =
+      fetch_object(store, *object,
+                   [&](std::uint64_t offset, std::span<const std::byte>) -> Status {
+                     ++parts;
+                     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+                     while (offset == 0 && store.begun < 2) {
+                       if (std::chrono::steady_clock::now() > end)
+                         return Error{Errc::timeout, "the next part waits for this one"};
+                       std::this_thread::yield();
+                     }
+                     return ok;
+                   },
+                   {.streams = 1, .range_bytes = 4096});
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(parts, 4);
+}
+
+TEST(FetchObject, NeverMoreRequestsThanStreams) {
+  for (const int streams : {1, 3}) {
+    CountedStore store;
+    store.inner.objects["a"] = std::string(std::size_t{300} * 4096, 'x');
+    const auto object = store.stat("a");
+    std::atomic<std::uint64_t> bytes = 0;
+    ASSERT_TRUE(fetch_object(store, *object,
+                             [&](std::uint64_t, std::span<const std::byte> part) -> Status {
+                               bytes += part.size();
+                               return ok;
+                             },
+                             {.streams = streams, .range_bytes = 4096}));
+    EXPECT_EQ(bytes, object->size);
+    EXPECT_LE(store.most, streams);
+  }
 }
 
 }  // namespace

@@ -8,11 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/train/cuda_support.h"
+#include "tests/train/curve_support.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace sluice::train::cuda_engine_test {
@@ -190,6 +192,27 @@ TEST_P(CudaEngine, EveryRungGivesTheGradientsAndWeightsOfTheCpu) {
   }
 }
 
+TEST_P(CudaEngine, AGraphGivesTheBitsOfItsCallsOneByOne) {
+  EngineConfig config = cases()[GetParam()].config;
+  config.device = "cuda:0";
+  std::vector<std::map<std::string, std::vector<float>>> runs;
+  for (const Rung rung : {Rung::fused, Rung::graph, Rung::graph}) {
+    config.rung = rung;
+    const auto gpu = made(config);
+    ASSERT_NE(gpu, nullptr);
+    std::map<std::string, std::vector<float>> all;
+    for (int step = 0; step < 4; ++step) {
+      for (auto& [name, values] : gradients(*gpu, 100U + static_cast<std::uint64_t>(10 * step)))
+        all[fmt::format("step {} {}", step, name)] = std::move(values);
+      ASSERT_TRUE(gpu->update());
+    }
+    runs.push_back(std::move(all));
+  }
+  for (const auto& [name, values] : runs[0])
+    for (const std::size_t run : {1U, 2U})
+      EXPECT_EQ(values, runs[run].at(name)) << name << " of run " << run;
+}
+
 TEST_P(CudaEngine, TwoRunsGiveTheSameBits) {
   EngineConfig config = cases()[GetParam()].config;
   config.device = "cuda:0";
@@ -248,62 +271,23 @@ TEST_F(OnDevice, GradientsThatAreNotFiniteLeaveTheWeights) {
   EXPECT_EQ(gpu->read(name).value(), before);
 }
 
-/// Four classes, each a picture of its own under noise.
-Held toy_batch(const EngineConfig& config, std::uint64_t seed) {
-  const std::int64_t of_image = std::int64_t{3} * config.model.image * config.model.image;
-  const std::vector<float> pictures = Draws(1).normals<float>(4 * of_image);
-  Draws draws(seed);
-  Held held;
-  held.images = draws.normals<float>(config.batch * of_image);
-  for (int i = 0; i < config.batch; ++i) {
-    const auto label = draws.integer(0, 3);
-    held.labels.push_back(static_cast<std::int32_t>(label));
-    for (std::int64_t p = 0; p < of_image; ++p)
-      held.images[static_cast<std::size_t>(i * of_image + p)] +=
-          pictures[static_cast<std::size_t>(label * of_image + p)] / 4;
-  }
-  return held;
-}
-
 TEST_F(OnDevice, TwoHundredStepsFollowTheCurveOfTheCpu) {
-  constexpr int kSteps = 200;
-  EngineConfig config = cases()[0].config;
-  config.model.classes = 4;
-  config.batch = 16;
-  config.update.kind = OptimizerKind::adamw;
-  config.update.learning_rate = 3e-4;  // smooth: a curve with spikes is another one after each
-  const auto curve = [&](const char* device, Regime regime) {
-    config.device = device;
-    config.regime = regime;
-    std::vector<float> losses;
-    const auto engine = made(config);
-    for (int step = 0; engine != nullptr && step < kSteps; ++step) {
-      EXPECT_TRUE(
-          engine->micro_step(toy_batch(config, 1000U + static_cast<unsigned>(step)).view()));
-      const auto result = engine->update();
-      EXPECT_TRUE(result) << result.error().message;
-      losses.push_back(result ? result->loss : std::numeric_limits<float>::infinity());
-    }
-    return losses;
-  };
-  const std::vector<float> want = curve("cpu", Regime::fp32);
-  ASSERT_EQ(want.size(), std::size_t{kSteps});
-  EXPECT_LT(want.back(), want.front() / 2) << "nothing is learned";
-  for (const auto& [regime, limit] :
-       {std::pair{Regime::fp32, 0.002}, std::pair{Regime::mixed, 0.05}}) {
-    const std::vector<float> got = curve("cuda:0", regime);
-    ASSERT_EQ(got.size(), want.size());
-    double worst = 0;
+  const testing::Curve want = testing::toy_curve("cpu", Regime::fp32);
+  ASSERT_EQ(want.losses.size(), std::size_t{testing::kCurveSteps});
+  EXPECT_LT(want.losses.back(), want.losses.front() / 2) << "nothing is learned";
+  for (const auto& [regime, worst, mean] :
+       {std::tuple{Regime::fp32, 0.002, 0.002},
+        std::tuple{Regime::mixed, testing::kMostBf16Worst, testing::kMostBf16Mean}}) {
+    const testing::Curve got = testing::toy_curve("cuda:0", regime);
+    ASSERT_EQ(got.losses.size(), want.losses.size());
+    const testing::CurveDistance apart = testing::distance(got, want);
+    RecordProperty(std::string("worst_") + to_string(regime), fmt::format("{:.3g}", apart.worst));
+    RecordProperty(std::string("mean_") + to_string(regime), fmt::format("{:.3g}", apart.mean));
     std::string curves;
-    for (std::size_t step = 0; step < want.size(); ++step) {
-      worst = std::max(worst,
-                       std::abs(static_cast<double>(got[step]) - static_cast<double>(want[step])));
-      if (step % 10 == 0) curves += fmt::format("{} {:.4f} {:.4f}\n", step, want[step], got[step]);
-    }
-    RecordProperty(std::string("worst_") + to_string(regime), fmt::format("{:.3g}", worst));
-    EXPECT_LT(worst, limit * static_cast<double>(want.front()))
-        << to_string(regime) << ", step, CPU, GPU\n"
-        << curves;
+    for (std::size_t step = 0; step < want.losses.size(); step += 10)
+      curves += fmt::format("{} {:.4f} {:.4f}\n", step, want.losses[step], got.losses[step]);
+    EXPECT_LT(apart.worst, worst) << to_string(regime) << ", step, CPU, GPU\n" << curves;
+    EXPECT_LT(apart.mean, mean) << to_string(regime) << ", step, CPU, GPU\n" << curves;
   }
 }
 

@@ -1,17 +1,24 @@
-// tests/train/world_program.cpp - one rank of a real world by MPI: trains a small model, and rank 0
-// writes what came of it. For mpi_world_test.py.
+// tests/train/world_program.cpp - one rank of a real world by MPI or TCP: trains a small model, and
+// rank 0 writes what came of it. For mpi_world_test.py and tcp_world_test.py.
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: world_program FILE SAMPLES [--start N] [--timeout SECONDS] [--die RANK | --hang RANK]
+// usage: world_program FILE SAMPLES [--start N [--tcp 1]] [--device cuda:N] [--width DIM]
+//        [--timeout SECONDS] [--die RANK | --hang RANK | --refuse RANK | --mute RANK | --late N]
 // SAMPLES: of a step, over all ranks. --start: alone, this process starts the others itself.
+// --refuse: that rank gives up before it trains. --mute: it prints "joined" on stdout and says
+// nothing more. --late: what mpirun or MPI started as number N
+// stops before it joins.
 #include "sluice/core/json.h"
 #include "sluice/core/rng.h"
+#include "sluice/train/cuda/library.h"
 #include "sluice/train/engine.h"
 #include "sluice/train/world/mpi.h"
+#include "sluice/train/world/tcp.h"
 
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -24,8 +31,10 @@ using namespace sluice::train;
 
 struct Arguments {
   std::string file;
-  int samples = 8;
-  int start = 0, die = -1, hang = -1;
+  int samples = 8, width = 64;
+  std::string device = "cpu";
+  int start = 0, die = -1, hang = -1, refuse = -1, mute = -1;
+  bool tcp = false;
   bool started = false;  // by another rank: a launcher's variables are of those it was started with
   double timeout_s = 60;
 };
@@ -36,13 +45,14 @@ constexpr int kBadStep = 3;
 EngineConfig config_of(const Arguments& arguments, Communicator* world) {
   EngineConfig config;
   config.model.name = "small";
-  config.model.dim = 64;
+  config.model.dim = arguments.width;
   config.model.heads = 2;
   config.model.layers = 2;
   config.model.image = 32;
   config.model.patch = 8;
   config.model.classes = 10;
   config.model.drop_path = 0.1F;
+  config.device = arguments.device;
   config.threads = 1;
   config.batch = arguments.samples / world->size();
   config.world = world;
@@ -69,11 +79,25 @@ BatchView part_of_step(std::vector<float>& images, std::vector<std::int32_t>& la
   return view;
 }
 
-Status train(const Arguments& arguments, MpiWorld& world) {
+Status train(const Arguments& arguments, World& world) {
+  if (world.rank() == arguments.refuse) {
+    world.give_up({Errc::unsupported, "has no data"});
+    return ok;
+  }
+  if (world.rank() == arguments.mute) {
+    fmt::print("joined\n");
+    std::fflush(stdout);
+    for (;;)
+      ::pause();
+  }
+  // As devices do that add up by themselves.
+  const std::string long_word(std::size_t{1} << 20, 'x');
+  SLUICE_TRY(const std::string shared, world.share(world.rank() == 0 ? long_word : ""));
+  if (shared != long_word) return Error{Errc::internal, "another word was shared"};
   const EngineConfig config = config_of(arguments, &world);
   SLUICE_TRY(const auto engine, Engine::make(config));
   Json losses = Json::array();
-  Json told{{"ranks", world.size()}, {"library", world.library()}};
+  Json told{{"ranks", world.size()}, {"library", world.library()}, {"sums", engine->info().sums}};
   std::vector<float> images;
   std::vector<std::int32_t> labels;
   for (int step = 0; step < kSteps; ++step) {
@@ -101,16 +125,23 @@ Status train(const Arguments& arguments, MpiWorld& world) {
   return ok;
 }
 
-Status run(const Arguments& arguments, const std::vector<std::string>& command) {
-  const MpiWorld::Options options{.timeout_s = arguments.timeout_s};
+template <class Kind>
+Status run(const Arguments& arguments, const std::vector<std::string>& command,
+           const LaunchedRank& launched) {
+  const WorldOptions options{.timeout_s = arguments.timeout_s};
+  SLUICE_TRY(const auto world, arguments.start > 0 ? Kind::start(arguments.start, command, options)
+                                                   : Kind::join(launched, options));
+  return train(arguments, *world);
+}
+
+Status run(Arguments arguments, const std::vector<std::string>& command) {
   LaunchedRank launched;
-  if (!arguments.started) {
+  if (!arguments.started || TcpWorld::started()) {
     SLUICE_TRY(launched, find_rank());
   }
-  SLUICE_TRY(const auto world, arguments.start > 0
-                                   ? MpiWorld::start(arguments.start, command, options)
-                                   : MpiWorld::join(launched, options));
-  return train(arguments, *world);
+  SLUICE_TRY(arguments.device, cuda::device_of_rank(arguments.device, launched.local_rank));
+  return arguments.tcp || launched.by_tcp ? run<TcpWorld>(arguments, command, launched)
+                                          : run<MpiWorld>(arguments, command, launched);
 }
 
 }  // namespace
@@ -131,6 +162,14 @@ int main(int count, char** values) {
     }
     if (flag == "--started") arguments.started = true;
     if (flag == "--die") arguments.die = std::atoi(values[i + 1]);
+    if (flag == "--tcp") arguments.tcp = true;
+    if (flag == "--device") arguments.device = values[i + 1];
+    if (flag == "--refuse") arguments.refuse = std::atoi(values[i + 1]);
+    if (flag == "--mute") arguments.mute = std::atoi(values[i + 1]);
+    const char* number = std::getenv("OMPI_COMM_WORLD_RANK");
+    if (flag == "--late" && number != nullptr && number == std::string(values[i + 1]))
+      std::raise(SIGSTOP);
+    if (flag == "--width") arguments.width = std::atoi(values[i + 1]);
     if (flag == "--hang") arguments.hang = std::atoi(values[i + 1]);
     if (flag == "--timeout") arguments.timeout_s = std::atof(values[i + 1]);
     command.insert(command.end(), {flag, values[i + 1]});

@@ -3,13 +3,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/engine.h"
 #include "sluice/train/world/buckets.h"
+#include "sluice/train/world/gather.h"
+#include "sluice/train/world/rank_process.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/train/support.h"
 #include "tests/train/thread_world.h"
+#include <csignal>
 #include <map>
 #include <mutex>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace sluice::train::world_test {
 namespace {
@@ -204,6 +209,60 @@ TEST(Buckets, HoldEveryGradientOnceInTheOrderOfBackward) {
       }
     }
   }
+}
+
+TEST(Gather, NumbersOfAllRanksAreGatheredExactly) {
+  const auto of_rank = [](int rank) {
+    return std::vector<double>{rank + 1.0 / 3, -1e300, 9007199254740993.0 * rank, 0.0};
+  };
+  for (const int ranks : {1, 2, 3, 5})
+    in_world(ranks, [&](ThreadRank& rank) {
+      const auto mine = of_rank(rank.rank());
+      const auto all = gather(rank, mine);
+      ASSERT_TRUE(all);
+      std::vector<double> expected, sums(mine.size(), 0.0);
+      for (int other = 0; other < ranks; ++other)
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+          expected.push_back(of_rank(other)[i]);
+          sums[i] += of_rank(other)[i];
+        }
+      EXPECT_EQ(*all, expected);
+      EXPECT_EQ(sum_exactly(rank, mine).value(), sums);
+    });
+}
+
+TEST(RankProcesses, OneIsSeenToRunToBeStoppedAndToBeGone) {
+  EXPECT_EQ(state_of(this_process()), ProcessState::running);
+  EXPECT_EQ(state_of({}), ProcessState::unknown);
+  RankProcess elsewhere = this_process();
+  ++elsewhere.machine;
+  EXPECT_EQ(state_of(elsewhere), ProcessState::unknown);
+  RankProcess later = this_process();
+  ++later.started;
+  EXPECT_EQ(state_of(later), ProcessState::gone) << "another process with the same number";
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const RankProcess self = this_process();
+    (void)!::write(told[1], &self, sizeof self);
+    for (;;)
+      ::pause();
+  }
+  RankProcess process;
+  ASSERT_EQ(::read(told[0], &process, sizeof process), static_cast<ssize_t>(sizeof process));
+  EXPECT_EQ(state_of(process), ProcessState::running);
+  ::kill(child, SIGSTOP);
+  ::waitpid(child, nullptr, WUNTRACED);
+  EXPECT_EQ(state_of(process), ProcessState::stopped);
+  ::kill(child, SIGKILL);
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+  EXPECT_EQ(state_of(process), ProcessState::gone) << "not waited for yet";
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(state_of(process), ProcessState::gone);
+  ::close(told[0]);
+  ::close(told[1]);
 }
 
 }  // namespace

@@ -146,6 +146,42 @@ TEST(TrainingAnchors, ASlowPeerFailsItsRowAndTheRun) {
   EXPECT_FALSE(file.training) << "they are of our engine";
 }
 
+TEST(TrainingResult, RowsOfAGpuHoldItsPeakMemory) {
+  TrainingPlan plan = plan_of_anchors();
+  plan.libraries = {"sluice", "torch-compile", "torch-eager"};
+  results::ResultFile file;
+  file.rows = {row_of("sluice", 20), row_of("torch-compile", 28), row_of("torch-eager", 58)};
+  file.rows[0].runs[0].details[0]["driver_peak_bytes"] = 1200;
+  file.rows[0].runs.push_back(file.rows[0].runs[0]);
+  file.rows[0].runs[1].details[0]["peak_bytes"] = 1100;
+  file.rows[1].runs[0].details[0]["driver_peak_bytes"] = 1700;
+  file.rows[1].runs[0].details[0]["reserved_bytes"] = 1500;
+  file.rows[2].runs[0].details[0].erase("peak_bytes");
+  conclude_training(file, plan, {.anchors = shipped()});
+  const Json rows = results::to_json(file)["rows"];
+  const auto bytes = [](int allocated, int reserved) {
+    return Json{{"peak_allocated_bytes", allocated}, {"peak_reserved_bytes", reserved}};
+  };
+  EXPECT_EQ(rows[0]["gpu_memory"], bytes(1100, 1200)) << "the largest over runs";
+  EXPECT_EQ(rows[1]["gpu_memory"], bytes(1000, 1500)) << "of PyTorch's allocator";
+  EXPECT_TRUE(rows[2]["gpu_memory"].is_null());
+  EXPECT_EQ(rows[2]["gpu_memory_reason"], Json("no worker told of a GPU's memory"));
+  plan.gpu_index = -1;
+  file.rows = {row_of("sluice", 20)};
+  conclude_training(file, plan, {.anchors = shipped()});
+  EXPECT_FALSE(file.rows[0].gpu_memory) << "memory of the host";
+}
+
+TEST(TrainingResult, TheOptimizerIsTheOneInForce) {
+  TrainingPlan plan = plan_of_anchors();
+  plan.engine.update.kind = train::OptimizerKind::lamb;
+  EXPECT_EQ(plan.optimizers(), "none") << "regime A is forward and backward alone";
+  plan.regimes = {train::Regime::fp32};
+  EXPECT_EQ(plan.optimizers(), "lamb");
+  plan.regimes = {train::Regime::bf16, train::Regime::fp32};
+  EXPECT_EQ(plan.optimizers(), "none,lamb");
+}
+
 TEST(TrainingAnchors, RungsAreRowsOfTheLadder) {
   TrainingPlan plan = plan_of_anchors();
   plan.libraries = {"sluice", "torch-compile"};

@@ -25,12 +25,14 @@ class Settings:
     prefetch: int = 2
     seed: int = 0
     antialias: bool = True
+    variant: str = ""  # another way of the library's guide to do the same; "" is the usual one
     step_ms: float = 0  # what the consumer does with a batch: it sleeps
 
 
 class Source:
     """A live loader over `settings.files`, epoch after epoch without an end. Nothing works before the first next()."""
 
+    variants = ("",)  # that it knows
     depth = 0  # batches that may lie ready
     round = 1  # batches that are made side by side, and therefore come together
     info = {}  # about the set-up, for people

@@ -49,6 +49,26 @@ std::optional<MaxBatch> max_batch(std::span<const BatchPoint> points, double tot
   return result;
 }
 
+std::optional<BestBatch> best_batch(std::span<const BatchPoint> points) {
+  constexpr double kNearBest = 0.98;
+  const BatchPoint* fastest = nullptr;
+  for (const BatchPoint& point : points)
+    if (point.samples_per_s > 0 &&
+        (fastest == nullptr || point.samples_per_s > fastest->samples_per_s))
+      fastest = &point;
+  if (fastest == nullptr) return std::nullopt;
+  const BatchPoint* best = fastest;
+  for (const BatchPoint& point : points)
+    if (point.samples_per_s >= kNearBest * fastest->samples_per_s && point.batch < best->batch)
+      best = &point;
+  return BestBatch{.batch = best->batch,
+                   .samples_per_s = best->samples_per_s,
+                   .of_best = best->samples_per_s / fastest->samples_per_s,
+                   .fastest = fastest->batch,
+                   .compute_use = best->compute_use,
+                   .peak_bytes = best->peak_bytes};
+}
+
 std::optional<CriticalBatch> critical_batch(std::span<const BatchPoint> points) {
   std::vector<BatchPoint> used;
   for (const BatchPoint& point : points)

@@ -17,6 +17,7 @@ struct BatchPoint {
   std::int64_t batch = 0;
   double peak_bytes = 0;
   double samples_per_s = 0;
+  std::optional<double> compute_use{};  // of the GPU, 0 to 1
 };
 
 /// The largest batch that should fit: least squares of peak = fixed + per_sample · batch (fixed not
@@ -24,6 +25,11 @@ struct BatchPoint {
 using results::MaxBatch;
 /// Nothing with fewer than two different batches, or where memory does not grow with the batch.
 std::optional<MaxBatch> max_batch(std::span<const BatchPoint> points, double total_bytes);
+
+/// The smallest batch within 2 % of the best rate. Batches that did not fit are not among the
+/// points. Nothing without a rate above 0.
+using results::BestBatch;
+std::optional<BestBatch> best_batch(std::span<const BatchPoint> points);
 
 /// Where larger batches stop paying. The rate is modelled as c·B·C / (C + B); every pair of points
 /// whose efficiency (samples/s over B) falls gives a C, the median counts, rounded to a power of

@@ -14,6 +14,9 @@ namespace sluice::analysis {
 struct GpuUse {
   double mean_utilisation = 0;  // share of time in which a kernel ran, 0 to 1
   double peak_used_bytes = 0, total_bytes = 0;
+  /// While it was busy; 0: not known.
+  double clock_mhz = 0, highest_clock_mhz = 0, power_w = 0, power_limit_w = 0;
+  double held_by_power = 0;  // share of that time in which the power limit held the clock down
 };
 
 /// All that the metrics of a run are computed from.

@@ -83,6 +83,10 @@ void add_sample(LoaderUse& use, const Json& details) {
     use.batch_cv.push_back(finite_at(spread, "sd") / finite_at(spread, "mean"));
   use.rss_bytes = std::max(use.rss_bytes, finite_at(details, "rss_bytes"));
   use.ring_bytes = std::max(use.ring_bytes, finite_at(details, "ring_bytes"));
+  use.ring_slots =
+      std::max(use.ring_slots, static_cast<std::int64_t>(finite_at(details, "ring_slots")));
+  if (details.contains("touched_bytes"))
+    add_to(use.touched_bytes, finite_at(details, "touched_bytes"));
   use.dataset_items = static_cast<std::int64_t>(finite_at(details, "dataset_items"));
   use.epoch_items = static_cast<std::int64_t>(finite_at(details, "epoch_items"));
   if (details.contains("stop_ms")) use.stop_ms = finite_at(details, "stop_ms");
@@ -126,6 +130,18 @@ std::optional<LoaderUse> loader_use(const measure::Row& row) {
   use.first_batch_ms = median_of(std::move(first_batch));
   use.open_ms = median_of(std::move(opened));
   return use;
+}
+
+std::optional<LoaderUse> fed_use(const measure::Row& row, FedPart part) {
+  const char* key = part == FedPart::timed ? "timed" : "before";
+  LoaderUse use;
+  for (const measure::Run& run : row.runs) {
+    if (!run.details.is_array()) continue;
+    for (const Json& details : run.details)
+      if (const Json& fed = object(object(details, "loader"), key); finite_at(fed, "wall_ns") > 0)
+        add_sample(use, fed);
+  }
+  return use.wall_s > 0 ? std::optional(std::move(use)) : std::nullopt;
 }
 
 std::vector<results::StageShare> stage_shares(const LoaderUse& use) {

@@ -40,6 +40,8 @@ struct LoaderUse {
   std::vector<double> batch_cv;  // of each sample: sd over mean of the times of its batches
   double major_faults = 0, mapped_bytes = 0;
   double rss_bytes = 0, ring_bytes = 0;    // the largest
+  std::int64_t ring_slots = 0;             // batches of ring_bytes
+  std::optional<double> touched_bytes;     // memory touched for the first time; absent: not told
   std::vector<double> anonymous_by_epoch;  // of the run with the most epochs
   double first_batch_ms = 0, open_ms = 0;  // medians over runs
   std::optional<double> stop_ms;
@@ -49,6 +51,11 @@ struct LoaderUse {
 
 /// Nothing when the row has no details: its library does not tell.
 std::optional<LoaderUse> loader_use(const measure::Row& row);
+
+/// Of a row that trains: what its loader did in the timed steps, or before them.
+enum class FedPart { timed, before };
+/// Nothing when no loader fed it.
+std::optional<LoaderUse> fed_use(const measure::Row& row, FedPart part);
 
 /// One line per stage, and what the workers did besides; the shares add up to 1.
 std::vector<results::StageShare> stage_shares(const LoaderUse& use);

@@ -20,7 +20,9 @@ constexpr double kEvenBatches = 0.3;   // cv
 constexpr double kSteadyRuns = 0.05;   // cv
 constexpr double kSteadyMemory = 0.5;  // MB per epoch
 constexpr double kFullMemory = 0.9;
-constexpr std::uint64_t kFewBatches = 4;  // in an epoch
+constexpr double kBatchAllocations = 0.1;  // touched anew for a batch, of its bytes
+constexpr double kIdleCpu = 0.2;           // CPU time outside of the workers' stages
+constexpr std::uint64_t kFewBatches = 4;   // in an epoch
 
 std::vector<std::string> lines_of(const std::vector<Advice>& advice) {
   std::vector<std::string> lines;
@@ -60,6 +62,24 @@ Check check(const char* name, const Value& value, Direction direction, double li
   const bool good = direction == Direction::above ? *value.value > limit : *value.value < limit;
   check.mark = good ? Mark::good : Mark::bad;
   return check;
+}
+
+/// Memory touched for the first time for a batch, over its bytes. Pages of a mapped file count
+/// alike, so with a map nothing is known.
+static Value batch_allocations(const LoaderFacts& facts) {
+  if (!facts.steady || !facts.steady->touched_bytes || facts.steady->batches == 0 ||
+      facts.steady->ring_slots == 0 || facts.steady->ring_bytes <= 0)
+    return {std::nullopt, "no timed sample with details"};
+  const LoaderUse& use = *facts.steady;
+  if (use.mapped_bytes > 0) return {std::nullopt, "files are mapped, whose pages count alike"};
+  const double batch_bytes = use.ring_bytes / static_cast<double>(use.ring_slots);
+  return {*use.touched_bytes / static_cast<double>(use.batches) / batch_bytes, ""};
+}
+
+/// CPU time of the process that is in no stage of a worker: waiting that spins, handing over.
+static Value idle_cpu(const LoaderFacts& facts) {
+  if (!facts.steady || !(facts.steady->cpu_s > 0)) return {std::nullopt, "no CPU time was counted"};
+  return {std::max(0.0, 1 - facts.steady->worker_busy_s / facts.steady->cpu_s), ""};
 }
 
 /// A loader alone keeps no GPU busy and fills no memory: that says nothing about the loader.
@@ -126,6 +146,10 @@ std::vector<Check> loader_indicators(const LoaderFacts& facts, double cv_over_ru
             100, " %"),
       check("stable memory (growth)", found.memory_slope_mb_per_epoch, Direction::below,
             kSteadyMemory, 1, " MB/epoch"),
+      check("few allocations (memory touched anew for a batch)", batch_allocations(facts),
+            Direction::below, kBatchAllocations, 100, " %"),
+      check("no excessive CPU (time outside of the workers' stages)", idle_cpu(facts),
+            Direction::below, kIdleCpu, 100, " %"),
       check("high GPU utilisation", of_a_model(facts), Direction::above, kGoodLoaderGpu, 1, " %")};
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/analysis/training_metrics.h"
 
+#include "sluice/analysis/bottleneck.h"
+#include "sluice/analysis/peer_ratio.h"
 #include "sluice/stats/summary.h"
 
 #include <fmt/format.h>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace sluice::analysis {
 namespace {
@@ -177,9 +180,30 @@ void put_utilization(TrainingMetrics& metrics, const TrainingFacts& facts) {
   if (busy) metrics.compute_use_label = busy->label;
   metrics.memory_bandwidth_use.reason =
       facts.gpu ? "counters of the hardware are read for our engine alone" : facts.no_gpu;
+  metrics.cpu_use = cpu_use(facts.use, facts.cores);
+  metrics.clock = gpu_clock(facts);
+  const auto of_clock = [&](double GpuUse::*value) {
+    return figure(metrics.clock.value ? std::optional((*facts.gpu).*value) : std::nullopt,
+                  metrics.clock.reason);
+  };
+  metrics.clock_mhz = of_clock(&GpuUse::clock_mhz);
+  metrics.power_w = of_clock(&GpuUse::power_w);
+  metrics.power_limit_w = of_clock(&GpuUse::power_limit_w);
+  metrics.held_by_power = of_clock(&GpuUse::held_by_power);
+  const auto& bytes = facts.use.least_bytes;
+  metrics.memory_rate_estimate =
+      figure(bytes ? std::optional(*bytes / *stats::median(facts.use.step_s)) : std::nullopt,
+             "the library does not tell what its ops move");
 }
 
 }  // namespace
+
+measure::Measured<double> gpu_clock(const TrainingFacts& facts) {
+  if (!facts.gpu) return {std::nullopt, facts.no_gpu};
+  if (!(facts.gpu->highest_clock_mhz > 0))
+    return {std::nullopt, "the driver does not tell the clock of a busy device"};
+  return {facts.gpu->clock_mhz / facts.gpu->highest_clock_mhz, ""};
+}
 
 std::optional<GpuBusy> gpu_busy(const TrainingFacts& facts) {
   if (facts.phases_by_device) {
@@ -193,6 +217,37 @@ std::optional<GpuBusy> gpu_busy(const TrainingFacts& facts) {
   }
   if (!facts.gpu) return std::nullopt;
   return GpuBusy{facts.gpu->mean_utilisation, "share of time in which a kernel ran (NVML)"};
+}
+
+measure::Measured<double> cpu_use(const TrainingUse& use, unsigned cores) {
+  const double wall_s = std::accumulate(use.step_s.begin(), use.step_s.end(), 0.0);
+  if (!use.cpu_s || !(wall_s > 0) || cores == 0)
+    return {std::nullopt, "the CPU time of the steps was not counted"};
+  return figure(*use.cpu_s / wall_s / cores);
+}
+
+std::optional<TrainingMetrics::Cloud> training_cloud(const measure::Row& row,
+                                                     const DownloadProbe& probe) {
+  LoaderFacts facts;
+  facts.steady = fed_use(row, FedPart::timed);
+  facts.first = fed_use(row, FedPart::before);
+  if (!facts.steady) return std::nullopt;
+  TrainingMetrics::Cloud cloud;
+  cloud.download_mb_per_s = download_mb_per_s(facts);
+  cloud.network_overhead = network_overhead(facts);
+  cloud.cache_hit_rate = cache_hit_rate(facts);
+  LoaderFacts timed;
+  timed.first = facts.steady;
+  cloud.warm_cache_hit_rate = cache_hit_rate(timed);
+  cloud.alone_mb_per_s = probe.all;
+  cloud.one_worker_mb_per_s = probe.one;
+  const int workers = std::max(facts.steady->workers, 1);
+  if (probe.all.value && probe.one.value && *probe.one.value > 0)
+    cloud.parallel_download_efficiency = figure(*probe.all.value / (workers * *probe.one.value));
+  else
+    cloud.parallel_download_efficiency.reason =
+        probe.all.value ? probe.one.reason : probe.all.reason;
+  return cloud;
 }
 
 TrainingMetrics training_metrics(const TrainingFacts& facts) {
@@ -288,14 +343,18 @@ static std::optional<double> difference_of_losses(const TrainingUse& fp32, const
   return std::nullopt;
 }
 
-std::optional<AmpComparison> compare_amp(const TrainingUse& fp32, const TrainingUse& amp) {
-  if (fp32.step_s.empty() || amp.step_s.empty() || fp32.losses.empty() || amp.losses.empty() ||
-      fp32.peak_bytes.value_or(0) <= 0 || !amp.peak_bytes)
+std::optional<AmpComparison> compare_amp(const measure::Row& fp32, const measure::Row& amp) {
+  const auto plain = training_use(fp32);
+  const auto mixed = training_use(amp);
+  if (!plain || !mixed || plain->step_s.empty() || mixed->step_s.empty() || plain->losses.empty() ||
+      mixed->losses.empty() || plain->peak_bytes.value_or(0) <= 0 || !mixed->peak_bytes)
     return std::nullopt;
   AmpComparison result;
-  result.speedup = *stats::median(fp32.step_s) / *stats::median(amp.step_s);
-  result.memory_saving = 1 - *amp.peak_bytes / *fp32.peak_bytes;
-  result.loss_difference = difference_of_losses(fp32, amp);
+  result.speedup =
+      row_ratio(amp, fp32, true)
+          .value_or(exactly(*stats::median(plain->step_s) / *stats::median(mixed->step_s)));
+  result.memory_saving = 1 - *mixed->peak_bytes / *plain->peak_bytes;
+  result.loss_difference = difference_of_losses(*plain, *mixed);
   return result;
 }
 

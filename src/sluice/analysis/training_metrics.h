@@ -35,6 +35,7 @@ struct TrainingFacts {
   double memory_total_bytes = 0;  // of the device, or of the machine
   std::optional<GpuUse> gpu;
   std::string no_gpu;             // why `gpu` is absent
+  unsigned cores = 1;             // usable
   bool phases_by_device = false;  // the phases of `use` are times of device events
   // From the start of the program to the first step.
   measure::Measured<double> first_step_s{std::nullopt, "the library does not tell"};
@@ -47,19 +48,34 @@ struct GpuBusy {
   const char* label = "";
 };
 std::optional<GpuBusy> gpu_busy(const TrainingFacts& facts);
+/// Its clock while it was busy, over the highest that it may have.
+measure::Measured<double> gpu_clock(const TrainingFacts& facts);
+
+/// Of the natural steps: CPU time over wall time and usable cores.
+measure::Measured<double> cpu_use(const TrainingUse& use, unsigned cores);
 
 results::TrainingMetrics training_metrics(const TrainingFacts& facts);
+
+/// Workers that download and nothing else, in the same visit, without a cache; MB/s.
+struct DownloadProbe {
+  measure::Measured<double> all, one;  // as many workers as feed the steps, and one
+};
+/// What batches of a row cost that come out of a bucket; nothing where no loader fed it.
+std::optional<results::TrainingMetrics::Cloud> training_cloud(const measure::Row& row,
+                                                              const DownloadProbe& probe);
 
 /// One line per key that is missing or of the wrong kind; empty: a sound metrics.json.
 std::vector<std::string> training_metrics_problems(const Json& metrics);
 
 /// Two types of numbers, same steps: the first is fp32.
 struct AmpComparison {
-  double speedup = 0;                     // t_fp32 / t_amp
+  stats::Estimate speedup;                // t_fp32 / t_amp
   double memory_saving = 0;               // 1 − mem_amp / mem_fp32
   std::optional<double> loss_difference;  // amp − fp32, after the same number of steps
 };
-/// Nothing where either has no step, no memory or no loss.
-std::optional<AmpComparison> compare_amp(const TrainingUse& fp32, const TrainingUse& amp);
+/// The speed-up is of runs in pairs of one block, never of the best runs of each side, which may be
+/// minutes apart; with one run a side it has no interval. Nothing where either has no step, no
+/// memory or no loss.
+std::optional<AmpComparison> compare_amp(const measure::Row& fp32, const measure::Row& amp);
 
 }  // namespace sluice::analysis

@@ -83,6 +83,16 @@ void read_phases(TrainingUse& use, const Json& details) {
   if (!steps.empty()) use.instrumented_s = *stats::median(steps);
 }
 
+/// The last turn has all of them.
+void read_memory(TrainingUse& use, const Json& details) {
+  if (details.empty()) return;
+  const Json& points = at(details.back(), "memory_by_step");
+  if (!points.is_array()) return;
+  for (const Json& point : points)
+    if (point.is_array() && point.size() == 2)
+      append_numbers(use.memory_by_step, Json::array({point[1]}), 1);
+}
+
 /// Nothing unless every turn of the run tells. Threads that wait together lose that time once: no
 /// more can be lost than what their cores did not work.
 std::optional<double> waited_share_of(const measure::Run& run, const std::vector<double>& step_s,
@@ -129,6 +139,10 @@ std::optional<TrainingUse> training_use(const measure::Row& row) {
     keep_largest(use.reserved_bytes, at(one, "reserved_bytes"));
     keep_largest(use.driver_peak_bytes, at(one, "driver_peak_bytes"));
     keep_largest(use.executed_flop, at(one, "flop_executed"));
+    keep_largest(use.least_bytes, at(one, "least_bytes"));
+    keep_largest(use.rss_bytes, at(one, "rss_bytes"));
+    if (const Json& touched = at(one, "touched_bytes"); touched.is_number())
+      use.touched_bytes = use.touched_bytes.value_or(0) + touched.get<double>();
     if (at(one, "engine").is_object()) use.engine = at(one, "engine");
     if (at(one, "data").is_object()) use.data = at(one, "data");
   }
@@ -136,6 +150,8 @@ std::optional<TrainingUse> training_use(const measure::Row& row) {
     if (values->size() != use.step_s.size()) values->clear();
   if (use.loss_at.size() != use.losses.size()) use.loss_at.clear();
   use.waited_share = waited_share_of(best, use.step_s, row.thread_policy.asked);
+  if (best.cpu_ns > 0) use.cpu_s = static_cast<double>(best.cpu_ns) * 1e-9;
+  read_memory(use, best.details);
   read_phases(use, best.details);
   const Json& earliest = row.runs.front().details;
   if (earliest.is_array() && !earliest.empty()) {

@@ -36,7 +36,12 @@ struct TrainingUse {
   std::optional<double> reserved_bytes;     // allocated for it
   std::optional<double> driver_peak_bytes;  // of the device, as its driver counts for the process
   std::optional<double> executed_flop;      // of the matrix products of a step, as they ran
-  std::optional<double> waited_share;  // of the natural steps: threads wanted a core and had none
+  std::optional<double> waited_share;   // of the natural steps: threads wanted a core and had none
+  std::optional<double> cpu_s;          // CPU time of the natural steps, all threads
+  std::optional<double> touched_bytes;  // memory touched for the first time in them
+  std::optional<double> rss_bytes;      // resident, after them
+  std::optional<double> least_bytes;    // that the ops of a step must move
+  std::vector<double> memory_by_step;   // bytes after steps that were not timed, in order
   std::optional<std::int64_t> first_step_ns;  // CLOCK_MONOTONIC at its start, of the first run
   Json engine;  // device, library, threads, types in force; null: unknown
   Json data;    // where batches come from

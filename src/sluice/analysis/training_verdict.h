@@ -16,7 +16,8 @@ namespace sluice::analysis {
 /// with half the memory.
 std::vector<Check> training_targets(const TrainingFacts& facts,
                                     const std::optional<AmpComparison>& amp);
-/// Even step times, phases that add up to the step, GPU use above 85 %.
+/// Even step times, phases that add up to the step, GPU use above 85 %, a clock near its highest; a
+/// rate that lasts, memory that does not grow, few allocations, and cores that suffice.
 std::vector<Check> training_indicators(const TrainingFacts& facts);
 
 /// What the run was asked for, as far as advice depends on it.

@@ -1,4 +1,5 @@
-// sluice/analysis/versus.cpp - the fastest of the others, the ratio to it, and what that counts as.
+// sluice/analysis/versus.cpp - the fastest of the others that compute the same, the ratio to it,
+// and what that counts as.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/analysis/versus.h"
 
@@ -26,20 +27,27 @@ Versus versus_of(const measure::Row& ours, const std::vector<measure::Row>& rows
   one.rate = ours.summary->median;
   one.bytes_per_item = ours.bytes_per_item;
   const measure::Row* fastest = nullptr;
+  // One that computes something else counts only where nobody computes the same.
+  const auto is_better = [&](const measure::Row& row) {
+    if (fastest == nullptr) return true;
+    if (fastest->not_comparable.empty() != row.not_comparable.empty())
+      return row.not_comparable.empty();
+    return row.summary->median > fastest->summary->median;
+  };
   for (const measure::Row& row : rows) {
     if (row.case_name != ours.case_name || row.library == ours.library || !counts(row)) continue;
     if (row.library == kYardstick) {
       one.of_memcpy = row_ratio(ours, row, true);
       continue;
     }
-    if (fastest == nullptr || row.summary->median > fastest->summary->median) fastest = &row;
+    if (is_better(row)) fastest = &row;
   }
   if (fastest == nullptr) return one;
   one.peer = fastest->library;
   one.peer_rate = fastest->summary->median;
   one.ratio = row_ratio(ours, *fastest, true);
   one.comparable = fastest->not_comparable.empty();
-  one.standing = standing_of(one.ratio);
+  one.standing = one.comparable ? standing_of(one.ratio) : Standing::differs;
   return one;
 }
 
@@ -63,7 +71,8 @@ VersusSummary summarise(const std::vector<Versus>& list, const std::vector<measu
     summary.ties += one.standing == Standing::tie ? 1 : 0;
     summary.losses += one.standing == Standing::loss ? 1 : 0;
     summary.alone += one.standing == Standing::alone ? 1 : 0;
-    if (!one.ratio) continue;
+    summary.different += one.standing == Standing::differs ? 1 : 0;
+    if (!one.ratio || !one.comparable) continue;
     if (ratios.empty() || one.ratio->point < summary.slowest_ratio) {
       summary.slowest_ratio = one.ratio->point;
       summary.slowest_case = one.case_name;

@@ -33,16 +33,52 @@ double median_or_zero(const std::vector<double>& values) {
   return median ? *median : 0;
 }
 
+constexpr std::array<double, 2> kMiddleAndTail{50, 99};
+
+std::optional<std::string> host_of(const Json& hosts, std::size_t rank) {
+  if (rank >= hosts.size() || !hosts[rank].is_string()) return std::nullopt;
+  return hosts[rank].get<std::string>();
+}
+
 /// By rank; each list is of the same steps.
-std::vector<results::RankWait> waits_of(const std::vector<std::vector<double>>& by_rank) {
+std::vector<results::RankWait> waits_of(const std::vector<std::vector<double>>& by_rank,
+                                        const Json& hosts) {
   std::vector<results::RankWait> waits;
   for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
-    constexpr std::array<double, 2> kPercentiles{50, 99};
-    const auto found = stats::percentiles(by_rank[rank], kPercentiles);
+    const auto found = stats::percentiles(by_rank[rank], kMiddleAndTail);
     if (!found) continue;
-    waits.push_back({static_cast<std::int64_t>(rank), (*found)[0], (*found)[1]});
+    waits.push_back(
+        {static_cast<std::int64_t>(rank), host_of(hosts, rank), (*found)[0], (*found)[1]});
   }
   return waits;
+}
+
+/// Nothing for one rank, or where one has not told of every step.
+std::optional<results::SlowestRank> slowest_of(const std::vector<results::RankWait>& waits,
+                                               const std::vector<std::vector<double>>& by_rank) {
+  if (waits.size() < 2 || waits.size() != by_rank.size()) return std::nullopt;
+  const auto least = std::min_element(
+      waits.begin(), waits.end(),
+      [](const results::RankWait& a, const results::RankWait& b) { return a.p50_ms < b.p50_ms; });
+  const auto slow = static_cast<std::size_t>(least->rank);
+  const std::size_t steps = by_rank[slow].size();
+  std::vector<double> longer;
+  std::size_t last = 0;
+  for (std::size_t step = 0; step < steps; ++step) {
+    bool waited_least = true;
+    for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+      if (by_rank[rank].size() != steps) return std::nullopt;
+      if (rank == slow) continue;
+      const double more = by_rank[rank][step] - by_rank[slow][step];
+      longer.push_back(std::max(more, 0.0));
+      if (more < 0) waited_least = false;
+    }
+    if (waited_least) ++last;
+  }
+  const auto found = stats::percentiles(longer, kMiddleAndTail);
+  if (!found) return std::nullopt;
+  return results::SlowestRank{least->rank, least->host, (*found)[0], (*found)[1],
+                              static_cast<double>(last) / static_cast<double>(steps)};
 }
 
 }  // namespace
@@ -56,6 +92,7 @@ std::optional<results::WorldScaling> world_scaling(const Row& together, const Ro
   results::WorldScaling scaling;
   std::vector<double> exposed, in_flight;
   std::vector<std::vector<double>> waited;
+  Json hosts = Json::array();
   for (const Json& sample : together.runs[use->best_run].details) {
     const auto world = sample.find("world");
     if (world == sample.end()) continue;
@@ -64,15 +101,17 @@ std::optional<results::WorldScaling> world_scaling(const Row& together, const Ro
     scaling.library = world->value("library", std::string());
     append(exposed, world->value("exposed_ns", Json::array()));
     append(in_flight, world->value("in_flight_ns", Json::array()));
+    hosts = world->value("hosts", Json::array());
     const Json lists = world->value("waited_ns", Json::array());
     waited.resize(std::max(waited.size(), lists.size()));
     for (std::size_t rank = 0; rank < lists.size(); ++rank)
       append(waited[rank], lists[rank]);
   }
-  if (scaling.world_size < 2 || exposed.empty()) return std::nullopt;
+  if (exposed.empty()) return std::nullopt;
   const double ranks = static_cast<double>(scaling.world_size);
   const double step_s = *stats::median(use->step_s);
   scaling.samples_per_s = static_cast<double>(together.items_per_sample) / step_s;
+  scaling.steps_per_s = 1 / step_s;
   scaling.alone_samples_per_s =
       static_cast<double>(alone.items_per_sample) / *stats::median(reference->step_s);
   scaling.efficiency = scaling.samples_per_s / (ranks * scaling.alone_samples_per_s);
@@ -87,11 +126,12 @@ std::optional<results::WorldScaling> world_scaling(const Row& together, const Ro
   scaling.exposed_share = scaling.exposed_ms * 1e-3 / step_s;
   if (scaling.in_flight_ms > 0) {
     scaling.hidden_share = std::max(0.0, 1 - scaling.exposed_ms / scaling.in_flight_ms);
-    // What a ring moves over every link, as nccl-tests counts it.
+    // What a ring moves over every link, over the whole span: waits for backward are in it.
     scaling.bus_bytes_per_s =
         2 * (ranks - 1) / ranks * scaling.bytes / (scaling.in_flight_ms * 1e-3);
   }
-  scaling.waits = waits_of(waited);
+  scaling.waits = waits_of(waited, hosts);
+  scaling.slowest = slowest_of(scaling.waits, waited);
   return scaling;
 }
 

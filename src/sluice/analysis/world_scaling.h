@@ -9,7 +9,8 @@
 
 namespace sluice::analysis {
 
-/// Of the run whose median step is the shortest. `alone`: one rank with the same batch a rank, of
+/// Of the run whose median step is the shortest; without tokens and MFU, which need the model.
+/// `alone`: one rank with the same batch a rank, of
 /// the same session. Nothing where either was not measured.
 std::optional<results::WorldScaling> world_scaling(const measure::Row& together,
                                                    const measure::Row& alone);

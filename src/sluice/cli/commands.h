@@ -14,6 +14,7 @@ void add_augment(CLI::App& root, Context& context);
 void add_bisect(CLI::App& root, Context& context);
 void add_baseline(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
+void add_bench_allreduce(CLI::App& bench, Context& context);   // under `bench`
 void add_bench_dataloader(CLI::App& bench, Context& context);  // under `bench`
 void add_benchmark_dataloader(CLI::App& root, Context& context);
 void add_bench_mixture(CLI::App& bench, Context& context);   // under `bench`
@@ -46,6 +47,7 @@ void add_run(CLI::App& root, Context& context);
 void add_profile(CLI::App& root, Context& context);
 void add_publish(CLI::App& root, Context& context);
 void add_quick(CLI::App& root, Context& context);
+void add_scale(CLI::App& root, Context& context);
 void add_selftest(CLI::App& root, Context& context);
 void add_serve(CLI::App& root, Context& context);
 void add_slice(CLI::App& root, Context& context);

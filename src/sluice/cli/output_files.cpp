@@ -51,10 +51,19 @@ Status remember(const fs::path& folder, const std::map<std::string, std::string>
                            Flush::later);
 }
 
+/// A snapshot for others has neither: `publish` copies what lies below results/.
 bool is_run_folder(const fs::path& folder) {
   std::error_code unknown;
   return fs::is_directory(folder / "results", unknown) &&
          (fs::exists(folder / "env.json", unknown) || fs::exists(folder / kLockInFolder, unknown));
+}
+
+bool lies_in_run_folder(const fs::path& folder) {
+  std::error_code code;
+  fs::path at = fs::weakly_canonical(folder, code);
+  for (; !code && at.has_relative_path(); at = at.parent_path())
+    if (is_run_folder(at)) return true;
+  return false;
 }
 
 Error not_ours(const fs::path& file) {
@@ -128,6 +137,16 @@ void OutputFiles::written(const fs::path& file) {
   const auto content = read_text_file(file);
   if (content && claimed_[file])
     whole_[folder_of(file)][file.filename().string()] = sha256_hex(*content);
+}
+
+Result<fs::path> folder_beside(const fs::path& input) {
+  std::error_code unknown;
+  const fs::path folder = fs::is_directory(input, unknown) ? input : folder_of(input);
+  if (lies_in_run_folder(folder)) return folder;
+  return Error{Errc::usage,
+               fmt::format("{}: is not of a run folder (results/ with env.json), so nothing is "
+                           "written beside it; say where with --out DIR",
+                           shown(input))};
 }
 
 Status write_output(const Globals& globals, const fs::path& file, std::string_view content) {

@@ -49,6 +49,10 @@ class OutputFiles {
   std::map<std::filesystem::path, Digests> whole_;  // by folder
 };
 
+/// Where a command puts what it makes of `input`, a file or a folder, without --out: beside it,
+/// where that lies in the folder of a run. Errc::usage elsewhere: published files stay as they are.
+Result<std::filesystem::path> folder_beside(const std::filesystem::path& input);
+
 /// One file, claimed and written.
 Status write_output(const Globals& globals, const std::filesystem::path& file,
                     std::string_view content);

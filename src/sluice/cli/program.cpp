@@ -4,6 +4,7 @@
 #include "sluice/cli/program.h"
 
 #include "sluice/cli/commands.h"
+#include "sluice/cli/flags/world.h"
 #include "sluice/cli/help.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/log.h"
@@ -14,8 +15,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
+#include <thread>
 
 namespace sluice::cli {
 namespace {
@@ -98,9 +104,40 @@ std::string usage_message(const CLI::App& root, const CLI::ParseError& problem) 
   return prefix + printable(problem.what());
 }
 
+/// Whether this is one of the ranks of mpirun or srun, but not the first.
+bool is_other_rank() {
+  const auto launched = train::find_rank();
+  return launched && is_launched(*launched) && launched->rank > 0;
+}
+
+/// Commands that several ranks may run at the same time; of others there would be N copies.
+constexpr std::array kOnRanks{
+    "train",           "learn-model", "bench training", "benchmark-training",
+    "bench allreduce", "worker",      "slice",          "data stage"};
+
+Status check_ranks(const std::string& path) {
+  const auto launched = train::find_rank();
+  if (!launched || !is_launched(*launched)) return ok;
+  if (std::find(kOnRanks.begin(), kOnRanks.end(), path) != kOnRanks.end()) return ok;
+  return usage_error(fmt::format(
+      "{}: {} started {} of it, and it runs in one process; train, bench training and data stage "
+      "know ranks",
+      path, to_string(launched->launcher), launched->size));
+}
+
 int fail(const Error& error) {
   fmt::print(stderr, "sluice: {}\n", without_passwords(error.message));
   return static_cast<int>(exit_code_of(error.code));
+}
+
+/// What stops one rank stops all, and rank 0 says so and ends, by which the launcher ends the rest.
+/// A rank that is still here then is alone with its error.
+int fail_after_rank_0(const Error& error) {
+  if (is_other_rank()) {
+    std::signal(SIGTERM, [](int) { std::_Exit(static_cast<int>(ExitCode::usage)); });
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+  }
+  return fail(error);
 }
 
 int run_chosen(const CLI::App& root, Context& context) {
@@ -111,10 +148,14 @@ int run_chosen(const CLI::App& root, Context& context) {
   context.globals.progress = &progress;
   const CLI::App& app = chosen(root);
   context.globals.seed_given = app.count("--seed") > 0;
+  if (const Status alone = check_ranks(command_path(root)); !alone)
+    return fail_after_rank_0(alone.error());
   for (const Command& command : context.commands) {
     if (command.app != &app) continue;
     auto code = command.run();
-    if (!code) return fail(code.error());
+    // What one rank finds wrong with others it says at once.
+    if (!code && code.error().code == Errc::measurement) return fail(code.error());
+    if (!code) return fail_after_rank_0(code.error());
     if (const Status arrived = finish_stdout(); !arrived) return fail(arrived.error());
     return static_cast<int>(*code);
   }
@@ -131,9 +172,7 @@ std::unique_ptr<CLI::App> make_app(Context& context) {
   app->set_help_flag("-h,--help", "show this help");
   app->set_help_all_flag("--help-all", "show every flag");
   begin_group(*app, "Flags");
-  app->set_version_flag("--version",
-                        fmt::format("sluice {} ({})", version::kProgram, version::git()),
-                        "show the version");
+  app->set_version_flag("--version", "sluice " + version::text(), "show the version");
   app->formatter(help_format());
   app->require_subcommand(1);
   app->failure_message(CLI::FailureMessage::simple);
@@ -160,7 +199,7 @@ int run_program(int argc, char** argv) {
       const Status arrived = finish_stdout();
       return arrived ? 0 : fail(arrived.error());
     } catch (const CLI::ParseError& problem) {
-      return fail({Errc::usage, usage_message(*app, problem)});
+      return fail_after_rank_0({Errc::usage, usage_message(*app, problem)});
     }
     return run_chosen(*app, context);
   } catch (const std::exception& problem) {

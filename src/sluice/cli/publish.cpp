@@ -21,6 +21,7 @@ struct PublishArgs {
   std::string machine;
   std::string notes;
   bool force = false;
+  bool allow_dirty = false;
 };
 
 Result<ExitCode> run_publish(const PublishArgs& args, const Globals& globals) {
@@ -31,6 +32,7 @@ Result<ExitCode> run_publish(const PublishArgs& args, const Globals& globals) {
   options.machine = args.machine;
   options.notes = args.notes;
   options.force = args.force;
+  options.allow_dirty = args.allow_dirty;
   SLUICE_TRY(const auto published, publish::publish(options));
   std::string text;
   if (globals.json) {
@@ -62,6 +64,9 @@ void add_publish(CLI::App& root, Context& context) {
       ->type_name("TEXT");
   add_value(sub, "--notes", args.notes, "TEXT", "notes for a reader");
   sub.add_flag("--force", args.force, "replace the snapshot that is there");
+  sub.add_flag(
+      "--allow-dirty", args.allow_dirty,
+      "also publish what a program of changed sources, or of no commit of the history, measured");
   add_examples(sub, {"sluice publish --from runs/rgb --to published/paper-c4-20260131 --purpose "
                      "paper --machine c4-standard-16"});
 }

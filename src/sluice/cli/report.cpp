@@ -12,6 +12,7 @@
 #include "sluice/core/log.h"
 #include "sluice/core/text.h"
 #include "sluice/report/benchmark_json.h"
+#include "sluice/report/gain/gain.h"
 #include "sluice/report/gate/badge.h"
 #include "sluice/report/gate/github.h"
 #include "sluice/report/gate/junit.h"
@@ -33,6 +34,8 @@ namespace fs = std::filesystem;
 
 struct ReportArgs {
   std::vector<std::string> inputs;
+  std::vector<std::string> baseline;  // runs that others are to better
+  std::string loader, training;       // those, by kind; inputs are told apart by what they hold
   std::string format;
   std::string site;
   report::MixtureDrawing drawing;
@@ -92,17 +95,13 @@ void pool(Loaded& loaded) {
     log::warn("{}", note);
 }
 
-/// Beside the results: in the run folder itself, or next to the one file that was named.
 Result<fs::path> output_folder(const ReportArgs& args, const fs::path& out) {
   if (!out.empty()) return out;
   if (args.inputs.size() > 1) {
     return Error{Errc::usage,
                  "report: with several inputs, --out DIR must say where the report goes"};
   }
-  const fs::path input = args.inputs.front();
-  std::error_code code;
-  if (fs::is_directory(input, code)) return input;
-  return input.has_parent_path() ? input.parent_path() : fs::path(".");
+  return folder_beside(args.inputs.front());
 }
 
 bool colour_wanted() {
@@ -212,7 +211,63 @@ Result<ExitCode> run_batch_times(const ReportArgs& args, const Globals& globals)
   return report_batch_times(args.inputs.front(), globals, args.drawing);
 }
 
+/// Runs beside their baseline: a page of its own.
+Result<ExitCode> run_gain(const ReportArgs& args, const Globals& globals) {
+  if (globals.json)
+    return Error{Errc::usage,
+                 "report --baseline: --json is not accepted with it; the result files "
+                 "hold every number"};
+  if (!args.format.empty() && args.format != "md" && args.format != "html")
+    return Error{
+        Errc::usage,
+        fmt::format("report --baseline: --format {}; md and html are accepted", args.format)};
+  SLUICE_TRY(const Loaded baseline, load(args.baseline, From::results));
+  std::vector<std::string> inputs = args.inputs;
+  for (const std::string& one : {args.loader, args.training})
+    if (!one.empty()) inputs.push_back(one);
+  SLUICE_TRY(const Loaded runs, load(inputs, From::results));
+  SLUICE_TRY(const report::GainRuns sides, report::gain_runs(baseline.files, runs.files));
+  const report::GainReport gain = report::gain_report(sides);
+  if (!args.format.empty() && globals.out.empty()) {
+    print_text(args.format == "md" ? report::gain_markdown(gain) : report::gain_html(gain));
+    return ExitCode::done;
+  }
+  ReportArgs one = args;
+  one.inputs = std::move(inputs);
+  SLUICE_TRY(const fs::path folder, output_folder(one, globals.out));
+  std::vector<std::pair<fs::path, std::string (*)(const report::GainReport&)>> wanted;
+  if (args.format != "html") wanted.emplace_back(folder / "gain.md", report::gain_markdown);
+  if (args.format != "md") wanted.emplace_back(folder / "gain.html", report::gain_html);
+  std::vector<fs::path> paths;
+  for (const auto& file : wanted)
+    paths.push_back(file.first);
+  OutputFiles files(globals);
+  SLUICE_CHECK(files.claim(paths));
+  print("{}\n", gain.headline);
+  for (const auto& [path, render] : wanted) {
+    SLUICE_CHECK(files.write(path, render(gain)));
+    print("{}\n", printable(path.string()));
+  }
+  return ExitCode::done;
+}
+
+Status check_sides(const ReportArgs& args) {
+  const bool by_kind = !args.loader.empty() || !args.training.empty();
+  if (args.baseline.empty() && by_kind)
+    return Error{Errc::usage, fmt::format("report {}: needs --baseline RUN",
+                                          args.loader.empty() ? "--training" : "--loader")};
+  if (args.inputs.empty() && !by_kind)
+    return Error{Errc::usage,
+                 args.baseline.empty()
+                     ? "report: names no input; result files or run folders are accepted"
+                     : "report --baseline: names no run beside it; give it after the "
+                       "baseline, or with --loader or --training"};
+  return ok;
+}
+
 Result<ExitCode> run_report(const ReportArgs& args, const Globals& globals) {
+  SLUICE_CHECK(check_sides(args));
+  if (!args.baseline.empty()) return run_gain(args, globals);
   if (std::any_of(args.inputs.begin(), args.inputs.end(), names_batch_times))
     return run_batch_times(args, globals);
   const Rendered* only = format_named(args.format);
@@ -248,10 +303,18 @@ Result<ExitCode> run_report(const ReportArgs& args, const Globals& globals) {
 void add_report(CLI::App& root, Context& context) {
   auto [sub, args] = add_command<ReportArgs>(
       root, context, "report",
-      "Render result files and verdicts: Markdown, HTML, CSV, and what CI reads", run_report);
+      "Render result files and verdicts: Markdown, HTML, CSV, what CI reads, gains over a baseline",
+      run_report);
   sub.add_option("inputs", args.inputs, "result files or run folders, or one batch_times.jsonl")
-      ->required()
       ->type_name("DIR|FILE");
+  sub.add_option(
+         "--baseline", args.baseline,
+         "a run of bench dataloader or bench training that the others are to better; may be "
+         "given twice, once for each")
+      ->type_name("RUN")
+      ->allow_extra_args(false);
+  add_value(sub, "--loader", args.loader, "RUN", "run of bench dataloader, beside the baseline");
+  add_value(sub, "--training", args.training, "RUN", "run of bench training, beside the baseline");
   sub.add_option("--format", args.format,
                  "write only this format: to stdout, or into the folder that --out names")
       ->check(CLI::IsMember(format_names()));
@@ -264,7 +327,11 @@ void add_report(CLI::App& root, Context& context) {
                 "sluice report R --format csv > rows.csv", "sluice report R --format junit --out R",
                 "sluice report R --format github-summary >> $GITHUB_STEP_SUMMARY",
                 "sluice report R --format badge > badge.svg",
+                "sluice report docs/results/rgb-micro --out drawn     (published: nothing is "
+                "written beside it)",
                 "sluice report A B C --out pooled      (runs of one table in several folders)",
+                "sluice report --baseline R1 R2        (how many times as fast, and why)",
+                "sluice report --baseline R1 --loader R2 --training R3 --out report",
                 "sluice report R/batch_times.jsonl --out drawings --window 8"});
 }
 

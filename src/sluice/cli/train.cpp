@@ -4,13 +4,17 @@
 #include "sluice/cli/flags/train.h"
 
 #include "sluice/cli/commands.h"
+#include "sluice/cli/flags/world.h"
 #include "sluice/cli/output_files.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/visit/train/request.h"
+#include "sluice/visit/train/world.h"
 
 #include <fmt/format.h>
+
+#include <csignal>
 
 namespace sluice::cli {
 namespace {
@@ -68,6 +72,13 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
             "with --validate: exit 1 unless the result equals this file");
   add_value(command, "--record", flags.record, "FILE",
             "with --validate: write the result to this file, for --expect");
+  begin_group(command, "Ranks");
+  add_world_flags(
+      command, flags.world_size, flags.rank_timeout_s,
+      "ranks that train one model on this machine, each on --batch-size samples: by MPI on CPUs, "
+      "by NCCL on GPUs from --gpu on; -1: one for each core or GPU. Under mpirun, srun or "
+      "torchrun: its ranks");
+  command.add_flag(visit::kFollowFlag, flags.follows, "of a rank that rank 0 started")->group("");
   add_training_flags(command, flags.training);
 }
 
@@ -116,9 +127,14 @@ Result<ExitCode> show(const Context& context, const visit::TrainResult& result,
     print("{}\n", dump_json(document));
   } else {
     const Json& engine = document.at("engine");
-    print("{}: {} parameters, {} on {}, {} threads\n", engine.at("model").get<std::string>(),
+    const Json& world = document.at("world");
+    const std::string ranks = world.at("library").is_null()
+                                  ? std::string()
+                                  : fmt::format(", {} ranks by {}", world.at("size").dump(),
+                                                world.at("library").get<std::string>());
+    print("{}: {} parameters, {} on {}, {} threads{}\n", engine.at("model").get<std::string>(),
           engine.at("parameters").dump(), engine.at("dtype").get<std::string>(),
-          engine.at("device").get<std::string>(), engine.at("threads").dump());
+          engine.at("device").get<std::string>(), engine.at("threads").dump(), ranks);
     for (const Json& epoch : document.at("epochs"))
       print("{}", visit::epoch_line(epoch, epochs));
     print("{}: train.json, steps.jsonl\ncheckpoint: {}\n", result.folder.string(),
@@ -130,7 +146,42 @@ Result<ExitCode> show(const Context& context, const visit::TrainResult& result,
                            document.at("steps").dump(), result.checkpoints.string())};
 }
 
+/// Who trains: one process, or ranks that a launcher or rank 0 started.
+Result<visit::TrainRanks> ranks_of(const TrainFlags& flags) {
+  visit::TrainRanks ranks;
+  ranks.timeout_s = flags.rank_timeout_s;
+  ranks.follows = flags.follows;
+  if (ranks.follows) return ranks;  // a launcher's variables are those of rank 0
+  SLUICE_TRY(ranks.launched, train::find_rank());
+  const auto gpu = parse_gpu(flags.loader.gpu);  // what is wrong with it, train_request() says
+  const int gpu_index = gpu ? *gpu : -1;
+  if (gpu_index >= 0) ranks.device = fmt::format("cuda:{}", gpu_index);
+  SLUICE_TRY(const int places, places_of_ranks(flags.world_size, ranks.launched, gpu_index));
+  SLUICE_TRY(ranks.size, world_size_of(flags.world_size, ranks.launched, places));
+  return ranks;
+}
+
+Result<ExitCode> train_in_world(const Context& context, const TrainFlags& flags,
+                                const visit::TrainRanks& ranks) {
+  const bool leads = !ranks.follows && ranks.launched.rank == 0;
+  if (!leads) become_follower();
+  if (ranks.launched.size > 1) std::signal(SIGTERM, SIG_IGN);  // but while steps are taken
+  const auto asked = train_request(flags, context.globals.seed);
+  if (!asked && ranks.launched.size == 1 && leads) return asked.error();  // none is started
+  SLUICE_TRY(const auto world, visit::TrainWorld::open(context.globals, ranks));
+  const auto result = visit::run_train(context.globals, asked, *world);
+  // Where all ranks end in order, a launcher must not end rank 0 because of us before it has
+  // spoken.
+  if (!result && world->is_silent())
+    return world->ranks().failed() ? exit_code_of(result.error().code) : ExitCode::done;
+  if (!result) return result.error();
+  if (leads) return show(context, *result, static_cast<std::uint64_t>(flags.epochs));
+  return result->interrupted ? ExitCode::interrupted : ExitCode::done;
+}
+
 Result<ExitCode> train(const Context& context, const TrainFlags& flags) {
+  SLUICE_TRY(const visit::TrainRanks ranks, ranks_of(flags));
+  if (ranks.size > 1 || ranks.follows) return train_in_world(context, flags, ranks);
   SLUICE_TRY(visit::TrainRequest request, train_request(flags, context.globals.seed));
   const std::uint64_t epochs = request.plan.epochs;
   SLUICE_TRY(const auto result, visit::run_train(context.globals, std::move(request)));
@@ -138,6 +189,10 @@ Result<ExitCode> train(const Context& context, const TrainFlags& flags) {
 }
 
 Result<ExitCode> validate(const Context& context, const TrainFlags& flags) {
+  SLUICE_TRY(const visit::TrainRanks ranks, ranks_of(flags));
+  if (ranks.size > 1)
+    return usage_error(
+        fmt::format("--validate: evaluates in one process, not on {} ranks", ranks.size));
   SLUICE_TRY(visit::TrainRequest request, train_request(flags, context.globals.seed));
   OutputFiles files(context.globals);
   if (!flags.record.empty()) SLUICE_CHECK(files.claim({flags.record}, NamedBy::user));
@@ -173,7 +228,7 @@ void add_train_as(CLI::App& root, Context& context, const std::string& name,
                 "sluice train --model gpt-tiny --input text --gpu cpu --num-batches 100",
                 "sluice train --model vit5-small --input imagenet --epochs 800 --warmup-epochs 5 "
                 "--mixup 0.8 --cutmix 1 --ema --checkpoint-dir checkpoints",
-                "sluice train ... --checkpoint-dir checkpoints --resume",
+                "sluice train ... --checkpoint-dir checkpoints --resume --world-size 2",
                 "sluice train --model vit5-small --input imagenet/val --validate best.safetensors "
                 "--expect best.json"});
 }

@@ -50,9 +50,13 @@ bool has_variable(const char* name) {
 }  // namespace
 
 Result<Level> parse_level(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (lower == "critical") lower = "error";  // what other programs call the highest
   std::vector<std::string> names;
   for (const LevelName& entry : kLevels) {
-    if (entry.name == name) return entry.level;
+    if (entry.name == lower || (!entry.prefix.empty() && entry.prefix == lower)) return entry.level;
     names.emplace_back(entry.name);
   }
   return Error{Errc::usage,

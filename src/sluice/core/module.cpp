@@ -23,6 +23,12 @@ std::string loader_error() {
   return text != nullptr ? printable(text) : "unknown reason";
 }
 
+/// Empty: those of the program.
+std::vector<fs::path>& own_folders() {
+  static std::vector<fs::path> folders;
+  return folders;
+}
+
 /// For who builds the program, and for who unpacked an archive of it (`make dist`).
 std::string what_brings(std::string_view name) {
   if (name == "cuda" || name == "nvjpeg") return "`make build` builds it where nvcc is found";
@@ -38,11 +44,16 @@ std::string what_brings(std::string_view name) {
 std::vector<fs::path> module_folders() {
   if (const char* chosen = std::getenv("SLUICE_MODULE_DIR"); chosen != nullptr && *chosen != '\0')
     return {chosen};
+  if (!own_folders().empty()) return own_folders();
   std::error_code code;
   const fs::path program = fs::read_symlink("/proc/self/exe", code);
   if (code) return {};
   const fs::path folder = program.parent_path();
   return {folder, folder.parent_path() / "lib" / "sluice"};
+}
+
+void set_module_folders(std::vector<fs::path> folders) {
+  own_folders() = std::move(folders);
 }
 
 Result<void*> load_module(std::string_view name, const std::string& symbol,

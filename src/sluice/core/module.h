@@ -13,8 +13,11 @@
 namespace sluice {
 
 /// Where modules are looked for, in this order: only the folder in SLUICE_MODULE_DIR when that is
-/// set; otherwise beside the program, then ../lib/sluice from there.
+/// set; otherwise what set_module_folders() said, or beside the program, then ../lib/sluice from
+/// there.
 std::vector<std::filesystem::path> module_folders();
+/// For a library that another program loads, whose place says nothing. Before the first thread.
+void set_module_folders(std::vector<std::filesystem::path> folders);
 
 /// Loads libsluice_<name>.so and returns the address of its `symbol`. The module stays loaded. One
 /// that is not there is Errc::unsupported with the make target that builds it; so is one whose own

@@ -9,6 +9,9 @@ namespace sluice::version {
 const char* git() {
   return SLUICE_GIT_VERSION;
 }
+std::string text() {
+  return std::string(kProgram) + " (" + git() + ")";
+}
 const char* compiler() {
   return SLUICE_COMPILER;
 }

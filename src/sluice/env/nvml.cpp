@@ -117,6 +117,17 @@ class LoadedNvml final : public Nvml {
     SLUICE_CHECK(call_on(index, "nvmlDeviceGetMemoryInfo", &info));
     return static_cast<std::int64_t>(info.used);
   }
+  Result<unsigned> power_mw(unsigned index) override {
+    unsigned milliwatts = 0;
+    SLUICE_CHECK(call_on(index, "nvmlDeviceGetPowerUsage", &milliwatts));
+    return milliwatts;
+  }
+  Result<bool> held_by_power(unsigned index) override {
+    constexpr unsigned long long kPowerCap = 0x4, kPowerBrake = 0x80;
+    unsigned long long reasons = 0;
+    SLUICE_CHECK(call_on(index, "nvmlDeviceGetCurrentClocksThrottleReasons", &reasons));
+    return (reasons & (kPowerCap | kPowerBrake)) != 0;
+  }
   Result<bool> persistence(unsigned index) override {
     int mode = 0;
     SLUICE_CHECK(call_on(index, "nvmlDeviceGetPersistenceMode", &mode));
@@ -166,6 +177,14 @@ Result<unsigned> Nvml::utilisation_percent(unsigned) {
 
 Result<std::int64_t> Nvml::used_bytes(unsigned) {
   return Error{Errc::unsupported, "the memory in use is not known"};
+}
+
+Result<unsigned> Nvml::power_mw(unsigned) {
+  return Error{Errc::unsupported, "the power is not known"};
+}
+
+Result<bool> Nvml::held_by_power(unsigned) {
+  return Error{Errc::unsupported, "what holds the clock is not known"};
 }
 
 Result<std::unique_ptr<Nvml>> load_nvml() {

@@ -36,6 +36,9 @@ class Nvml {
   /// Per cent of the last sampling period (up to a second) in which a kernel ran.
   virtual Result<unsigned> utilisation_percent(unsigned index);
   virtual Result<std::int64_t> used_bytes(unsigned index);
+  virtual Result<unsigned> power_mw(unsigned index);
+  /// Whether the clock is lower than it could be because of the power that the board may draw.
+  virtual Result<bool> held_by_power(unsigned index);
 };
 
 /// libnvidia-ml.so.1, loaded now and initialised; an error that says what is missing otherwise.

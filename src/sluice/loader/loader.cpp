@@ -16,7 +16,8 @@
 namespace sluice::loader {
 namespace {
 
-constexpr double kPatience_s = 0.08;  // of stop(), before it cancels reads
+constexpr double kPatience_s = 0.08;           // of stop(), before it cancels reads
+constexpr std::int64_t kLook_ns = 50'000'000;  // between two questions to a consumer that waits
 
 Clock& real_clock() {
   static SystemClock clock;
@@ -107,15 +108,23 @@ struct Loader::Impl {
     return "";
   }
 
-  /// The batch that is due, in the thread of next(), which counts as a worker meanwhile.
-  void make_head_here() {
+  /// The batch that is due, in the thread of next(), which counts as a worker meanwhile. False: the
+  /// consumer gave it up, and the next call makes what is left of it.
+  bool make_head_here(const KeepWaiting& keep_waiting) {
     shop.ring->add_threads(1);
     StageClock clock = workers[0]->clock();
+    std::int64_t asked_ns = shop.clock->now_ns();
+    bool wanted = true;
     while (const auto item = shop.ring->take()) {
       workers[0]->make(*item, clock);
       if (item->place + 1 == item->slot->range.count || shop.stop) break;
+      if (!keep_waiting || shop.clock->now_ns() - asked_ns < kLook_ns) continue;
+      asked_ns = shop.clock->now_ns();
+      wanted = keep_waiting();
+      if (!wanted) break;
     }
     shop.ring->thread_ended();
+    return wanted;
   }
 };
 
@@ -178,7 +187,7 @@ Status Loader::restore(const LoaderState& state) {
   return ok;
 }
 
-Result<std::optional<Batch>> Loader::next() {
+Result<std::optional<Batch>> Loader::next(const KeepWaiting& keep_waiting) {
   Ring& ring = *impl_->shop.ring;
   if (!ring.started()) SLUICE_CHECK(start_epoch(0));
   SLUICE_TRY(const Ring::Head head, ring.head());
@@ -189,8 +198,10 @@ Result<std::optional<Batch>> Loader::next() {
     }
     return std::optional<Batch>();
   }
-  if (impl_->options.workers == 0 && head == Ring::Head::coming) impl_->make_head_here();
-  auto slot = ring.next();
+  if (impl_->options.workers == 0 && head == Ring::Head::coming &&
+      !impl_->make_head_here(keep_waiting))
+    return given_up();
+  auto slot = ring.next(keep_waiting);
   if (!slot && slot.error().code == Errc::timeout)
     return Error{Errc::timeout, slot.error().message + impl_->who_is_slow()};
   if (!slot) return std::move(slot).error();

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -25,7 +26,7 @@ enum class OnError : std::uint8_t { fail, skip };
 
 struct LoaderOptions {
   std::uint32_t batch_size = 256;
-  int workers = 2;   // threads, 0 to 64; 0: the samples are made in next()
+  int workers = 2;   // threads, 0 to 1024; 0: the samples are made in next()
   int prefetch = 2;  // slots of the ring, 1 to 1024: batches being made, ready, or in use
   std::uint64_t seed = 0;
   Shuffle shuffle = Shuffle::full;
@@ -43,6 +44,9 @@ struct LoaderOptions {
   std::size_t trace_spans = 0;  // kept per worker, the latest; 0: no trace
   Clock* clock = nullptr;       // null: the real one. Must be thread-safe with workers
 };
+
+/// Whether the consumer still wants its batch; empty: always.
+using KeepWaiting = std::function<bool()>;
 
 /// Workers take one sample at a time, so that all of them finish a batch together. Content and
 /// order follow from (seed, epoch, index), never from the number of workers. One consumer: next()
@@ -64,8 +68,9 @@ class Loader {
   /// From its first batch on; what was left of another epoch is dropped.
   Status start_epoch(std::uint64_t epoch);
   /// Nothing at the end of the epoch. At most `prefetch` batches may be held; the last one must be
-  /// released before (usage otherwise). Without start_epoch(): epoch 0.
-  Result<std::optional<Batch>> next();
+  /// released before (usage otherwise). Without start_epoch(): epoch 0. `keep_waiting` is asked 20
+  /// times a second while the batch is not ready; false: `interrupted`, and the next call goes on.
+  Result<std::optional<Batch>> next(const KeepWaiting& keep_waiting = {});
   /// Whether next() would not wait. Never with 0 workers.
   [[nodiscard]] bool ready();
   /// Batches that this rank gets in the epoch that is running.

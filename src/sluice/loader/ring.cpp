@@ -12,6 +12,7 @@ namespace sluice::loader {
 namespace {
 
 constexpr std::size_t kSlotAlignment = 4096;
+constexpr double kLook_s = 0.05;  // between two questions to a consumer that waits
 
 std::size_t round_up(std::size_t value, std::size_t to) {
   return (value + to - 1) / to * to;
@@ -26,6 +27,10 @@ Error stopped() {
 }
 
 }  // namespace
+
+Error given_up() {
+  return {Errc::interrupted, "the wait for a batch was given up"};
+}
 
 Ring::Ring(std::shared_ptr<const Dataset> dataset, const RingOptions& options, Clock& clock)
     : dataset_(std::move(dataset)),
@@ -260,19 +265,33 @@ bool Ring::ready() {
   return head != nullptr && head->ready;
 }
 
-Result<Slot*> Ring::next() {
+Result<bool> Ring::wait_for(std::unique_lock<std::mutex>& lock, const Slot& slot,
+                            const std::function<bool()>& keep_waiting) {
+  const auto answered = [&] { return slot.ready || stopped_; };
+  if (!keep_waiting) return ready_.wait_for(lock, seconds(options_.timeout_s), answered);
+  for (double left_s = options_.timeout_s; left_s > 0; left_s -= kLook_s) {
+    if (ready_.wait_for(lock, seconds(std::min(kLook_s, left_s)), answered)) return true;
+    lock.unlock();
+    const bool wanted = keep_waiting();
+    lock.lock();
+    if (!wanted) return given_up();
+  }
+  return false;
+}
+
+Result<Slot*> Ring::next(const std::function<bool()>& keep_waiting) {
   std::unique_lock lock(mutex_);
   Slot* slot = head_slot();
   assert(slot != nullptr);
   if (!slot->ready && !stopped_) {
     ++waited_;
     const std::int64_t begin = clock_.now_ns();
-    const bool came =
-        ready_.wait_for(lock, seconds(options_.timeout_s), [&] { return slot->ready || stopped_; });
+    const auto came = wait_for(lock, *slot, keep_waiting);
     const std::int64_t end = clock_.now_ns();
     consumer_wait_ns_ += end - begin;
     if (consumer_spans_) consumer_spans_->add({begin, end, slot->step, StageClock::kWaiting});
-    if (!came) return Error{Errc::timeout, fmt::format("no batch in {} s", options_.timeout_s)};
+    if (!came) return came.error();
+    if (!*came) return Error{Errc::timeout, fmt::format("no batch in {} s", options_.timeout_s)};
   }
   if (stopped_) return stopped();
   return lease(*slot);

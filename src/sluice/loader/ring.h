@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,6 +22,9 @@
 #include <vector>
 
 namespace sluice::loader {
+
+/// A consumer that does not wait any longer; the batch is still due.
+Error given_up();
 
 /// One epoch as it is being produced: immutable, shared by the slots that hold its batches.
 struct EpochPlan {
@@ -90,8 +94,9 @@ class Ring {
   Result<Head> head();
   /// Whether next() has its answer.
   bool ready();
-  /// The slot of the next batch, leased; nothing at the end of the epoch. Waits.
-  Result<Slot*> next();
+  /// The slot of the next batch, leased; nothing at the end of the epoch. Waits, as long as
+  /// `keep_waiting` (empty, or asked 20 times a second) says so.
+  Result<Slot*> next(const std::function<bool()>& keep_waiting = {});
   /// A slot with an event that is not ready is kept apart until it is.
   void release(Slot& slot);
 
@@ -130,6 +135,9 @@ class Ring {
   [[nodiscard]] Slot* head_slot() const;  // null: no batch is assigned to it
   [[nodiscard]] bool at_end() const;
   Result<Slot*> lease(Slot& slot);
+  /// Until the slot is ready or all is stopped; false: the time is up.
+  Result<bool> wait_for(std::unique_lock<std::mutex>& lock, const Slot& slot,
+                        const std::function<bool()>& keep_waiting);
   Status wait_for_event(std::unique_lock<std::mutex>& lock);
 
   std::shared_ptr<const Dataset> dataset_;

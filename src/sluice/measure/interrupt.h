@@ -14,6 +14,10 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
+  /// SIGTERM counts so many milliseconds later, once: a launcher of ranks sends it to all of them
+  /// when one has died, and those that are left need a moment to find out which.
+  static void hold_term(int ms);
+
   [[nodiscard]] bool requested() const;
   /// Readable from the first signal on.
   [[nodiscard]] int fd() const { return read_fd_; }

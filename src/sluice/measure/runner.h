@@ -53,6 +53,9 @@ struct RunnerContext {
   std::filesystem::path log_dir;      // one log file per library; empty: discarded
   int cancel_fd = -1;                 // readable: the user wants to stop
   std::function<bool()> interrupted;  // asked between steps; empty: never
+  /// Whether a wave goes on after a row that could not be measured; empty: always. One that does
+  /// not ends as if it were interrupted.
+  std::function<bool(const Row&)> goes_on;
   /// Called after every block with all rows of the wave; what it writes is what a crash leaves.
   std::function<Status(const std::vector<Row>&)> on_block;
 };

@@ -271,10 +271,11 @@ void Schedule::give_up(Place& place, const Error& error) {
   // In a session every library is asked every case, and what it does not have is no news.
   if (row.status == RowStatus::failed || rules_.lifetime == Lifetime::block)
     log::warn("{} in {}: {}: {}", row.case_name, row.library, to_string(row.status), row.reason);
+  if (context_.goes_on && !context_.goes_on(row)) ended_ = true;
 }
 
 bool Schedule::stop_requested() const {
-  return context_.interrupted && context_.interrupted();
+  return ended_ || (context_.interrupted && context_.interrupted());
 }
 
 std::vector<std::size_t> Schedule::order(std::size_t n, int block, int round) const {

@@ -93,6 +93,7 @@ class Schedule {
   const RunnerContext& context_;
   Start start_;
   bool session_ready_ = false;
+  bool ended_ = false;  // RunnerContext::goes_on said so
 };
 
 /// Bytes by which an environment is made larger, so that luck of layout is noise.

@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::array kPolicies = {"micro-single", "micro-threads", "pipeline-default",
                                   "pipeline-single-worker", "loader-all-cores"};
 constexpr const char* kThreadsPolicy = "micro-threads";  // as many as `configure` says
+constexpr const char* kOwnPackage = "sluice-python";     // our package, not one of the environment
 // As the authors ship it: no variable is set.
 constexpr std::array<std::string_view, 2> kDefaultPolicies = {"pipeline-default",
                                                               "loader-all-cores"};
@@ -143,6 +144,15 @@ Result<WorkerCommand> python_command(const Places& places, const Library& librar
   return worker;
 }
 
+/// The package `sluice`: beside the program in a build tree, around it in a wheel; empty: nowhere.
+fs::path package_folder(const Places& places) {
+  const fs::path beside = places.program.parent_path();
+  std::error_code problem;
+  for (const fs::path& folder : {beside / "python", beside.parent_path().parent_path()})
+    if (fs::is_regular_file(folder / "sluice" / "__init__.py", problem)) return folder;
+  return {};
+}
+
 /// glibc gives the top of the heap back when a large block there is freed, and whether an image
 /// lies there is luck: the same work took up to 3.7 times as long, in page faults. Kept instead.
 constexpr std::array<Setting, 2> kHeap = {
@@ -202,6 +212,12 @@ Result<WorkerCommand> worker_command(const Places& places, const std::string& li
   SLUICE_TRY(WorkerCommand worker,
              python ? python_command(places, *found, *way) : native_command(places, *way));
   worker.environment = worker_variables(env::process_variables(), thread_policy, python);
+  if (library == kOwnPackage) {
+    const fs::path folder = package_folder(places);
+    if (folder.empty())
+      return Error{Errc::unsupported, "the Python package is not built; run: make wheel"};
+    worker.environment["PYTHONPATH"] = folder.string();
+  }
   return worker;
 }
 

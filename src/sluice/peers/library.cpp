@@ -16,8 +16,8 @@ constexpr std::array<std::string_view, 9> kGroups = {
     "light", "rivals", "pillow-simd", "albumentationsx", "latest",
     "torch", "dali",   "spdl",        "tensorflow"};
 
-constexpr std::array<std::string_view, 4> kTestGroups = {"kubernetes", "servers", "tensorboard",
-                                                         "trainers"};
+constexpr std::array<std::string_view, 5> kTestGroups = {"jax", "kubernetes", "servers",
+                                                         "tensorboard", "trainers"};
 
 // Rows that share a table should share an environment: everything that goes through a torch
 // DataLoader or a decoder runs in `torch`, whatever it needs itself.
@@ -70,6 +70,12 @@ const std::vector<Library>& table() {
        .ways = {{"micro", "light", "pillow_worker.py"},
                 {"jpeg", "light", "jpeg_worker.py"},
                 {"pipeline", "torch", "pipeline_worker.py"}}},
+      {.name = "pillow-array",
+       .title = "Pillow (to NumPy arrays)",
+       .package = "pillow",
+       .homepage = "https://python-pillow.github.io",
+       .licence = "MIT-CMU",
+       .ways = {{"micro", "light", "pillow_worker.py"}}},
       {.name = "opencv",
        .title = "OpenCV (C++)",
        .package = "opencv-python-headless",
@@ -170,6 +176,12 @@ const std::vector<Library>& table() {
        .homepage = "https://facebookresearch.github.io/spdl",
        .licence = "BSD-2-Clause",
        .ways = {{"loader", "spdl", "loader_worker.py"}}},
+      {.name = "sluice-python",
+       .title = "Sluice (Python package)",
+       .package = "",
+       .homepage = "",
+       .licence = "Apache-2.0",
+       .ways = {{"loader", "torch", "loader_worker.py"}}},
       {.name = "webdataset",
        .title = "WebDataset",
        .package = "webdataset",
@@ -195,6 +207,12 @@ const std::vector<Library>& table() {
        .licence = "BSD-3-Clause",
        .needs_gpu = true,
        .ways = {{"training", "torch", "training_worker.py"}}},
+      {.name = "torch-ddp",
+       .title = "PyTorch (DistributedDataParallel)",
+       .package = "torch",
+       .homepage = "https://pytorch.org",
+       .licence = "BSD-3-Clause",
+       .ways = {{"training", "torch", "training_worker.py"}}},
       {.name = "dali-gpu",
        .title = "NVIDIA DALI (GPU) and torch.compile",
        .package = "nvidia-dali-cuda130",
@@ -208,6 +226,12 @@ const std::vector<Library>& table() {
        .homepage = "https://www.tensorflow.org/datasets",
        .licence = "Apache-2.0",
        .ways = {{"mixture", "tensorflow", "mixture_tfdata_worker.py"}}},
+      {.name = "tfdata-threads",
+       .title = "TensorFlow Datasets, mixed by Python threads",
+       .package = "tensorflow-datasets",
+       .homepage = "https://www.tensorflow.org/datasets",
+       .licence = "Apache-2.0",
+       .ways = {{"mixture", "tensorflow", "mixture_threads_worker.py"}}},
   };
   return kLibraries;
 }

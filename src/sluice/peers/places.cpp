@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/peers/places.h"
 
+#include "sluice/core/process/process.h"
 #include "sluice/core/text.h"
 #include "sluice/core/user_folders.h"
 #include "sluice/peers/library.h"
@@ -39,9 +40,7 @@ fs::path adapters_above(const fs::path& program) {
 Result<Places> find_places() {
   Places places;
   SLUICE_TRY(places.cache, user_cache_folder());
-  std::error_code problem;
-  places.program = fs::read_symlink("/proc/self/exe", problem);
-  if (problem) return Error{Errc::io, "/proc/self/exe: " + problem.message()};
+  SLUICE_TRY(places.program, own_program());
   if (const std::string own = environment_variable("SLUICE_ADAPTERS"); !own.empty()) {
     places.adapters = fs::absolute(own);
     if (!is_folder(places.adapters / "python"))

@@ -49,6 +49,7 @@ void add_micro(std::vector<Support>& table, const MatrixScenario& scenario) {
   if (scenario.name == "image-rgb") row("pillow", host(), "light", Backend::python);
   if (!video) row("opencv", host(), "", Backend::native);
   if (scenario.name != "image-rgb") return;
+  row("pillow-array", host(), "light", Backend::python).named_only = true;
   for (const std::string_view rival : {"kornia-rs", "pyvips", "cykooz-resizer"})
     row(rival, host(), "rivals", Backend::python).named_only = true;
   row("pillow-simd", host(), "pillow-simd", Backend::python).named_only = true;

@@ -3,9 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/plan/run_config.h"
 
+#include "sluice/config/override.h"
 #include "sluice/config/reader.h"
 #include "sluice/plan/run_config_check.h"
 #include "sluice/plan/run_config_format.h"
+#include "sluice/plan/where.h"
 
 #include <algorithm>
 
@@ -197,15 +199,36 @@ void read_k8s(Reader& reader, K8s& k8s) {
               "label of nodes that holds their type");
 }
 
+Sections sections_of(Reader& root) {
+  return {root.child("selection"), root.child("data"),  root.child("execution"),
+          root.child("output"),    root.child("cloud"), root.child("cluster"),
+          root.child("slurm"),     root.child("k8s")};
+}
+
 }  // namespace
+
+Result<RunConfig> read_where(const std::vector<std::string>& set) {
+  config::Node document = config::Node::map();
+  for (const std::string& assignment : set)
+    SLUICE_CHECK(config::apply_override(document, assignment));
+  document.set_place(nullptr);
+  RunConfig run;
+  Reader root(document);
+  Sections sections = sections_of(root);
+  read_cluster(sections.cluster, run.cluster);
+  read_slurm(sections.slurm, run.slurm);
+  read_k8s(sections.k8s, run.k8s);
+  SLUICE_CHECK(root.finish());
+  check_cluster(run, sections);
+  SLUICE_CHECK(root.finish());
+  return run;
+}
 
 Result<RunConfig> RunConfig::parse(const config::Node& node) {
   RunConfig run;
   Reader root(node);
   root.read("version", run.version, closed_interval<std::int64_t>(1, 1), "of this format");
-  Sections sections{root.child("selection"), root.child("data"),  root.child("execution"),
-                    root.child("output"),    root.child("cloud"), root.child("cluster"),
-                    root.child("slurm"),     root.child("k8s")};
+  Sections sections = sections_of(root);
   read_selection(sections.selection, run.selection);
   read_data(sections.data, run.data);
   read_execution(sections.execution, run.execution);

@@ -255,6 +255,8 @@ bool is_one_line(std::string_view text) {
                       [](unsigned char c) { return c < ' ' || c == 0x7f; });
 }
 
+}  // namespace
+
 void check_cluster(const RunConfig& run, Sections& sections) {
   for (const std::string& name : run.cluster.node_types) {
     if (!is_node_type(name)) {
@@ -284,8 +286,6 @@ void check_cluster(const RunConfig& run, Sections& sections) {
         "options", fmt::format("'{}' is no option of sbatch: --NAME=VALUE", printable(option)));
   }
 }
-
-}  // namespace
 
 void check_and_resolve(RunConfig& run, Sections& sections) {
   const MatrixScenario& scenario = *resolve_scenario(run, sections);

@@ -15,4 +15,7 @@ struct Sections {
 /// Fills in what depends on other keys; what does not fit is reported to `sections`.
 void check_and_resolve(RunConfig& run, Sections& sections);
 
+/// The rules of the sections `cluster`, `slurm` and `k8s`.
+void check_cluster(const RunConfig& run, Sections& sections);
+
 }  // namespace sluice::plan

@@ -9,6 +9,7 @@
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
+#include "sluice/publish/history.h"
 #include "sluice/publish/scrub.h"
 
 #include <fmt/format.h>
@@ -88,7 +89,31 @@ struct Snapshot {
   std::vector<std::pair<std::string, results::ResultFile>> files;  // name in the snapshot
 };
 
-Result<Snapshot> read_snapshot(const fs::path& from) {
+/// What a program of no commit measured, nobody can measure again; nor what one of a commit did
+/// that is not in the history of `tree`, where that is Sluice's.
+Status check_commit(const results::ResultFile& file, const fs::path& path, const fs::path& tree) {
+  const std::string& git = file.tool.git;
+  if (git != "unknown" && !git.ends_with("-dirty")) {
+    if (tree.empty()) return ok;
+    const Status in_history = check_in_history(git, tree);
+    if (in_history) return ok;
+    return Error{in_history.error().code,
+                 fmt::format("{}: its program was built at {}, {}, so not published; build and "
+                             "measure at a commit of the branch, or give --allow-dirty",
+                             shown(path), printable(git), in_history.error().message)};
+  }
+  return Error{
+      Errc::usage,
+      fmt::format("{}: its program was built {}, so not published; commit, build and measure "
+                  "again, or give --allow-dirty",
+                  shown(path),
+                  git == "unknown" ? "outside a repository"
+                                   : "from changed sources (" + printable(git) + ")")};
+}
+
+Result<Snapshot> read_snapshot(const PublishOptions& options) {
+  const fs::path& from = options.from;
+  const fs::path tree = sluice_tree_of(options.to);
   SLUICE_TRY(const auto paths, results::find(from));
   const analysis::Validation validation = analysis::validate_paths({from});
   for (const auto& file : validation.files) {
@@ -106,6 +131,7 @@ Result<Snapshot> read_snapshot(const fs::path& from) {
   Snapshot snapshot;
   for (const auto& path : paths) {
     SLUICE_TRY(const auto file, results::read(path));
+    if (!options.allow_dirty) SLUICE_CHECK(check_commit(file, path, tree));
     SLUICE_TRY(auto clean, without_private(file));
     const fs::path name = folder ? path.lexically_relative(base) : path.filename();
     snapshot.files.emplace_back(name.generic_string(), std::move(clean));
@@ -253,7 +279,7 @@ Result<Published> publish(const PublishOptions& options) {
   if (options.purpose.empty() || options.machine.empty())
     return Error{Errc::usage, "publish: purpose and machine must not be empty"};
   SLUICE_TRY(bool replace, check_destination(options));
-  SLUICE_TRY(const Snapshot snapshot, read_snapshot(options.from));
+  SLUICE_TRY(const Snapshot snapshot, read_snapshot(options));
   const fs::path to = fs::absolute(options.to).lexically_normal();
   const fs::path target = to.has_filename() ? to : to.parent_path();  // "DIR/"
   SLUICE_CHECK(create_folders(target.parent_path()));

@@ -21,8 +21,9 @@ struct PublishOptions {
   std::string purpose;         // "paper", "release"
   std::string machine;         // what people call it: "c4-standard-16"
   std::string notes;
-  std::string utc;     // "2026-01-31T12:00:00Z"; empty: now
-  bool force = false;  // replace a snapshot that is already at `to`
+  std::string utc;           // "2026-01-31T12:00:00Z"; empty: now
+  bool force = false;        // replace a snapshot that is already at `to`
+  bool allow_dirty = false;  // also what nobody can build again: a program of no commit there
 };
 
 struct Published {
@@ -36,7 +37,9 @@ Result<results::ResultFile> without_private(const results::ResultFile& file);
 
 /// Validates every file, takes out what is private, and puts files and manifest at `to` in one
 /// rename, so that nobody meets half a snapshot. Refused: unsound files, a destination that holds
-/// anything (with `force`: anything but a snapshot), one inside the other.
+/// anything (with `force`: anything but a snapshot), one inside the other, and unless `allow_dirty`
+/// files of a program that was built from changed sources, outside a repository, or, where `to`
+/// lies in Sluice's own, at a commit that is not in the history of its HEAD.
 Result<Published> publish(const PublishOptions& options);
 
 }  // namespace sluice::publish

@@ -77,6 +77,23 @@ std::string findings_text(const std::vector<results::Finding>& list) {
   return out;
 }
 
+std::string packing_text(const Json& run_config) {
+  const Json& bundles = at(run_config, "bundles");
+  const Json& seconds = at(bundles, "pack_seconds");
+  const Json& size = at(bundles, "total_bytes");
+  if (!seconds.is_number() || !size.is_number()) return "";
+  if (!bundles.contains("kept")) return "";  // of earlier versions, which removed them
+  const std::string gone = printable(string_at(bundles, "not_kept"));
+  std::string out = fmt::format(
+      "  packing took {:.1f} s{}, with reading or downloading the input; no rate here holds it\n",
+      seconds.get<double>(), at(bundles, "kept") == true ? " in an earlier run" : "");
+  if (gone.empty())
+    return out + fmt::format("  {:.1f} MB stay in the cache: sluice data bundle --kept\n",
+                             size.get<double>() / 1e6);
+  return out + fmt::format("  {:.1f} MB were packed for this run alone: {}\n",
+                           size.get<double>() / 1e6, gone);
+}
+
 std::string peer_ratio_text(const std::vector<results::PeerRatio>& ratios,
                             const std::string& case_name, const std::string& peer) {
   std::string text;

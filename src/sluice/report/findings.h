@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/json.h"
 #include "sluice/results/conclusions.h"
 
 #include <string>
@@ -30,6 +31,9 @@ std::string checks_text(const std::vector<results::Check>& list, const char* hea
 std::string stages_text(const std::vector<results::StageShare>& list);
 /// What it is, why, what to do; empty without any.
 std::string findings_text(const std::vector<results::Finding>& list);
+/// What packing the bundles of a run took, with the download of a bucket, which none of its rates
+/// holds, and where they are now; empty without bundles.
+std::string packing_text(const Json& run_config);
 /// "  sluice is 1.20 x (1.10 to 1.30)" of the peer in the case; empty without that ratio.
 std::string peer_ratio_text(const std::vector<results::PeerRatio>& ratios,
                             const std::string& case_name, const std::string& peer);

@@ -5,6 +5,7 @@
 #include "sluice/core/text.h"
 #include "sluice/report/figures.h"
 #include "sluice/report/findings.h"
+#include "sluice/report/gain/optimisations.h"
 #include "sluice/report/markdown_parts.h"
 #include "sluice/report/text_parts.h"
 
@@ -76,14 +77,24 @@ std::vector<Fact> loader_figures(const LoaderMetrics& loader, Unavailable& absen
 
 std::string loader_sweep(const std::vector<results::LoaderSweepLine>& list) {
   if (list.empty()) return "";
-  std::string out = fmt::format("\n{:>8} {:>9} {:>12}\n", "workers", "prefetch", "samples/s");
+  std::string out =
+      fmt::format("\n{:>8} {:>9} {:>12} {:>8}\n", "workers", "prefetch", "samples/s", "MB");
   for (const results::LoaderSweepLine& line : list) {
     const auto& rate = line.samples_per_s;
     out +=
-        fmt::format("{:>8} {:>9} {:>12}{}\n", line.workers, line.prefetch,
+        fmt::format("{:>8} {:>9} {:>12} {:>8}{}\n", line.workers, line.prefetch,
                     rate.value ? fmt::format("{:.0f}", rate.value->point) : printable(rate.reason),
+                    line.memory_bytes ? fmt::format("{:.0f}", *line.memory_bytes / 1e6) : "-",
                     line.optimal ? "  ← optimal" : "");
   }
+  return out;
+}
+
+std::string guide_text(const std::optional<results::WorkerGuide>& guide) {
+  std::string out = guide && !guide->advice.empty() ? "\nWorkers\n" : "";
+  if (guide)
+    for (const std::string& line : guide->advice)
+      out += "  - " + printable(line) + "\n";
   return out;
 }
 
@@ -125,7 +136,7 @@ std::string skipped_samples(const results::ResultFile& file) {
   return left == 0 ? out : out + fmt::format("  and {} more in the result file\n", left);
 }
 
-std::string bundling(const std::optional<results::BundlingGain>& gain) {
+std::string bundling(const std::optional<results::BundlingGain>& gain, const Json& config) {
   if (!gain) return "";
   const auto times = [](std::optional<double> ratio) {
     return ratio ? fmt::format("{:.2f} x", *ratio) : std::string("n/a");
@@ -135,7 +146,7 @@ std::string bundling(const std::optional<results::BundlingGain>& gain) {
                   times(gain->later ? std::optional(gain->later->point) : std::nullopt));
   if (gain->later && gain->later->confidence > 0)
     out += fmt::format(" (95 % interval {:.2f} to {:.2f})", gain->later->low, gain->later->high);
-  return out + "\n";
+  return out + "\n" + packing_text(config);
 }
 
 std::string estimate(const std::optional<results::EpochEstimate>& epoch) {
@@ -160,10 +171,11 @@ std::vector<Fact> loader_facts(const results::ResultFile& file) {
   std::vector<Fact> facts = loader_block(loader, absent);
   for (Fact& fact : loader_figures(loader, absent))
     facts.push_back(std::move(fact));
-  const std::pair<const char*, std::string> more[] = {{"bundling", bundling(loader.bundling)},
-                                                      {"epoch", estimate(loader.epoch)},
-                                                      {"", skipped_samples(file)},
-                                                      {"", absent.text()}};
+  const std::pair<const char*, std::string> more[] = {
+      {"bundling", bundling(loader.bundling, file.run_config)},
+      {"epoch", estimate(loader.epoch)},
+      {"", skipped_samples(file)},
+      {"", absent.text()}};
   for (const auto& [name, text] : more)
     if (!text.empty()) facts.push_back({name, std::string(trimmed(text))});
   return facts;
@@ -185,8 +197,9 @@ std::string loader_text(const results::ResultFile& file) {
   out += checks_text(loader.targets, "Targets");
   out += checks_text(loader.indicators, "Indicators");
   out += findings_text(loader.findings);
-  out += bundling(loader.bundling);
+  out += bundling(loader.bundling, file.run_config);
   out += loader_sweep(loader.sweep);
+  out += guide_text(loader.guide);
   out += fmt::format("\nRecommended: {}\n  ({})\n", printable(loader.recommended.flags),
                      printable(loader.recommended.reason));
   return out + estimate(loader.epoch);
@@ -210,12 +223,8 @@ std::string loader_markdown(const results::ResultFile& file) {
   out += line("GPU Utilization", shown(loader.gpu_utilisation_percent, "{:.0f}%"));
   out += line("Memory", memory_cell(loader));
   out += "\n## Optimizations Applied\n\n";
-  if (const Json& size = at(config, "bundle_size_gb"); at(config, "bundling") == true)
-    out += fmt::format("- Array bundling enabled ({:g} GB chunks)\n",
-                       size.is_number() ? size.get<double>() : NAN);
-  if (at(config, "persistent_workers") == true) out += "- Persistent workers\n";
-  if (at(config, "cached") == true) out += "- Local caching\n";
-  if (at(config, "pin_memory") == true) out += "- Pinned memory\n";
+  for (const std::string& one : optimisations_of(file))
+    out += "- " + escape_markdown(one) + "\n";
   out += "\n## Improvements vs Baseline\n\n";
   std::string gains = ratios_markdown(file.peer_ratios, "data loading");
   if (loader.bundling && loader.bundling->first_epoch)
@@ -223,7 +232,8 @@ std::string loader_markdown(const results::ResultFile& file) {
                          *loader.bundling->first_epoch);
   out += !gains.empty()
              ? gains
-             : "- n/a: nothing was measured beside it (`--libraries`, `--enable-bundling`)\n";
+             : "- n/a: nothing was measured beside it (`--libraries`, `--enable-bundling`); "
+               "`sluice report --baseline RUN` compares with an earlier run\n";
   out += "\n## Details\n\n" + fenced(loader_text(file)) + "\n";
   return out;
 }

@@ -6,6 +6,7 @@
 #include "sluice/gate/baseline/compare.h"
 #include "sluice/report/figures.h"
 #include "sluice/report/findings.h"
+#include "sluice/report/gain/optimisations.h"
 #include "sluice/report/markdown_parts.h"
 #include "sluice/report/text_parts.h"
 
@@ -104,6 +105,22 @@ std::string mixing_of(const TrainingMetrics::Config& config) {
   return join(kinds);
 }
 
+/// What batches out of a bucket cost.
+void add_cloud(std::vector<Fact>& facts, const TrainingMetrics::Cloud& cloud, Unavailable& absent) {
+  const auto add = [&](const char* title, const TrainingMetrics::Figure& figure, const char* format,
+                       double scale) {
+    const std::string value = absent.cell(title, figure, format, scale);
+    if (figure.value) add_line(facts, title, value);
+  };
+  add("download", cloud.download_mb_per_s, "{:.1f} MB/s", 1);
+  add("download without a model", cloud.alone_mb_per_s, "{:.1f} MB/s", 1);
+  add("download by one worker", cloud.one_worker_mb_per_s, "{:.1f} MB/s", 1);
+  add("parallel download efficiency", cloud.parallel_download_efficiency, "{:.1f} %", 100);
+  add("network overhead", cloud.network_overhead, "{:.1f} %", 100);
+  add("cache hit rate", cloud.cache_hit_rate, "{:.1f} %", 100);
+  add("cache hit rate, timed steps", cloud.warm_cache_hit_rate, "{:.1f} %", 100);
+}
+
 std::vector<Fact> training_figures(const TrainingMetrics& metrics, Unavailable& absent) {
   std::vector<Fact> facts;
   const TrainingMetrics::Timing& timing = metrics.timing;
@@ -153,7 +170,23 @@ std::vector<Fact> training_figures(const TrainingMetrics& metrics, Unavailable& 
   add(slope.empty() ? "loss" : "loss, slope per step", metrics.loss.last, "{:.4f}", 1, slope);
   add("spread of step times", metrics.step_time_cv, "{:.1f} %", 100);
   add("compute utilization", metrics.compute_use, "{:.0f} %", 100);
-  add("memory bandwidth", metrics.memory_bandwidth_use, "{:.0f} %", 100);
+  const auto known = [](const TrainingMetrics::Figure& figure) {  // files of earlier versions
+    return figure.value || figure.reason != results::kMissingKey;
+  };
+  if (known(metrics.cpu_use)) add("CPU of all cores", metrics.cpu_use, "{:.0f} %", 100);
+  if (known(metrics.clock) && metrics.power_w.value && metrics.held_by_power.value)
+    add("GPU clock", metrics.clock_mhz, "{:.0f} MHz", 1,
+        fmt::format(" ({:.0f} % of its highest; at {:.0f} of {:.0f} W, which hold it down {:.0f} % "
+                    "of the time)",
+                    *metrics.clock.value * 100, *metrics.power_w.value,
+                    metrics.power_limit_w.value.value_or(0), *metrics.held_by_power.value * 100));
+  const auto& label = metrics.memory_bandwidth_label;
+  add("memory bandwidth", metrics.memory_bandwidth_use, "{:.0f} %", 100,
+      label ? " (" + printable(*label) + ")" : "");
+  if (known(metrics.memory_rate_estimate))
+    add("memory traffic", metrics.memory_rate_estimate, "{:.1f} GB/s", 1e-9,
+        " (estimate: every tensor of an op moved once)");
+  if (metrics.cloud) add_cloud(facts, *metrics.cloud, absent);
   add("first step after", metrics.first_step_s, "{:.2f} s", 1);
   return facts;
 }
@@ -221,10 +254,22 @@ std::string estimates_text(const results::BatchEstimates& estimates) {
         fmt::format("largest batch that should fit: {}{} ({:.1f} MiB and {:.2f} MiB per sample)\n",
                     most->batch, most->capped ? ", four times the largest tried" : "",
                     most->fixed_bytes / kMib, most->bytes_per_sample / kMib);
+  if (const auto& best = estimates.best.value)
+    out += fmt::format(
+        "best batch: {}, the smallest within 2 % of the best rate ({:.1f} % of that of {}){}\n",
+        best->batch, best->of_best * 100, best->fastest,
+        best->compute_use ? fmt::format(", GPU busy {:.0f} %", *best->compute_use * 100) : "");
   if (const auto& critical = estimates.critical.value)
     out += fmt::format("larger batches pay up to about {}{}\n", critical->batch,
                        critical->exceeds_tested ? ", the largest tried" : "");
   return out;
+}
+
+/// Of a row of a table with several ranks.
+std::string rate_cells(const results::TrainingSweepLine& one) {
+  return fmt::format("{:>9} {:>10} {:>6} ", figure_cell(one.steps_per_s, "{:.2f}"),
+                     figure_cell(one.tokens_per_s, "{:.0f}"),
+                     figure_cell(one.mfu_p50.value, "{:.1f}", 100));
 }
 
 std::string training_sweep(const results::TrainingSummary& summary) {
@@ -232,9 +277,13 @@ std::string training_sweep(const results::TrainingSummary& summary) {
   std::size_t wide = 20;
   for (const results::TrainingSweepLine& one : summary.sweep)
     wide = std::max(wide, settings_of(one).size());
+  const bool ranks = std::ranges::any_of(summary.sweep, [](const results::TrainingSweepLine& one) {
+    return one.steps_per_s.has_value();
+  });
   std::string out =
-      fmt::format("\n{:>6} {:<{}} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8}\n", "batch", "dtype",
-                  wide, "samples/s", "step ms", "data ms", "fwd ms", "bwd ms", "MiB", "loss");
+      fmt::format("\n{:>6} {:<{}} {:>10} {}{:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>5} {:>5}\n",
+                  "batch", "dtype", wide, "samples/s", ranks ? "     it/s   tokens/s  MFU % " : "",
+                  "step ms", "data ms", "fwd ms", "bwd ms", "MiB", "loss", "GPU %", "CPU %");
   for (const results::TrainingSweepLine& one : summary.sweep) {
     const auto phase = [&](const char* wanted) {
       for (const auto& [name, ms] : one.phases_ms)
@@ -246,42 +295,95 @@ std::string training_sweep(const results::TrainingSummary& summary) {
       out += printable(one.samples_per_s.reason) + "\n";
       continue;
     }
-    out +=
-        fmt::format("{:>10.1f} {:>10.2f} {:>9} {:>9} {:>9} {:>9} {:>8}\n", *one.samples_per_s.value,
-                    one.step_ms, phase("data"), phase("forward"), phase("backward"),
-                    figure_cell(one.peak_bytes, "{:.0f}", 1.0 / (1024 * 1024)),
-                    figure_cell(one.loss, "{:.4f}"));
+    out += fmt::format("{:>10.1f} {}{:>10.2f} {:>9} {:>9} {:>9} {:>9} {:>8} {:>5} {:>5}{}\n",
+                       *one.samples_per_s.value, ranks ? rate_cells(one) : "", one.step_ms,
+                       phase("data"), phase("forward"), phase("backward"),
+                       figure_cell(one.peak_bytes, "{:.0f}", 1.0 / (1024 * 1024)),
+                       figure_cell(one.loss, "{:.4f}"), figure_cell(one.compute_use, "{:.0f}", 100),
+                       figure_cell(one.cpu_use, "{:.0f}", 100), one.best ? "  ← best" : "");
   }
   return summary.estimates ? out + estimates_text(*summary.estimates) : out;
+}
+
+/// "rank 1 on host 3f2a9c1b"
+std::string rank_name(std::int64_t rank, const std::optional<std::string>& host) {
+  return fmt::format("rank {}{}", rank, host ? " on host " + printable(*host) : "");
+}
+
+/// Of all ranks; empty where the file is older than they are.
+std::string world_rates_text(const results::WorldScaling& scaling) {
+  if (!scaling.steps_per_s) return "";
+  std::string out = fmt::format("  {:.2f} it/s", *scaling.steps_per_s);
+  if (scaling.tokens_per_s) out += fmt::format(", {:.0f} tokens/s", *scaling.tokens_per_s);
+  if (scaling.mfu_p50.value)
+    out += fmt::format(", MFU p50 {:.1f} % (FLOP of the model, {})", *scaling.mfu_p50.value * 100,
+                       printable(scaling.mfu_estimator));
+  else if (scaling.mfu_p50.reason != results::kMissingKey)
+    out += ", MFU n/a: " + printable(scaling.mfu_p50.reason);
+  return out + "\n";
+}
+
+std::string waits_text(const results::WorldScaling& scaling) {
+  std::string out;
+  for (const results::RankWait& wait : scaling.waits)
+    out += fmt::format("  {} waits {:.2f} ms for the others, p99 {:.2f}\n",
+                       rank_name(wait.rank, wait.host), wait.p50_ms, wait.p99_ms);
+  if (const auto& slowest = scaling.slowest)
+    out += fmt::format(
+        "  slowest: {}; the others wait {:.2f} ms for it, p99 {:.2f}, and it comes last in {:.0f} "
+        "% of the steps\n",
+        rank_name(slowest->rank, slowest->host), slowest->waited_for_p50_ms,
+        slowest->waited_for_p99_ms, slowest->last_share * 100);
+  return out;
 }
 
 std::string scaling_text(const results::WorldScaling& scaling) {
   const auto& runs = scaling.efficiency_of_runs;
   std::string out = fmt::format(
-      "\n{} ranks by {}: {:.1f} samples/s beside {:.1f} of one rank\n"
-      "  scaling efficiency {:.1f} %{}\n"
-      "  gradients {:.1f} MB, added up in {:.2f} ms at {:.2f} GB/s of the bus, {:.0f} % of it "
-      "hidden\n"
-      "  exposed {:.2f} ms, {:.1f} % of the step\n",
-      scaling.world_size, printable(scaling.library), scaling.samples_per_s,
-      scaling.alone_samples_per_s, scaling.efficiency * 100,
+      "\n{} rank{} by {}: {:.1f} samples/s beside {:.1f} of one rank\n"
+      "{}  scaling efficiency {:.1f} %{}\n"
+      "  gradients {:.1f} MB, {:.2f} ms from the first piece to the end of the last{}\n"
+      "  {:.0f} % of that span is hidden behind backward; exposed {:.2f} ms, {:.1f} % of the "
+      "step\n",
+      scaling.world_size, scaling.world_size > 1 ? "s" : "", printable(scaling.library),
+      scaling.samples_per_s, scaling.alone_samples_per_s, world_rates_text(scaling),
+      scaling.efficiency * 100,
       runs ? fmt::format(", of runs in pairs {:.1f} [{:.1f}, {:.1f}] %", runs->point * 100,
                          runs->low * 100, runs->high * 100)
            : "",
-      scaling.bytes * 1e-6, scaling.in_flight_ms, scaling.bus_bytes_per_s * 1e-9,
+      scaling.bytes * 1e-6, scaling.in_flight_ms,
+      scaling.world_size > 1
+          ? fmt::format(", {:.2f} GB/s of the bus over that span", scaling.bus_bytes_per_s * 1e-9)
+          : "",
       scaling.hidden_share * 100, scaling.exposed_ms, scaling.exposed_share * 100);
-  for (const results::RankWait& wait : scaling.waits)
-    out += fmt::format("  rank {} waits {:.2f} ms for the others, p99 {:.2f}\n", wait.rank,
-                       wait.p50_ms, wait.p99_ms);
+  return out + waits_text(scaling);
+}
+
+std::string peer_scaling_text(const std::vector<results::PeerScaling>& list) {
+  std::string out;
+  for (const results::PeerScaling& one : list) {
+    const auto& runs = one.efficiency_of_runs;
+    out += fmt::format(
+        "\n{} ranks of {}: {:.1f} samples/s beside {:.1f} of one, scaling efficiency {:.1f} %{}\n",
+        one.world_size, printable(one.library), one.samples_per_s, one.alone_samples_per_s,
+        one.efficiency * 100,
+        runs ? fmt::format(", of runs in pairs {:.1f} [{:.1f}, {:.1f}] %", runs->point * 100,
+                           runs->low * 100, runs->high * 100)
+             : "");
+  }
   return out;
 }
 
 std::string amp_text(const TrainingMetrics::Amp& amp) {
   if (!amp.speedup) return "";
+  const stats::Estimate& speedup = *amp.speedup;
+  const std::string interval =
+      speedup.confidence > 0 ? fmt::format(" [{:.2f}, {:.2f}]", speedup.low, speedup.high) : "";
   return fmt::format(
-      "\nMixed precision over fp32: {:.2f} x as fast, {:.0f} % less memory, loss {:+.2g} after the "
-      "same steps\n",
-      *amp.speedup, amp.memory_saving.value_or(NAN) * 100, amp.loss_difference.value_or(NAN));
+      "\nMixed precision over fp32: {:.2f}{} x as fast, {:.0f} % less memory, loss {:+.2g} after "
+      "the same steps\n",
+      speedup.point, interval, amp.memory_saving.value_or(NAN) * 100,
+      amp.loss_difference.value_or(NAN));
 }
 
 std::string advice(const std::vector<std::string>& list) {
@@ -322,6 +424,10 @@ std::vector<Fact> training_facts(const results::ResultFile& file) {
   if (summary.scaling)
     for (const std::string& line : split(trimmed(scaling_text(*summary.scaling)), '\n'))
       facts.push_back({"ranks", std::string(trimmed(line))});
+  for (const std::string& line : split(trimmed(peer_scaling_text(summary.peer_scaling)), '\n'))
+    if (!line.empty()) facts.push_back({"ranks", line});
+  for (const std::string& line : split(trimmed(packing_text(file.run_config)), '\n'))
+    if (!line.empty()) facts.push_back({"bundles", std::string(trimmed(line))});
   for (const std::string& trace : summary.profile)
     facts.push_back({"trace", printable(trace)});
   if (summary.epoch)
@@ -351,7 +457,10 @@ std::string training_text(const results::ResultFile& file) {
   }
   out += training_libraries(summary, file.peer_ratios);
   out += training_sweep(summary);
+  if (const std::string packing = packing_text(file.run_config); !packing.empty())
+    out += "\nBundles\n" + packing;
   if (summary.scaling) out += scaling_text(*summary.scaling);
+  out += peer_scaling_text(summary.peer_scaling);
   if (file.training) out += amp_text(file.training->amp);
   out += checks_text(summary.targets, "Targets");
   out += checks_text(summary.indicators, "Indicators");
@@ -390,20 +499,23 @@ std::string training_markdown(const results::ResultFile& file) {
   out += entry("Batch Size", count_cell(config.per_device_batch_size));
   const std::string fed = feed_words(file);
   out += entry("Data", fed.empty() ? told(metrics.data, "source") : fed);
+  if (const Json& workers = at(file.run_config, "num_workers"); workers.is_number_integer())
+    out += entry("Workers", std::to_string(workers.get<std::int64_t>()));
+  if (file.dataset.count > 0)
+    out += entry("Dataset", fmt::format("{} samples", file.dataset.count));
   if (const std::string mixing = mixing_of(config); !mixing.empty()) out += entry("Mixing", mixing);
   out += "\n## Results\n\n";
   out += entry("Training", figure_cell(metrics.throughput.samples_p50.value, "{:.0f} samples/sec"));
   out += entry("GPU Utilization", shown(metrics.compute_use, "{:.0f}%", 100));
   out += entry("Memory", memory_cell(metrics.memory));
   out += "\n## Optimizations Applied\n\n";
-  if (metrics.amp.enabled) out += "- Mixed precision (AMP)\n";
-  if (config.checkpoint_activations == true) out += "- Activation checkpointing\n";
-  if (string_at(config.other, "last_block") == "class-token")
-    out += "- Last block on the class token alone: same loss and gradients, fewer FLOP executed\n";
+  for (const std::string& one : optimisations_of(file))
+    out += "- " + escape_markdown(one) + "\n";
   out += "\n## Improvements vs Baseline\n\n";
   const std::string gains = ratios_markdown(file.peer_ratios, "training");
   out += !gains.empty() ? gains
-                        : "- n/a: nothing was measured beside it (`--libraries`, `--repeat 3`)\n";
+                        : "- n/a: nothing was measured beside it (`--libraries`, `--repeat 3`); "
+                          "`sluice report --baseline RUN` compares with an earlier run\n";
   return out + "\n## Details\n\n" + fenced(training_text(file)) + "\n";
 }
 

@@ -9,7 +9,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cerrno>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
 
 namespace sluice::results {
 namespace {
@@ -49,20 +52,23 @@ void read_dominant(const Fields& fields, Problem& problem, BatchTime& batch) {
 
 }  // namespace
 
+void DominantMarker::mark(BatchTime& batch) {
+  batch.dominant_gap_batches.reset();
+  const auto& counts = batch.dataset_counts;
+  const auto most = std::max_element(
+      counts.begin(), counts.end(),
+      [](const auto& a, const auto& b) { return a.second < b.second; });  // the first of equals
+  batch.dominant_dataset = most == counts.end() ? std::string() : most->first;
+  if (batch.is_warmup || batch.dominant_dataset.empty()) return;
+  const auto [seen, first] = last_.try_emplace(batch.dominant_dataset, batch.idx);
+  if (!first) batch.dominant_gap_batches = batch.idx - seen->second;
+  seen->second = batch.idx;
+}
+
 void mark_dominants(std::span<BatchTime> batches) {
-  std::map<std::string, std::uint64_t> last;  // idx at which it dominated, after the warm-up
-  for (BatchTime& batch : batches) {
-    batch.dominant_gap_batches.reset();
-    const auto& counts = batch.dataset_counts;
-    const auto most = std::max_element(
-        counts.begin(), counts.end(),
-        [](const auto& a, const auto& b) { return a.second < b.second; });  // the first of equals
-    batch.dominant_dataset = most == counts.end() ? std::string() : most->first;
-    if (batch.is_warmup || batch.dominant_dataset.empty()) continue;
-    const auto [seen, first] = last.try_emplace(batch.dominant_dataset, batch.idx);
-    if (!first) batch.dominant_gap_batches = batch.idx - seen->second;
-    seen->second = batch.idx;
-  }
+  DominantMarker marker;
+  for (BatchTime& batch : batches)
+    marker.mark(batch);
 }
 
 Json to_json(const BatchTime& batch) {
@@ -138,6 +144,35 @@ std::string batch_times_text(std::span<const BatchTime> batches) {
 Result<std::vector<BatchTime>> read_batch_times(const std::filesystem::path& path) {
   SLUICE_TRY(const std::string text, read_text_file(path));
   return parse_batch_times(text, path.string());
+}
+
+Result<std::unique_ptr<BatchTimesWriter>> BatchTimesWriter::open(
+    const std::filesystem::path& path) {
+  if (path.has_parent_path()) SLUICE_CHECK(create_folders(path.parent_path()));
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND, 0644);
+  if (fd < 0)
+    return Error{Errc::io, fmt::format("{}: cannot be written: {}", printable(path.string()),
+                                       std::generic_category().message(errno))};
+  return std::unique_ptr<BatchTimesWriter>(new BatchTimesWriter(path, fd));
+}
+
+BatchTimesWriter::~BatchTimesWriter() {
+  ::close(fd_);
+}
+
+Status BatchTimesWriter::add(BatchTime batch) {
+  marker_.mark(batch);
+  const std::string line = batch_times_text({&batch, 1});
+  std::size_t written = 0;
+  while (written < line.size()) {
+    const ssize_t now = ::write(fd_, line.data() + written, line.size() - written);
+    if (now < 0 && errno == EINTR) continue;
+    if (now < 0)
+      return Error{Errc::io, fmt::format("{}: cannot be written: {}", printable(path_.string()),
+                                         std::generic_category().message(errno))};
+    written += static_cast<std::size_t>(now);
+  }
+  return ok;
 }
 
 Status write_batch_times(const std::filesystem::path& path, std::span<const BatchTime> batches) {

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +37,16 @@ struct BatchTime {
   bool operator==(const BatchTime&) const = default;
 };
 
+/// Fills dominant_dataset and dominant_gap_batches from the counts, batch after batch. Of equal
+/// counts the one that appeared first dominates.
+class DominantMarker {
+ public:
+  void mark(BatchTime& batch);
+
+ private:
+  std::map<std::string, std::uint64_t> last_;  // idx at which it dominated, after the warm-up
+};
+
 /// Fills dominant_dataset and dominant_gap_batches from the counts. Of equal counts the one that
 /// appeared first dominates.
 void mark_dominants(std::span<BatchTime> batches);
@@ -48,6 +60,27 @@ Result<std::vector<BatchTime>> parse_batch_times(std::string_view text, std::str
 std::string batch_times_text(std::span<const BatchTime> batches);
 
 Result<std::vector<BatchTime>> read_batch_times(const std::filesystem::path& path);
+/// Lines that are in the file as soon as they are known: who is killed leaves all but the batch in
+/// flight. One file, one writer.
+class BatchTimesWriter {
+ public:
+  /// An empty file, and the folder it lies in.
+  static Result<std::unique_ptr<BatchTimesWriter>> open(const std::filesystem::path& path);
+  ~BatchTimesWriter();
+  BatchTimesWriter(const BatchTimesWriter&) = delete;
+  BatchTimesWriter& operator=(const BatchTimesWriter&) = delete;
+
+  /// With its dominant. One call of the system, so that a line is whole or not there.
+  Status add(BatchTime batch);
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  BatchTimesWriter(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
+  std::filesystem::path path_;
+  int fd_;
+  DominantMarker marker_;
+};
+
 Status write_batch_times(const std::filesystem::path& path, std::span<const BatchTime> batches);
 
 }  // namespace sluice::results

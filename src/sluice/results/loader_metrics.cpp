@@ -43,6 +43,15 @@ static void keys_of(Keys& keys, LoaderSweepLine& line) {
   keys("prefetch", line.prefetch);
   keys.estimate("samples_per_sec", "ci95", line.samples_per_s);
   keys("optimal", line.optimal);
+  keys("memory_bytes", line.memory_bytes);
+}
+
+static void keys_of(Keys& keys, WorkerGuide& guide) {
+  keys("bytes_per_worker", guide.bytes_per_worker);
+  keys("knee", guide.knee);
+  keys("most_tried", guide.most);
+  keys("past_knee", guide.past_knee);
+  keys("advice", guide.advice);
 }
 
 static void keys_of(Keys& keys, BundlingGain& gain) {
@@ -77,6 +86,7 @@ void keys_of(Sections& file, LoaderMetrics& loader) {
   file.summary("diagnosis", loader.findings);
   file.summary("step", loader.step);
   file.summary.unless_empty("sweep", loader.sweep);
+  file.summary("worker_guide", loader.guide);
   file.summary("recommended", loader.recommended);
   file.summary.or_null("epoch", loader.epoch);
   file.summary("first_epoch", loader.first_epoch);

@@ -17,6 +17,16 @@ struct LoaderSweepLine {
   int prefetch = 0;
   measure::Measured<stats::Estimate> samples_per_s;
   bool optimal = false;
+  std::optional<double> memory_bytes;  // largest resident set of the loading process
+};
+
+/// What more workers bring and cost, from the lines of a sweep.
+struct WorkerGuide {
+  measure::Measured<double> bytes_per_worker;  // slope of the memory over workers
+  std::optional<int> knee;  // workers after which twice as many bring less than 10 %
+  std::optional<int> most;  // that were tried beyond it
+  double past_knee = 1;     // the best rate of more workers over that of the knee
+  std::vector<std::string> advice;
 };
 
 /// Bundled over unbundled; what was not measured is absent.
@@ -54,6 +64,7 @@ struct LoaderMetrics {
   std::vector<Finding> findings;
   std::optional<Attribution> step;  // with an emulated consumer
   std::vector<LoaderSweepLine> sweep;
+  std::optional<WorkerGuide> guide;  // of a sweep over workers
   RecommendedFlags recommended;
   std::optional<EpochEstimate> epoch;
   std::optional<FirstEpoch> first_epoch;

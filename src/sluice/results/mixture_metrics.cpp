@@ -51,6 +51,52 @@ static void keys_of(Keys& keys, StageCpu& stage) {
   keys("share", stage.share);
 }
 
+static void keys_of(Keys& keys, WeightedRow& row) {
+  keys("name", row.name);
+  keys("alone", row.alone);
+  keys("tied", row.tied);
+  keys("by_count", row.by_count);
+  keys("mean_s", row.mean_s);
+}
+
+static void keys_of(Keys& keys, WeightedDominance& weighted) {
+  keys("batches", weighted.batches);
+  keys("decided", weighted.decided);
+  keys("mean_tied", weighted.mean_tied);
+  keys("switch_rate", weighted.switch_rate);
+  keys("rows", weighted.rows);
+}
+
+static void keys_of(Keys& keys, BottleneckRow& row) {
+  keys("name", row.name);
+  keys("read_ms_per_sample", row.read_ms);
+  keys("decode_ms_per_sample", row.decode_ms);
+  keys("time_s", row.time_s);
+  keys("share", row.share);
+  keys("share_of_samples", row.of_samples);
+  keys("starved", row.starved);
+}
+
+static void keys_of(Keys& keys, ValidationRow& row) {
+  keys("name", row.name);
+  keys("type", row.type);
+  keys("split", row.split);
+  keys("episodes", row.episodes);
+  keys("seen", row.seen);
+  keys("too_short", row.too_short);
+  keys("bad", row.bad);
+  keys("samples", row.samples);
+  keys("without_language", row.without_language);
+}
+
+static void keys_of(Keys& keys, MixtureValidation& validation) {
+  keys("batches", validation.batches);
+  keys("samples", validation.samples);
+  keys("time_s", validation.time_s);
+  keys("whole", validation.whole);
+  keys("data_sets", validation.rows);
+}
+
 static void keys_of(Keys& keys, MixtureRunLine& run) {
   keys("case", run.case_name);
   keys("library", run.library);
@@ -119,6 +165,9 @@ void keys_of(Keys& keys, MixtureMetrics& metrics) {
     });
   keys_of_cpu(keys, metrics);
   keys("schedule_hash", metrics.schedule_hash);
+  keys("by_weight", metrics.weighted);
+  keys.unless_empty("bottlenecks", metrics.bottlenecks);
+  keys("validation", metrics.validation);
 }
 
 void keys_of(Sections& file, MixtureSummary& summary) {

@@ -59,6 +59,52 @@ struct StageCpu {
   double share = 0;  // of what the process used
 };
 
+/// How often a data set had more of a batch than any other, for what was asked for of it.
+struct WeightedRow {
+  std::string name;
+  std::uint64_t alone = 0;     // batches
+  std::uint64_t tied = 0;      // batches in which others had as much
+  std::uint64_t by_count = 0;  // batches that it dominates by plain count, of equals the first seen
+  double mean_s = 0;           // of the batches it dominates alone or tied
+};
+
+/// Dominance by samples over the requested share. By plain count alone, equal weights make every
+/// data set of a batch the largest, and which one is called so depends on the order.
+struct WeightedDominance {
+  std::uint64_t batches = 0;            // measured, with known counts
+  std::uint64_t decided = 0;            // with one dominant
+  double mean_tied = 0;                 // data sets that share the first place, over all batches
+  std::optional<double> switch_rate{};  // of decided neighbours; none: there are none
+  std::vector<WeightedRow> rows{};      // most batches alone first
+};
+
+/// What a data set costs the threads.
+struct BottleneckRow {
+  std::string name;
+  double read_ms = 0;     // a sample, by the clock of readers
+  double decode_ms = 0;   // a sample, thread time of decoders
+  double time_s = 0;      // both, of the run
+  double share = 0;       // of that of all data sets
+  double of_samples = 0;  // its share of the samples read: below `share`, it is dearer than others
+  std::uint64_t starved = 0;
+};
+
+/// One pass over the validation split.
+struct ValidationRow {
+  std::string name, type, split;
+  std::uint64_t episodes = 0;  // of the split
+  std::uint64_t seen = 0;      // with a pair in a batch
+  std::uint64_t too_short = 0, bad = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t without_language = 0;
+};
+struct MixtureValidation {
+  std::uint64_t batches = 0, samples = 0;
+  double time_s = 0;
+  bool whole = false;  // every episode was seen, too short or bad
+  std::vector<ValidationRow> rows{};
+};
+
 /// Of the run that is shown. Other analyses of batch times have none of what is optional.
 struct MixtureMetrics {
   std::uint64_t measured_batches = 0, warmup_batches = 0;
@@ -80,6 +126,9 @@ struct MixtureMetrics {
   std::vector<StageCpu> stages;
   std::optional<double> stage_sum_s, process_s;
   std::optional<std::string> schedule_hash;
+  std::optional<WeightedDominance> weighted;  // none: shares or counts are not known
+  std::vector<BottleneckRow> bottlenecks;     // most time first
+  std::optional<MixtureValidation> validation;
 };
 
 /// A run of a library, in one line.

@@ -117,7 +117,7 @@ Json row_to_json(const measure::Row& row) {
     json["gpu_memory"] = {{"peak_allocated_bytes", row.gpu_memory->peak_allocated_bytes},
                           {"peak_reserved_bytes", row.gpu_memory->peak_reserved_bytes}};
   } else {
-    put_null(json, "gpu_memory", "no GPU was used");
+    put_null(json, "gpu_memory", "no worker told of a GPU's memory");
   }
   if (row.output_digest.empty()) {
     put_null(json, "output_digest", "no output was checked");

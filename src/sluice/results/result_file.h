@@ -8,6 +8,7 @@
 #include "sluice/measure/record.h"
 #include "sluice/results/loader_metrics.h"
 #include "sluice/results/mixture_metrics.h"
+#include "sluice/results/resources.h"
 #include "sluice/results/summaries.h"
 #include "sluice/results/training_metrics.h"
 
@@ -64,11 +65,13 @@ struct ResultFile {
   std::optional<MixtureMetrics> mixture;  // bench mixture: of the run that is shown
   std::optional<MixtureSummary> mixture_summary;
   std::optional<StorageMetrics> storage;
+  std::optional<AllreduceSummary> allreduce;
   std::optional<TuneSummary> tune;
   std::optional<MatrixRemarks> matrix;
   std::optional<VersusSummary> versus;  // bench transforms
   std::optional<Diagnosis> diagnosis;
   std::optional<TourSummary> tour;
+  std::optional<ResourceUse> resources;  // of the machine, while rows were measured
   /// What else stands under metrics, verdict and summary, by section: kept, not interpreted.
   Json extra;
 };

@@ -32,6 +32,7 @@ void keys_of(Sections& sections, ResultFile& file) {
   keys_of_kind(metrics, metrics.has("measured_batches"), file.mixture);
   keys_of_kind(sections, summary.has("runs"), file.mixture_summary);
   keys_of_kind(sections, summary.has("storage"), file.storage);
+  keys_of_kind(sections, summary.has("allreduce"), file.allreduce);
   keys_of_kind(sections, summary.has("tune"), file.tune);
   keys_of_kind(sections,
                any({"device", "published", "labels", "skipped_files", "not_colour_files"}),
@@ -40,6 +41,7 @@ void keys_of(Sections& sections, ResultFile& file) {
   keys_of_kind(sections, summary.has("attribution"), file.diagnosis);
   keys_of_kind(sections, any({"found", "peers_reason"}), file.tour);
   sections.summary.unless_empty("peer_ratios", file.peer_ratios);
+  sections.summary("resources", file.resources);
   for (std::size_t i = 0; i < std::size(kSections); ++i) {
     Json rest = at(file.extra, kSections[i]);
     (sections.*kMembers[i]).rest(rest);

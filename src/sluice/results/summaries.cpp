@@ -34,6 +34,14 @@ static void keys_of(Keys& keys, StorageLine& line) {
   keys("memory_share", line.memory_share);
 }
 
+static void keys_of(Keys& keys, AllreduceLine& line) {
+  keys("bytes", line.bytes);
+  keys("sums", line.sums);
+  keys("time_us", line.time_us);
+  keys("algorithm_gb_per_s", line.algorithm_gb_per_s);
+  keys("bus_gb_per_s", line.bus_gb_per_s);
+}
+
 static void keys_of(Keys& keys, TuneSetting& setting) {
   keys("workers", setting.workers);
   keys("prefetch", setting.prefetch);
@@ -76,7 +84,8 @@ static void keys_of(Keys& keys, TuneScaling& scaling) {
 }
 
 static void keys_of(Keys& keys, Versus& one) {
-  constexpr Standing kStandings[] = {Standing::win, Standing::tie, Standing::loss, Standing::alone};
+  constexpr Standing kStandings[] = {Standing::win, Standing::tie, Standing::loss, Standing::alone,
+                                     Standing::differs};
   keys("case", one.case_name);
   keys("rate", one.rate);
   keys("bytes_per_item", one.bytes_per_item);
@@ -101,6 +110,8 @@ const char* to_string(Standing standing) {
       return "tie";
     case Standing::loss:
       return "loss";
+    case Standing::differs:
+      return "differs";
     case Standing::alone:
       break;
   }
@@ -109,6 +120,15 @@ const char* to_string(Standing standing) {
 
 void keys_of(Sections& file, StorageMetrics& storage) {
   file.summary("storage", storage.lines);
+}
+
+void keys_of(Sections& file, AllreduceSummary& allreduce) {
+  file.summary.object("allreduce", [&](Keys& keys) {
+    keys("world_size", allreduce.world_size);
+    keys("machines", allreduce.machines);
+    keys("library", allreduce.library);
+    keys("sizes", allreduce.lines);
+  });
 }
 
 void keys_of(Sections& file, TuneSummary& tune) {
@@ -158,6 +178,7 @@ void keys_of(Sections& file, VersusSummary& summary) {
   keys("ties", summary.ties);
   keys("losses", summary.losses);
   keys("alone", summary.alone);
+  if (!keys.writing() || summary.different > 0) keys("different", summary.different);
   keys.estimate_or_null("geomean_ratio", "geomean_ci95", summary.geomean);
   keys.null_if("slowest_ratio", summary.slowest_ratio, !summary.geomean);
   keys.null_if("slowest_case", summary.slowest_case, !summary.geomean);

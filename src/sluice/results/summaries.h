@@ -44,6 +44,24 @@ struct StorageMetrics {
   std::vector<StorageLine> lines;
 };
 
+/// All-reduce of one size. Bandwidths are those of nccl-tests, in 10^9 bytes a second: of the
+/// algorithm, bytes over time; of the bus, 2 (n - 1) / n times that, which a perfect ring reaches
+/// whatever the number of ranks.
+struct AllreduceLine {
+  std::int64_t bytes = 0;
+  std::int64_t sums = 0;  // timed together
+  stats::Estimate time_us;
+  stats::Estimate algorithm_gb_per_s, bus_gb_per_s;
+};
+
+/// Of `bench allreduce`.
+struct AllreduceSummary {
+  std::int64_t world_size = 0;
+  std::int64_t machines = 1;
+  std::string library;               // that adds up
+  std::vector<AllreduceLine> lines;  // by size
+};
+
 struct TuneSetting {
   std::int64_t workers = 0;
   std::int64_t prefetch = 0;
@@ -121,11 +139,12 @@ struct MatrixRemarks {
 };
 
 /// A win: the 95 % interval of the ratio lies above 1. A tie: it contains 1, or the ratio is at
-/// least 0.97. Alone: nobody else has an ok row.
-enum class Standing { win, tie, loss, alone };
+/// least 0.97. Alone: nobody else has an ok row. Differs: who has one computes something else.
+enum class Standing { win, tie, loss, alone, differs };
 const char* to_string(Standing standing);
 
-/// A row beside the fastest of the other libraries.
+/// A row beside the fastest of the other libraries that compute the same; of all others where none
+/// does.
 struct Versus {
   std::string case_name;
   double rate = 0;   // of the library
@@ -141,15 +160,17 @@ struct Versus {
 /// Of `bench transforms`: all rows, and what they come to.
 struct VersusSummary {
   int rows = 0;  // ok rows of the library
-  int wins = 0, ties = 0, losses = 0, alone = 0;
-  std::optional<stats::Estimate> geomean;  // of the ratios; the interval is that between rows
-  std::string slowest_case;                // of the smallest ratio
+  int wins = 0, ties = 0, losses = 0, alone = 0, different = 0;
+  /// Of the ratios to libraries that compute the same; the interval is that between rows.
+  std::optional<stats::Estimate> geomean;
+  std::string slowest_case;  // of the smallest ratio
   double slowest_ratio = 0;
   std::vector<std::string> failed;  // cases of the library that are not ok
   std::vector<Versus> versus;
 };
 
 void keys_of(Sections& file, StorageMetrics& storage);
+void keys_of(Sections& file, AllreduceSummary& allreduce);
 void keys_of(Sections& file, TuneSummary& tune);
 void keys_of(Sections& file, MatrixRemarks& remarks);
 void keys_of(Sections& file, VersusSummary& summary);

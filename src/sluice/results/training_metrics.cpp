@@ -107,9 +107,19 @@ static void keys_of(Keys& keys, TrainingMetrics::Phases& phases) {
 
 static void keys_of(Keys& keys, TrainingMetrics::Amp& amp) {
   keys("enabled", amp.enabled);
-  keys("speedup", amp.speedup);
+  keys.estimate("speedup", "speedup_ci95", amp.speedup);
   keys("memory_saving", amp.memory_saving);
   keys("loss_difference", amp.loss_difference);
+}
+
+static void keys_of(Keys& keys, TrainingMetrics::Cloud& cloud) {
+  keys("download_mb_per_s", cloud.download_mb_per_s);
+  keys("network_overhead", cloud.network_overhead);
+  keys("parallel_download_efficiency", cloud.parallel_download_efficiency);
+  keys("cache_hit_rate", cloud.cache_hit_rate);
+  keys("warm_cache_hit_rate", cloud.warm_cache_hit_rate);
+  keys("alone_mb_per_s", cloud.alone_mb_per_s);
+  keys("one_worker_mb_per_s", cloud.one_worker_mb_per_s);
 }
 
 static void keys_of(Keys& keys, TrainingMetrics::Confirmation& confirmation) {
@@ -153,10 +163,18 @@ static void keys_of(Keys& keys, TrainingSweepLine& line) {
   keys("world_size", line.world_size);
   keys("samples_per_sec", line.samples_per_s);
   if (keys.writing() && !line.samples_per_s.value) return;
+  keys("steps_per_sec", line.steps_per_s);
+  keys("tokens_per_sec", line.tokens_per_s);
+  keys("mfu_p50", line.mfu_p50);
   keys("step_ms", line.step_ms);
   keys.suffixed(line.phases_ms, "_ms");
   keys.or_null("peak_bytes", line.peak_bytes);
   keys.or_null("loss", line.loss);
+  keys("compute_use", line.compute_use);
+  keys("cpu_use", line.cpu_use);
+  std::optional<bool> best = line.best ? std::optional(true) : std::nullopt;
+  keys("best", best);
+  line.best = best.value_or(false);
 }
 
 static void keys_of(Keys& keys, ProfiledWork& work) {
@@ -180,10 +198,28 @@ static void keys_of(Keys& keys, CriticalBatch& critical) {
   keys("scaling_efficiency", critical.scaling_efficiency);
 }
 
+static void keys_of(Keys& keys, BestBatch& best) {
+  keys("batch_size", best.batch);
+  keys("samples_per_sec", best.samples_per_s);
+  keys("of_best", best.of_best);
+  keys("fastest_batch_size", best.fastest);
+  keys("compute_use", best.compute_use);
+  keys("peak_bytes", best.peak_bytes);
+}
+
 static void keys_of(Keys& keys, RankWait& wait) {
   keys("rank", wait.rank);
+  keys("host", wait.host);
   keys("p50_ms", wait.p50_ms);
   keys("p99_ms", wait.p99_ms);
+}
+
+static void keys_of(Keys& keys, SlowestRank& slowest) {
+  keys("rank", slowest.rank);
+  keys("host", slowest.host);
+  keys("waited_for_p50_ms", slowest.waited_for_p50_ms);
+  keys("waited_for_p99_ms", slowest.waited_for_p99_ms);
+  keys("last_in_share_of_steps", slowest.last_share);
 }
 
 static void keys_of(Keys& keys, WorldScaling& scaling) {
@@ -191,6 +227,10 @@ static void keys_of(Keys& keys, WorldScaling& scaling) {
   keys("library", scaling.library);
   keys("samples_per_s", scaling.samples_per_s);
   keys("alone_samples_per_s", scaling.alone_samples_per_s);
+  keys("steps_per_s", scaling.steps_per_s);
+  keys("tokens_per_s", scaling.tokens_per_s);
+  keys("mfu_p50", scaling.mfu_p50);
+  keys.unless_empty("mfu_estimator", scaling.mfu_estimator);
   keys("scaling_efficiency", scaling.efficiency);
   keys("scaling_efficiency_of_runs", scaling.efficiency_of_runs);
   keys("gradient_bytes", scaling.bytes);
@@ -200,6 +240,16 @@ static void keys_of(Keys& keys, WorldScaling& scaling) {
   keys("grad_sync_hidden_share", scaling.hidden_share);
   keys("bus_bytes_per_s", scaling.bus_bytes_per_s);
   keys("waits", scaling.waits);
+  keys("slowest", scaling.slowest);
+}
+
+static void keys_of(Keys& keys, PeerScaling& scaling) {
+  keys("library", scaling.library);
+  keys("world_size", scaling.world_size);
+  keys("samples_per_s", scaling.samples_per_s);
+  keys("alone_samples_per_s", scaling.alone_samples_per_s);
+  keys("scaling_efficiency", scaling.efficiency);
+  keys("scaling_efficiency_of_runs", scaling.efficiency_of_runs);
 }
 
 void keys_of(Keys& keys, TrainingMetrics& metrics) {
@@ -227,10 +277,19 @@ void keys_of(Keys& keys, TrainingMetrics& metrics) {
     in("compute", metrics.compute_use);
     in("compute_label", metrics.compute_use_label);
     in("memory_bandwidth", metrics.memory_bandwidth_use);
+    in("memory_bandwidth_label", metrics.memory_bandwidth_label);
+    in("memory_bytes_per_s_estimate", metrics.memory_rate_estimate);
+    in("cpu", metrics.cpu_use);
+    in("clock", metrics.clock);
+    in("clock_mhz", metrics.clock_mhz);
+    in("power_w", metrics.power_w);
+    in("power_limit_w", metrics.power_limit_w);
+    in("held_by_power", metrics.held_by_power);
     in.unless_empty("hardware_counters", metrics.hardware_counters);
   });
   keys("engine", metrics.engine);
   keys("data", metrics.data);
+  keys("cloud", metrics.cloud);
   keys.object("start", [&](Keys& in) { in("first_step_s", metrics.first_step_s); });
   keys.or_null("canary", metrics.canary);
   keys.or_null("noise", metrics.noise);
@@ -249,8 +308,10 @@ void keys_of(Sections& file, TrainingSummary& training) {
     summary("oom_batch_sizes", training.estimates->lost);
     summary("max_batch", training.estimates->most);
     summary("critical_batch", training.estimates->critical);
+    summary("best_batch", training.estimates->best);
   }
   summary("scaling", training.scaling);
+  summary.unless_empty("peer_scaling", training.peer_scaling);
   summary.unless_empty("targets", training.targets);
   summary.unless_empty("indicators", training.indicators);
   summary.unless_empty("recommendations", training.recommendations);

@@ -95,9 +95,18 @@ struct TrainingMetrics {
   using Phases = TrainingPhases;
   struct Amp {
     bool enabled = false;
-    std::optional<double> speedup;          // t_fp32 / t_amp
+    /// t_fp32 / t_amp of runs in pairs; exact (confidence 0) where there was one pair.
+    std::optional<stats::Estimate> speedup;
     std::optional<double> memory_saving;    // 1 − mem_amp / mem_fp32
     std::optional<double> loss_difference;  // amp − fp32, after the same number of steps
+  };
+  /// What batches cost that come out of a bucket, as in LoaderMetrics.
+  struct Cloud {
+    Figure download_mb_per_s, network_overhead, parallel_download_efficiency;
+    Figure cache_hit_rate;       // in the steps before the timed ones: as the run found the cache
+    Figure warm_cache_hit_rate;  // in the timed steps
+    Figure alone_mb_per_s;       // of the same workers without a model, and without a cache
+    Figure one_worker_mb_per_s;  // of one worker, likewise
   };
   /// A second run beside the first: the faster counts.
   struct Confirmation {
@@ -121,10 +130,16 @@ struct TrainingMetrics {
   Figure gradient_norm_mean, gradient_norm_final;
   Amp amp;
   Figure compute_use, memory_bandwidth_use;  // shares of the GPU
-  std::optional<std::string> compute_use_label;
-  Json hardware_counters;  // of a step (train/profile/device_counters.h); null: none were read
+  /// Of a busy GPU: its clock as a share of its highest, that in MHz, what it drew, what it may
+  /// draw, and the share of the time in which that limit held the clock down.
+  Figure clock, clock_mhz, power_w, power_limit_w, held_by_power;
+  std::optional<std::string> compute_use_label, memory_bandwidth_label;
+  Figure memory_rate_estimate;  // bytes/s: the least that the ops of a step move, over its time
+  Figure cpu_use;               // share of the usable cores in the timed steps
+  Json hardware_counters;       // of a step (train/profile/device_counters.h); null: none were read
   Json engine;  // device, library, threads, types in force, as the library tells; null: unknown
   Json data;    // where batches come from
+  std::optional<Cloud> cloud;  // where they come out of a bucket
   Figure first_step_s;
   std::optional<CanarySpeed> canary;
   std::optional<NoiseSummary> noise;
@@ -170,9 +185,14 @@ struct TrainingSweepLine {
   std::optional<std::string> storage;      // that the input lies on, where several are measured
   std::optional<std::int64_t> world_size;  // ranks, where several are measured
   measure::Measured<double> samples_per_s;
+  std::optional<double> steps_per_s, tokens_per_s;               // with world_size; of all ranks
+  measure::Measured<double> mfu_p50{std::nullopt, kMissingKey};  // with world_size
   double step_ms = 0;
   std::vector<std::pair<std::string, double>> phases_ms;  // by name
   std::optional<double> peak_bytes, loss;
+  std::optional<double> compute_use;  // of the GPU, 0 to 1
+  std::optional<double> cpu_use;      // of the usable cores, 0 to 1
+  bool best = false;                  // of its settings: the smallest batch that is fast enough
 };
 
 /// The largest batch that should fit.
@@ -190,11 +210,22 @@ struct CriticalBatch {
   std::vector<std::pair<std::string, double>> scaling_efficiency;  // by batch
 };
 
+/// The smallest batch whose rate is within 2 % of the best that fits.
+struct BestBatch {
+  std::int64_t batch = 1;
+  double samples_per_s = 0;
+  double of_best = 1;                 // its rate over the best one
+  std::int64_t fastest = 1;           // the batch of that rate
+  std::optional<double> compute_use;  // of the GPU, 0 to 1; absent: no GPU
+  std::optional<double> peak_bytes;
+};
+
 /// Of a sweep over batch sizes.
 struct BatchEstimates {
   std::vector<std::int64_t> lost;  // batches that did not fit
   measure::Measured<MaxBatch> most;
   measure::Measured<CriticalBatch> critical;
+  measure::Measured<BestBatch> best;
 };
 
 /// A line of a profile: a kernel of a GPU, or an op. Observed, never a measurement.
@@ -209,8 +240,19 @@ struct ProfiledWork {
 /// How long a rank waited at the end of a step: for the others, and for the sum.
 struct RankWait {
   std::int64_t rank = 0;
+  std::optional<std::string> host;  // digits that tell machines apart; absent: not known
   double p50_ms = 0;
   double p99_ms = 0;
+};
+
+/// The rank with the shortest wait. What the others wait longer than it, they wait for it: by step
+/// and by other rank, 0 where it waited longer itself.
+struct SlowestRank {
+  std::int64_t rank = 0;
+  std::optional<std::string> host;
+  double waited_for_p50_ms = 0;
+  double waited_for_p99_ms = 0;
+  double last_share = 0;  // of the steps: it waited least
 };
 
 /// Several ranks that train together, beside one rank with the same batch a rank. Times are medians
@@ -220,6 +262,9 @@ struct WorldScaling {
   std::string library;  // that adds up
   double samples_per_s = 0;
   double alone_samples_per_s = 0;
+  std::optional<double> steps_per_s, tokens_per_s;  // absent: a file from before they were kept
+  measure::Measured<double> mfu_p50{std::nullopt, kMissingKey};  // of all devices together
+  std::string mfu_estimator;                                     // of the model's FLOP
   double efficiency = 0;  // samples_per_s / (world_size * alone_samples_per_s)
   std::optional<stats::Estimate> efficiency_of_runs;  // pairs of runs; absent with one run
   double bytes = 0;                                   // of gradients, of one rank
@@ -229,6 +274,17 @@ struct WorldScaling {
   double hidden_share = 0;                            // of in_flight_ms
   double bus_bytes_per_s = 0;
   std::vector<RankWait> waits;
+  std::optional<SlowestRank> slowest;
+};
+
+/// Ranks of another library beside one process of it.
+struct PeerScaling {
+  std::string library;
+  std::int64_t world_size = 1;
+  double samples_per_s = 0;
+  double alone_samples_per_s = 0;
+  double efficiency = 0;
+  std::optional<stats::Estimate> efficiency_of_runs;  // as in WorldScaling
 };
 
 struct TrainingSummary {
@@ -236,6 +292,7 @@ struct TrainingSummary {
   std::vector<TrainingSweepLine> sweep;
   std::optional<BatchEstimates> estimates;
   std::optional<WorldScaling> scaling;  // of the fastest row with several ranks
+  std::vector<PeerScaling> peer_scaling;
   std::vector<Check> targets, indicators;
   std::vector<std::string> recommendations;
   std::optional<EpochEstimate> epoch;

@@ -54,6 +54,7 @@ measure::Catalogue catalogue() {
     catalogue.scenarios[std::string("diagnose/") + part] = make_diagnose;
   catalogue.scenarios["video-decode-16f/decode/clip"] = make_video_decode;
   catalogue.scenarios[kSpinCase] = make_spin;
+  catalogue.scenarios["allreduce/sum"] = make_allreduce;
   add_storage_reads(catalogue);
   return catalogue;
 }

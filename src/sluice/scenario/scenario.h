@@ -73,6 +73,10 @@ Result<std::unique_ptr<measure::Subject>> make_diagnose(const measure::SubjectCo
 /// (mixture_spec.h). A pass is a whole run: SubjectSpec::single_pass.
 Result<std::unique_ptr<measure::Subject>> make_mixture(const measure::SubjectContext& context);
 
+/// The row "allreduce/sum" of `bench allreduce`; its spec is that of allreduce/world.h. A pass adds
+/// up every size: SubjectSpec::single_pass.
+Result<std::unique_ptr<measure::Subject>> make_allreduce(const measure::SubjectContext& context);
+
 /// The case kSpinCase of `sluice selftest` (spin.h).
 Result<std::unique_ptr<measure::Subject>> make_spin(const measure::SubjectContext& context);
 

@@ -16,6 +16,9 @@
 
 namespace sluice::storage {
 
+/// Of an object that list_names() gave: stat() tells it.
+constexpr std::uint64_t kSizeUnknown = UINT64_MAX;
+
 struct Object {
   std::string key;  // relative to the root of the store, '/' between parts
   std::uint64_t size = 0;
@@ -38,6 +41,11 @@ class ObjectStore {
   /// returned.
   using Page = std::function<Status(std::span<const Object> objects)>;
   virtual Status list(std::string_view prefix, const Page& page) = 0;
+
+  /// list(), where sizes may be kSizeUnknown if a store knows names sooner without them.
+  virtual Status list_names(std::string_view prefix, const Page& page) {
+    return list(prefix, page);
+  }
 
   virtual Result<Object> stat(std::string_view key) = 0;
 

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace sluice::storage {
 
 namespace {
@@ -35,14 +37,19 @@ Result<RemoteOptions> remote_options(const StoreOptions& options) {
   return remote;
 }
 
-Result<std::unique_ptr<ObjectStore>> open_s3_uri(const Uri& uri, const StoreOptions& options,
-                                                 std::string& endpoint) {
+/// Of a bucket: the one that was named, else the environment's; empty: the vendor's own.
+std::string endpoint_of(Scheme scheme, const StoreOptions& options) {
+  if (!options.endpoint.empty() || scheme == Scheme::path) return options.endpoint;
+  if (scheme == Scheme::s3)
+    return first_set(options.environment, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
+  return first_set(options.environment, {"STORAGE_EMULATOR_HOST"});
+}
+
+Result<std::unique_ptr<ObjectStore>> open_s3_uri(const Uri& uri, const StoreOptions& options) {
   S3Options s3;
   s3.bucket = uri.bucket;
   s3.prefix = uri.prefix;
-  if (endpoint.empty())
-    endpoint = first_set(options.environment, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
-  s3.endpoint = endpoint;
+  s3.endpoint = endpoint_of(uri.scheme, options);
   std::string region = options.region;
   if (region.empty()) region = first_set(options.environment, {"AWS_REGION", "AWS_DEFAULT_REGION"});
   if (!region.empty()) s3.region = region;
@@ -52,16 +59,14 @@ Result<std::unique_ptr<ObjectStore>> open_s3_uri(const Uri& uri, const StoreOpti
   return open_s3(s3);
 }
 
-Result<std::unique_ptr<ObjectStore>> open_gcs_uri(const Uri& uri, const StoreOptions& options,
-                                                  std::string& endpoint) {
+Result<std::unique_ptr<ObjectStore>> open_gcs_uri(const Uri& uri, const StoreOptions& options) {
   GcsOptions gcs;
   gcs.bucket = uri.bucket;
   gcs.prefix = uri.prefix;
-  gcs.endpoint = endpoint;
+  gcs.endpoint = options.endpoint;  // it looks for the environment's itself
   gcs.anonymous = options.anonymous;
   gcs.token.environment = options.environment;
   SLUICE_TRY(gcs.remote, remote_options(options));
-  if (endpoint.empty()) endpoint = first_set(options.environment, {"STORAGE_EMULATOR_HOST"});
   return open_gcs(gcs);
 }
 
@@ -75,27 +80,41 @@ Status check_for_path(const StoreOptions& options) {
                                         printable(options.input), flag)};
 }
 
+std::string store_id(const ObjectStore& store, const Uri& uri, const StoreOptions& options) {
+  const std::string endpoint = endpoint_of(uri.scheme, options);
+  return endpoint.empty() ? store.name() : store.name() + " at " + endpoint;
+}
+
 }  // namespace
+
+Result<std::string> store_id(const ObjectStore& store, const StoreOptions& options) {
+  SLUICE_TRY(const Uri uri, parse_uri(options.input));
+  if (uri.scheme != Scheme::path) return store_id(store, uri, options);
+  std::error_code code;
+  const std::filesystem::path path = std::filesystem::canonical(uri.path, code);
+  if (code)
+    return Error{Errc::io,
+                 fmt::format("{}: {}", printable(options.input), printable(code.message()))};
+  return path.string();
+}
 
 Result<std::shared_ptr<ObjectStore>> open_store(const StoreOptions& options) {
   SLUICE_TRY(const Uri uri, parse_uri(options.input));
   std::unique_ptr<ObjectStore> opened;
-  std::string endpoint = options.endpoint;
   if (uri.scheme == Scheme::path) {
     SLUICE_CHECK(check_for_path(options));
     SLUICE_TRY(opened, open_local({.path = uri.path, .read_mode = options.read_mode}));
   } else if (uri.scheme == Scheme::s3) {
-    SLUICE_TRY(opened, open_s3_uri(uri, options, endpoint));
+    SLUICE_TRY(opened, open_s3_uri(uri, options));
   } else {
-    SLUICE_TRY(opened, open_gcs_uri(uri, options, endpoint));
+    SLUICE_TRY(opened, open_gcs_uri(uri, options));
   }
   std::shared_ptr<ObjectStore> store = std::move(opened);
   if (options.cache_dir.empty()) return store;
   CacheOptions cache;
   cache.folder = options.cache_dir;
   cache.max_bytes = options.cache_bytes;
-  // The same bucket name at two endpoints is two buckets.
-  if (!endpoint.empty()) cache.store_id = store->name() + " at " + endpoint;
+  cache.store_id = store_id(*store, uri, options);
   return open_cached(std::move(store), cache);
 }
 

@@ -43,4 +43,8 @@ StoreOptions store_options(std::string input, const Where& where) {
 /// anonymity for a path is Errc::usage: it would do nothing.
 Result<std::shared_ptr<ObjectStore>> open_store(const StoreOptions& options);
 
+/// Names `store`, which was opened with `options`, among all there are: the same bucket name at two
+/// endpoints is two buckets; a path is absolute and without links.
+Result<std::string> store_id(const ObjectStore& store, const StoreOptions& options);
+
 }  // namespace sluice::storage

@@ -4,6 +4,7 @@
 
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
+#include "sluice/storage/bucket_source.h"
 
 #include <fmt/format.h>
 
@@ -166,6 +167,7 @@ class FolderSource final : public Source {
 }  // namespace
 
 Result<std::unique_ptr<Source>> open_source(const StageOptions& options) {
+  if (is_bucket(options.from)) return open_bucket_source(options);
   struct stat info {};
   if (::stat(options.from.c_str(), &info) != 0) {
     const bool absent = errno == ENOENT || errno == ENOTDIR;

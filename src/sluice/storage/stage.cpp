@@ -5,6 +5,7 @@
 #include "sluice/core/json.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
+#include "sluice/storage/bucket_source.h"
 #include "sluice/storage/destination.h"
 #include "sluice/storage/source.h"
 
@@ -25,6 +26,12 @@ Json options_json(const StageOptions& options) {
 }
 
 std::string source_name(const fs::path& from) {
+  if (is_bucket(from)) {  // whole: many prefixes end alike
+    std::string address = to_utf8(from.string());
+    while (address.ends_with('/'))
+      address.pop_back();
+    return address;
+  }
   const fs::path plain = from.has_filename() ? from : from.parent_path();  // "photos/"
   return to_utf8(plain.filename().string());
 }
@@ -69,13 +76,21 @@ StageReport report_of(const Json& sentinel) {
 
 Status check(const StageOptions& options) {
   if (options.from.empty() || options.to.empty())
-    return Error{Errc::usage, "staging needs a source and a folder: --from TAR|DIR --to DIR"};
+    return Error{Errc::usage, "staging needs a source and a folder: --from TAR|DIR|URI --to DIR"};
   if (options.filter.suffixes.empty())
     return Error{Errc::usage, "no suffix to stage is given; 'jpg,png' is accepted"};
   const bool digits = options.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!options.sha256.empty() && (options.sha256.size() != 64 || !digits))
     return Error{Errc::usage, fmt::format("--sha256 '{}': 64 hexadecimal digits are accepted",
                                           printable(options.sha256))};
+  if (is_bucket(options.from)) {
+    if (options.sha256.empty()) return ok;
+    return Error{Errc::usage, fmt::format("{}: a bucket has no checksum; --sha256 is for archives",
+                                          printable(options.from.string()))};
+  }
+  if (!options.endpoint.empty() || !options.region.empty() || options.anonymous)
+    return Error{Errc::usage,
+                 "--endpoint, --region and --anonymous: need --from s3://... or gs://..."};
   std::error_code code;
   const fs::path from = fs::weakly_canonical(options.from, code);
   const fs::path to = fs::weakly_canonical(options.to, code);

@@ -1,4 +1,4 @@
-// sluice/storage/stage.h - a tarball or folder put where it is read from, once.
+// sluice/storage/stage.h - a tarball, folder or bucket put where it is read from, once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,10 +18,12 @@ namespace sluice::storage {
 inline constexpr const char* kSentinel = ".sluice-staged.json";
 
 struct StageOptions {
-  std::filesystem::path from;  // a tar (plain, gzip, bzip2, xz, zstd), or a folder
+  std::filesystem::path from;  // a tar (plain, gzip, bzip2, xz, zstd), a folder, s3:// or gs://
   std::filesystem::path to;
   StageFilter filter;
   StageLimits limits;
+  std::string endpoint{}, region{};  // of a bucket, as in StoreOptions
+  bool anonymous = false;
   std::string sha256;          // 64 digits the archive must have; empty: not checked
   std::function<bool()> stop;  // asked between blocks; true ends with Errc::interrupted
   // Called once when another process, which it names, is staging there.
@@ -42,7 +44,7 @@ struct StageReport {
 /// Each file is whole or not there, so that after Ctrl-C, a crash or a full disk the same call
 /// continues. Several processes may call it at once: one works, the others wait and find it done.
 /// A folder that holds anything else is refused. When the source is gone and the sentinel fits,
-/// that is enough.
+/// that is enough; of a bucket it is enough in any case.
 Result<StageReport> stage(const StageOptions& options, Progress& progress = Progress::silent());
 
 }  // namespace sluice::storage

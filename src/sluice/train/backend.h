@@ -51,6 +51,8 @@ class Backend {
   virtual Status run(const MicroStep& micro) = 0;
   /// After the last micro-step of a step: the gradients are their sum over all ranks.
   virtual Status sum_gradients() { return ok; }
+  /// A rank has failed: what waits for others ends, and nothing more is run.
+  virtual void abandon() {}
   /// What the last step spent on that.
   [[nodiscard]] virtual SyncTimes sync_times() const { return {}; }
   /// The copies of weights that products read, after the weights were written. update() does it

@@ -5,6 +5,7 @@
 #include "sluice/core/free_memory.h"
 #include "sluice/core/log.h"
 #include "sluice/core/rng.h"
+#include "sluice/core/thread_pool.h"
 #include "sluice/train/backend.h"
 #include "sluice/train/bf16.h"
 #include "sluice/train/cpu/backend.h"
@@ -41,7 +42,12 @@ struct Engine::Impl {
   Status mean_over_ranks(float& value) const;
   [[nodiscard]] int ranks() const { return config.world != nullptr ? config.world->size() : 1; }
   [[nodiscard]] int rank() const { return config.world != nullptr ? config.world->rank() : 0; }
+  /// A device that waits in vain may do so for another rank: who that is.
+  [[nodiscard]] Error blamed(const Error& error) const {
+    return ranks() > 1 && error.code == Errc::timeout ? config.world->too_late() : error;
+  }
   void cast_written_weights();
+  Result<StepResult> update();
 };
 
 Status Engine::Impl::upload(const BatchView& batch) {
@@ -141,7 +147,14 @@ Status Engine::Impl::run_micro() {
   micro_step.evaluating = false;
   SLUICE_CHECK(upload_scales(false));
   cast_written_weights();
-  SLUICE_CHECK(backend->run(micro_step));
+  const Status ran = backend->run(micro_step);
+  if (!ran && micro_step.last && ranks() > 1) {  // timed, it waits for the others here
+    if (ran.error().code == Errc::timeout) SLUICE_CHECK(config.world->arrive());
+    const Error error = blamed(ran.error());
+    backend->abandon();
+    return error;
+  }
+  SLUICE_CHECK(ran);
   // The last loss of a step is read after the optimizer was begun: a device has no gap then.
   if (++micro < config.grad_accum) {
     SLUICE_TRY(const float value, loss());
@@ -192,11 +205,10 @@ Result<std::unique_ptr<Engine>> Engine::make(const EngineConfig& config) {
   impl->backend->set_note(std::move(note));
   SLUICE_CHECK(impl->fill_first_values());
   const EngineInfo& info = impl->backend->info();
-  log::debug(
-      "mixed precision {}: parameters {}, activations {}, residual stream {}, products by {} on {} "
-      "threads",
-      info.activation_type == Dtype::bf16 ? "on" : "off", to_string(info.parameter_type),
-      to_string(info.activation_type), to_string(info.residual_type), info.library, info.threads);
+  log::debug("{}: parameters {}, activations {}, residual stream {}, products by {} on {} threads",
+             precision_words(info.activation_type == Dtype::bf16), to_string(info.parameter_type),
+             to_string(info.activation_type), to_string(info.residual_type), info.library,
+             info.threads);
   return std::unique_ptr<Engine>(new Engine(std::move(impl)));
 }
 
@@ -229,29 +241,39 @@ Status Engine::micro_step_again() {
 }
 
 Result<StepResult> Engine::update() {
-  Impl& e = *impl_;
+  auto result = impl_->update();
+  // Sums of a device that wait for each other would keep this process from its end.
+  if (!result && impl_->ranks() > 1) impl_->backend->abandon();
+  return result;
+}
+
+Result<StepResult> Engine::Impl::update() {
   StepResult result;
-  SLUICE_CHECK(e.backend->sum_gradients());
-  result.sync = e.backend->sync_times();
-  if (e.config.optimizer) {
-    SLUICE_TRY(result.gradient_norm, e.backend->update(e.step));
+  SLUICE_CHECK(backend->sum_gradients());
+  if (config.optimizer) {
+    const auto norm = backend->update(step);
+    if (!norm) return blamed(norm.error());
+    result.gradient_norm = *norm;
   }
-  SLUICE_TRY(const float last, e.loss());
-  result.loss = static_cast<float>((std::exchange(e.loss_sum, 0.0) + static_cast<double>(last)) /
-                                   std::max(std::exchange(e.micro, 0), 1));
-  SLUICE_CHECK(e.mean_over_ranks(result.loss));
+  const auto last_loss = loss();
+  if (!last_loss) return blamed(last_loss.error());
+  const float last = *last_loss;
+  result.sync = backend->sync_times();
+  result.loss = static_cast<float>((std::exchange(loss_sum, 0.0) + static_cast<double>(last)) /
+                                   std::max(std::exchange(micro, 0), 1));
+  SLUICE_CHECK(mean_over_ranks(result.loss));
   if (!std::isfinite(result.loss)) {
     return Error{Errc::measurement,
                  fmt::format("step {}: the loss is {}; a smaller learning rate or fp32 may help",
-                             e.step, result.loss)};
+                             step, result.loss)};
   }
   if (!std::isfinite(result.gradient_norm)) {
-    return Error{Errc::measurement, fmt::format("step {}: the gradient norm is {} (loss {})",
-                                                e.step, result.gradient_norm, result.loss)};
+    return Error{Errc::measurement, fmt::format("step {}: the gradient norm is {} (loss {})", step,
+                                                result.gradient_norm, result.loss)};
   }
-  if (e.config.optimizer) result.learning_rate = learning_rate_at(e.config.update, e.step);
-  ++e.step;
-  result.phases = e.backend->take_phases();
+  if (config.optimizer) result.learning_rate = learning_rate_at(config.update, step);
+  ++step;
+  result.phases = backend->take_phases();
   return result;
 }
 
@@ -298,8 +320,13 @@ Result<std::vector<float>> Engine::read(std::string_view tensor) const {
     return Error{Errc::usage, fmt::format("'{}' holds integers", tensor)};
   std::vector<Bf16> halves(values.size());
   SLUICE_CHECK(e.backend->download(std::as_writable_bytes(std::span(halves)), id));
-  std::transform(halves.begin(), halves.end(), values.begin(),
-                 [](Bf16 half) { return to_float(half); });
+  constexpr std::size_t kPart = 1 << 20;  // logits of a GPT are hundreds of millions
+  ThreadPool threads(values.size() < 4 * kPart ? 1 : usable_cores());
+  threads.parallel_for((values.size() + kPart - 1) / kPart, [&](std::size_t part, unsigned) {
+    const std::size_t begin = part * kPart, end = std::min(values.size(), begin + kPart);
+    for (std::size_t i = begin; i < end; ++i)
+      values[i] = to_float(halves[i]);
+  });
   return values;
 }
 

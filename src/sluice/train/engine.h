@@ -52,7 +52,7 @@ struct EngineConfig {
   std::uint64_t seed = 42;  // weights and DropPath
   /// Trains with others: `batch` is that of one rank, gradients and losses are means over all. Of a
   /// step the samples are those of rank 0, rank 1, ... in every micro-step. Null: alone. Outlives
-  /// the engine.
+  /// the engine. A GPU sends its gradients through NCCL, in a world of one, too.
   Communicator* world = nullptr;
 };
 
@@ -83,6 +83,7 @@ struct StepResult {
 struct EngineInfo {
   std::string device;   // "cpu", "cuda:0 NVIDIA H200"
   std::string library;  // "oneDNN 2.6.3", …
+  std::string sums;     // "NCCL 2.28.9": a device's own sums over ranks
   int threads = 1;
   Regime regime = Regime::fp32;  // in force: bf16 without instructions runs as fp32
   std::string note;              // why it differs from what was asked; empty otherwise
@@ -92,6 +93,12 @@ struct EngineInfo {
 /// What make() would run, in the regime that would be in force, and every error it would give;
 /// nothing is allocated.
 Result<Program> plan_engine(const EngineConfig& config);
+
+/// What the log says of the type that products are computed in.
+inline const char* precision_words(bool mixed) {
+  return mixed ? "Using automatic mixed precision (AMP)"
+               : "Automatic mixed precision (AMP) is off, fp32 is used";
+}
 
 /// The largest batch, whatever config.batch says, whose plan fits into the memory that is free less
 /// `spare_bytes`: 0 if none does, at most `at_most`. Errors as plan_engine().

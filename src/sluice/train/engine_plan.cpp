@@ -1,6 +1,7 @@
 // sluice/train/engine_plan.cpp - what an engine would run, and every reason why it would not.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/free_memory.h"
+#include "sluice/core/text.h"
 #include "sluice/train/cpu/backend.h"
 #include "sluice/train/cuda/library.h"
 #include "sluice/train/engine.h"
@@ -9,6 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace sluice::train {
 namespace {
@@ -67,29 +71,68 @@ Result<std::int64_t> free_bytes(const EngineConfig& config) {
                                 1);
 }
 
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+
+/// Bytes of the plan of `config`; nothing where it cannot be planned.
+std::optional<std::int64_t> planned_bytes(const EngineConfig& config) {
+  const auto program =
+      build_program(config.model, options_of(config, regime_of(config), config.batch));
+  return program ? std::optional(static_cast<std::int64_t>(program->plan.bytes())) : std::nullopt;
+}
+
+/// The fewest micro-steps of equal size, each at most `fits` samples.
+int micro_steps(int batch, int fits) {
+  int steps = (batch + fits - 1) / fits;
+  while (batch % steps != 0)
+    ++steps;
+  return steps;
+}
+
+/// What else would need less memory, each with how much: "; less is needed with ...".
+std::string ways_to_fit(const EngineConfig& config, std::int64_t bytes, std::int64_t free,
+                        int fits) {
+  std::vector<std::string> ways;
+  const auto add = [&](const std::string& what, const EngineConfig& changed) {
+    const auto needs = planned_bytes(changed);
+    if (!needs || *needs >= bytes) return;
+    ways.push_back(fmt::format("{} {:.1f} GiB{}", what, static_cast<double>(*needs) / kGib,
+                               *needs <= free ? "" : " (still too much)"));
+  };
+  EngineConfig checkpointing = config;
+  checkpointing.checkpointing = true;
+  if (!config.checkpointing) add("--checkpoint-activations", checkpointing);
+  EngineConfig mixed = config;
+  mixed.regime = Regime::mixed;
+  if (config.regime == Regime::fp32 && regime_of(mixed) != Regime::fp32) add("--dtype bf16", mixed);
+  if (fits > 0) {
+    const int steps = micro_steps(config.batch, fits);
+    EngineConfig accumulated = config;
+    accumulated.batch = config.batch / steps;
+    add(fmt::format("--batch-size {} --grad-accum {}", accumulated.batch,
+                    config.grad_accum * steps),
+        accumulated);
+  }
+  return ways.empty() ? "" : "; less is needed with " + join(ways);
+}
+
 Status check_fits(const EngineConfig& config, const Program& program) {
   SLUICE_TRY(const std::int64_t free, free_bytes(config));
   const auto bytes = static_cast<std::int64_t>(program.plan.bytes());
   if (free == 0 || bytes <= free) return ok;
   SLUICE_TRY(const int fits, largest_below(config.batch, config, free));
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   return Error{
       Errc::usage,
       fmt::format(
-          "batch {} of {} needs {:.1f} GiB and {:.1f} GiB are free; {}", config.batch,
+          "batch {} of {} needs {:.1f} GiB and {:.1f} GiB are free; {}{}", config.batch,
           config.model.name, static_cast<double>(bytes) / kGib, static_cast<double>(free) / kGib,
-          fits > 0 ? fmt::format("a batch of up to {} fits", fits) : "not even a batch of 1 fits")};
+          fits > 0 ? fmt::format("a batch of up to {} fits", fits) : "not even a batch of 1 fits",
+          ways_to_fit(config, bytes, free, fits))};
 }
 
 Status check_config(const EngineConfig& config) {
   if (!on_cpu(config)) {
     SLUICE_TRY(const int index, cuda::device_index(config.device));
     SLUICE_CHECK(cuda::device_facts(index));
-    if (config.world != nullptr && config.world->size() > 1)
-      return Error{
-          Errc::unsupported,
-          fmt::format("{}: a GPU trains alone in this build; several ranks are for --gpu cpu",
-                      config.device)};
   }
   if (config.grad_accum < 1) {
     return Error{Errc::usage, fmt::format("gradient accumulation {}; at least 1 is accepted",

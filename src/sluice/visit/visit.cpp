@@ -7,6 +7,8 @@
 #include "sluice/core/file.h"
 #include "sluice/report/report.h"
 
+#include <algorithm>
+
 namespace sluice::visit {
 
 namespace fs = std::filesystem;
@@ -46,6 +48,16 @@ Status Visit::start(Progress& progress) {
   return ok;
 }
 
+void Visit::watch_resources(int gpu_index) {
+  resources_.emplace(gpu_index);
+}
+
+void Visit::keep_resources() {
+  if (!resources_) return;
+  file.resources = resources_->stop();
+  resources_.reset();
+}
+
 void Visit::put(const std::vector<measure::Row>& wave) {
   file.rows.resize(done_);
   std::vector<measure::Row> canary;
@@ -82,6 +94,7 @@ Status Visit::keep(const std::vector<measure::Row>& wave) {
 }
 
 Result<Visited> Visit::finish(bool was_interrupted) {
+  keep_resources();
   SLUICE_CHECK(keep());
   if (file.training) SLUICE_CHECK(write_metrics(path(), *file.training));
   const std::vector<results::ResultFile> files{file};

@@ -8,9 +8,11 @@
 #include "sluice/results/result_file.h"
 #include "sluice/results/run_folder.h"
 #include "sluice/visit/caller.h"
+#include "sluice/visit/gpu_watch.h"
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +47,10 @@ class Visit {
   /// Makes `runner`.
   Status start() { return start(*caller_.progress); }
   Status start(Progress& progress);
+  /// From now until keep_resources(), or else finish(), cores, memory and GPU (-1: none) are looked
+  /// at; `file.resources` says then what they did.
+  void watch_resources(int gpu_index);
+  void keep_resources();
 
   /// One more wave: its rows stand in `file` behind those of earlier ones, and on the disk after
   /// every block. Interrupted, it is Errc::interrupted. `so_far` as for run_wave.
@@ -79,6 +85,7 @@ class Visit {
   const results::RunFolder* folder_ = nullptr;
   std::size_t done_ = 0;  // rows of `file` that no wave replaces
   measure::LocalRunner local_;
+  std::optional<ResourceWatch> resources_;
 };
 
 /// The folder of --out, or a new one named after the visit and the machine.

@@ -59,11 +59,15 @@ class Loader:
     def settings_of(self, raw):
         name = self.case_of(raw)
         number = functools.partial(whole, raw)
+        variant = str(raw.get("variant", ""))
+        if variant not in self.adapter.source.variants:
+            known = ", ".join(f"'{one}'" for one in self.adapter.source.variants)
+            raise Failed(f"{self.adapter.name} has no variant '{variant}': {known}")
         return Settings(files=self.files_of(raw)[: number("epoch_items", 0, 0, 2**40) or None],
                         batch_size=number("batch_size", 256, 1, 65536), workers=number("workers", 2, 0, 1024),
                         prefetch=number("prefetch", 2, 1, 1024),
                         seed=number("seed", self.adapter.session.seed, 0, 2**64 - 1),
-                        antialias=name.endswith("-antialias"), step_ms=number("step_ms", 0, 0, 600_000, (int, float)))
+                        antialias=name.endswith("-antialias"), variant=variant, step_ms=number("step_ms", 0, 0, 600_000, (int, float)))
 
     def support(self, raw):
         self.case_of(raw)

@@ -4,6 +4,7 @@
 import math
 import re
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy
@@ -16,6 +17,7 @@ from safetensors_file import load_weights, read_safetensors
 from vit5_torch import ModelSpec, check_last_block, is_decayed, loss_of, make_model
 
 from ..adapter import Failed, Unsupported
+from ..gpu_memory import torch_peaks
 from ..media import JPEG_SUFFIXES, media_files
 from ..sources import Settings
 from ..timing import Sample
@@ -56,6 +58,8 @@ class Training:
         for key, value in (("average", True), ("checkpointing", True)):
             if raw.get(key) == value:
                 raise Unsupported(f"{self.adapter.name} has no row with {key} {str(value).lower()}")
+        if whole(raw, "world_size", 1) > 1:
+            self.check_ranks(raw)
         dtype, kind = raw.get("dtype", "fp32"), raw.get("optimizer", "lamb")
         if dtype not in TOLERANCE:
             raise Unsupported(f"dtype '{dtype}' has no PyTorch row: {', '.join(TOLERANCE)}")
@@ -71,6 +75,14 @@ class Training:
         if (raw.get("loader") or {}).get("read_mode") == "direct":
             raise Unsupported(f"{self.adapter.name} reads through the page cache: it has no row of a cold disk")
         return spec, dtype, device, None if kind == "none" else replace(update, kind=kind)
+
+    def check_ranks(self, raw):
+        if self.adapter.name != "torch-ddp":
+            raise Unsupported(f"{self.adapter.name} is one process: torch-ddp has several ranks")
+        if raw.get("device", "cpu") != "cpu":
+            raise Unsupported("torch-ddp's ranks are on the CPU here, by gloo")
+        if raw.get("data") == "loader":
+            raise Unsupported("torch-ddp's ranks have a fixed batch each: it has no row that is fed from files")
 
     def check_dali(self, raw, device):
         from training_feed_dali import require_dali
@@ -95,7 +107,7 @@ class Training:
         self.rss_before = memory("VmRSS")
         if self.device.type == "cuda":
             torch.cuda.set_device(self.device)
-        torch.manual_seed(raw.get("seed", self.adapter.session.seed))
+        torch.manual_seed(raw.get("seed", self.adapter.session.seed) + raw.get("rank", 0))
         numbers = torch.bfloat16 if self.dtype == "bf16-weights" else torch.float32
         self.feed_settings = self.settings_of(raw) if raw.get("data") == "loader" else None
         inputs, labels = self.make_batch(raw.get("inputs"))
@@ -110,11 +122,21 @@ class Training:
         if raw.get("weights"):
             load_weights(self.model, read_safetensors(raw["weights"])[0])
         self.model.to(self.device, numbers)  # the tables of positions too
+        self.network = self.model
+        self.world_size = whole(raw, "world_size", 1)
+        if self.world_size > 1:
+            from ddp_ranks import Ranks
+            self.ranks = Ranks(raw, torch.get_num_threads(), self.adapter.session.seed)
+            self.network = self.ranks.wrap(self.model)
         mode = self.compile_mode()
         self.optimizer = (Optimizer(self.model.named_parameters(), is_decayed, update, mode is not None)
                           if update else None)
         self.loss = self.compute_loss if mode is None else torch.compile(self.compute_loss, mode=mode)
-        return {"items_per_pass": self.batch * self.accumulate, "bytes_per_item": 0}
+        return {"items_per_pass": self.items(), "bytes_per_item": 0}
+
+    def items(self):
+        """Samples of a step, of all ranks."""
+        return self.batch * self.accumulate * self.world_size
 
     def settings_of(self, raw):
         """Of the feed: the loader's own fields, as loader rows have them."""
@@ -132,6 +154,9 @@ class Training:
         """Gradients that are added up may not lie in memory that the next replay of a CUDA graph writes."""
         mode = self.adapter.compile_mode
         return "max-autotune-no-cudagraphs" if mode == "max-autotune" and self.accumulate > 1 else mode
+
+    def replays_graphs(self):
+        return self.compile_mode() == "max-autotune"
 
     def make_batch(self, files):
         spec = self.spec
@@ -153,25 +178,35 @@ class Training:
             targets = None
             if self.mixer:
                 inputs, targets = self.mixer.images(inputs), self.mixer.targets(self.labels)
-            return loss_of(self.model(inputs), self.labels, targets, self.smoothing)
+            return loss_of(self.network(inputs), self.labels, targets, self.smoothing)
 
     def step(self):
         """The timed work. Without an optimizer the gradients are dropped. On a GPU it is queued, not done."""
         if self.adapter.compile_mode == "max-autotune":
             torch.compiler.cudagraph_mark_step_begin()
-        for _ in range(self.accumulate):
+        if self.ranks:
+            self.ranks.tell("step")
+        for micro in range(self.accumulate):
             if self.feed:
                 self.inputs, self.labels = self.feed.next()
             if self.mixer and self.checked:
                 self.mixer.draw()
-            loss = self.loss()
-            (loss / self.accumulate if self.accumulate > 1 else loss).backward()
+            with self.network.no_sync() if self.ranks and micro + 1 < self.accumulate else nullcontext():
+                loss = self.loss()
+                (loss / self.accumulate if self.accumulate > 1 else loss).backward()
             if self.feed:
                 self.feed.prefetch()
         if self.optimizer is not None:
             self.optimizer.step()
         self.model.zero_grad(set_to_none=True)
         return loss
+
+    def compare_ranks(self):
+        """After a backward of every rank."""
+        self.ranks.tell("compare")
+        self.loss().backward()
+        self.ranks.compare(self.model)
+        self.model.zero_grad(set_to_none=True)
 
     def check(self, sample):
         with DriverMemory(self, self.device):
@@ -189,6 +224,8 @@ class Training:
         for _ in range(COMPILING_STEPS - (not self.feed)):
             self.step()
         self.wait()
+        if self.ranks:
+            self.compare_ranks()
         # What a user waits for: everything up to the end of the first step; the first step itself, with the start of its
         # loader, which compiles; the steps after it that compile what is left.
         self.told = {**self.engine(), "first_step_s": seconds_between(self.started_ns, first_ns),
@@ -240,25 +277,29 @@ class Training:
         inputs, labels = self.inputs, self.labels
         self.inputs, self.labels = (one[:1] for one in self.fixed)
         feed, self.feed = self.feed, None
+        network, self.network = self.network, self.model  # of this rank alone
         counter = FlopCounterMode(display=False)
         try:
             with counter:
                 self.compute_loss().backward()
         finally:
-            self.inputs, self.labels, self.feed = inputs, labels, feed
+            self.inputs, self.labels, self.feed, self.network = inputs, labels, feed, network
             self.model.zero_grad(set_to_none=True)
         counted = counter.get_flop_counts()["Global"]
         if not any("attention" in str(operation) for operation in counted):
             return None
-        return counter.get_total_flops() * self.batch * self.accumulate
+        return counter.get_total_flops() * self.items()
 
     def engine(self):
         """What runs, as our engine reports itself."""
         told = {"device": "cpu", "library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(),
                 "dtype": self.dtype, "compile": self.compile_mode() or "off", "last_block": self.last_block}
+        if self.ranks:
+            told.update(ranks=self.world_size, backend="gloo")
         if self.device.type == "cuda":
             told.update(device=f"{self.device} {torch.cuda.get_device_name(self.device)}", cuda=torch.version.cuda,
-                        cudnn=str(torch.backends.cudnn.version()), driver=driver_version())
+                        cudnn=str(torch.backends.cudnn.version()), driver=driver_version(),
+                        peak_memory="reserved" if self.replays_graphs() else "allocated")
         return told
 
     def wait(self):
@@ -311,14 +352,13 @@ class Training:
         last = float(loss)
         if not math.isfinite(last):
             raise Failed(f"the loss is {last} after {passes} steps")
-        reply = sample.reply(passes * self.batch * self.accumulate, warmup)
+        reply = sample.reply(passes * self.items(), warmup)
         details = {"steps": passes, "loss": last, "peak_rss_bytes": memory("VmHWM"),
                    "rss_before_model_bytes": self.rss_before, "engine": self.told}
         if self.executed_flop:
             details["flop_executed"] = self.executed_flop
         if self.device.type == "cuda":
-            details.update(peak_bytes=torch.cuda.max_memory_allocated(self.device),
-                           reserved_bytes=torch.cuda.max_memory_reserved(self.device))
+            details.update(torch_peaks(torch.cuda, self.device, self.replays_graphs()))
             if self.queued_step_ns:
                 details["queued_step_ns"] = self.queued_step_ns
         if self.feed:
@@ -336,6 +376,9 @@ class Training:
         if getattr(self, "feed", None):
             self.feed.close()
         self.feed = self.feed_settings = None
+        if getattr(self, "ranks", None):
+            self.ranks.close()
+        self.ranks = self.network = None
         self.model = self.optimizer = self.loss = self.inputs = self.labels = self.spec = self.told = None
         self.fixed = self.executed_flop = self.mixer = None
         self.checked = False  # the first step: images as they are

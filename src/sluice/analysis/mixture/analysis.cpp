@@ -224,6 +224,8 @@ Result<MixtureAnalysis> analyse_mixture(std::span<const BatchTime> batches, Mixt
   find_slowest(out, batches, slowest);
   shares_of(out);
   add_memory(out, measured);
+  out.weighted = weighted_dominance(measured, out.facts.sources);
+  out.bottlenecks = bottlenecks_of(out.facts.sources);
   return out;
 }
 

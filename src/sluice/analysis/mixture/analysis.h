@@ -29,6 +29,8 @@ struct MixtureFacts {
     std::uint64_t samples = 0;
     std::uint64_t starved = 0;  // times it was due and had nothing ready
     std::uint64_t bad = 0;      // records and images that could not be used
+    std::uint64_t samples_read = 0, samples_decoded = 0;  // 0: not counted, and no times then
+    double read_s = 0, decode_s = 0;
   };
   std::vector<Source> sources;
   std::vector<std::pair<std::string, double>> stage_cpu_s;
@@ -40,10 +42,12 @@ struct MixtureFacts {
 /// Of the JSON of a loader::mixture::MixtureStats: sources, stages, start-up.
 MixtureFacts mixture_facts(const Json& stats);
 
+using results::BottleneckRow;
 using results::DominantRow;
 using results::GapBucket;
 using results::ShareRow;
 using results::TimeSummary;
+using results::WeightedDominance;
 
 /// All times of measured batches, those of the warm-up are in `slowest` and `first_seen` only.
 struct MixtureAnalysis {
@@ -70,6 +74,8 @@ struct MixtureAnalysis {
   double largest_blocks = 0;                     // the largest difference in blocks
   std::optional<stats::Estimate> memory_growth;  // bytes per 1,000 batches
   std::string memory_reason;                     // why there is none
+  std::optional<WeightedDominance> weighted{};   // of facts.sources; none: shares are not known
+  std::vector<BottleneckRow> bottlenecks{};      // most time first; empty: not counted
 };
 
 inline constexpr std::size_t kSlowestShown = 10;
@@ -78,6 +84,15 @@ inline constexpr std::size_t kSlowestShown = 10;
 Result<MixtureAnalysis> analyse_mixture(std::span<const results::BatchTime> batches,
                                         MixtureFacts facts = {},
                                         std::size_t slowest = kSlowestShown);
+
+/// Dominance by samples over requested share. Counts are compared as ratios, and those that differ
+/// by rounding alone are equal. None: no batch has counts of data sets whose share is known.
+std::optional<WeightedDominance> weighted_dominance(
+    const std::vector<const results::BatchTime*>& measured,
+    const std::vector<MixtureFacts::Source>& sources);
+
+/// Data sets by the time of readers and decoders that they took, the dearest first.
+std::vector<BottleneckRow> bottlenecks_of(const std::vector<MixtureFacts::Source>& sources);
 
 /// #(neighbours that differ) / max(1, n - 1) over known dominants of measured batches.
 double dominant_switch_rate(std::span<const results::BatchTime> batches);

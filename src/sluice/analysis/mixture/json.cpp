@@ -30,7 +30,11 @@ MixtureFacts mixture_facts(const Json& stats) {
          .requested = finite_number(at(source, "requested")).value_or(0),
          .samples = count_at(source, "samples"),
          .starved = count_at(source, "starved"),
-         .bad = count_at(source, "bad_records") + count_at(source, "bad_images")});
+         .bad = count_at(source, "bad_records") + count_at(source, "bad_images"),
+         .samples_read = count_at(source, "samples_read"),
+         .samples_decoded = count_at(source, "samples_decoded"),
+         .read_s = finite_number(at(source, "read_s")).value_or(0),
+         .decode_s = finite_number(at(source, "decode_s")).value_or(0)});
   }
   const Json& cpu = at(stats, "cpu_s");
   if (cpu.is_object())
@@ -68,6 +72,8 @@ results::MixtureMetrics mixture_metrics(const MixtureAnalysis& analysis) {
     metrics.shares.simulated = analysis.share_test->simulated;
     metrics.shares.largest_difference_blocks = analysis.largest_blocks;
   }
+  metrics.weighted = analysis.weighted;
+  metrics.bottlenecks = analysis.bottlenecks;
   metrics.memory_growth = {analysis.memory_growth, analysis.memory_reason};
   return metrics;
 }

@@ -110,7 +110,7 @@ class Judge {
 
  private:
   void count(const std::vector<const MixtureStudyRun*>& runs) {
-    out_.machine = runs.front()->machine;
+    out_.machine = machine_of(*runs.front());
     int most = 0;
     for (const MixtureStudyRun* run : runs)
       most = std::max(most, run->knobs.cpus);
@@ -272,13 +272,13 @@ std::vector<StudyVerdict> judge_study(const std::vector<MixtureStudyRun>& runs,
                                       const MixtureKnobs& base, const StudyRule& rule) {
   std::vector<std::string> machines;
   for (const MixtureStudyRun& run : runs)
-    if (std::find(machines.begin(), machines.end(), run.machine) == machines.end())
-      machines.push_back(run.machine);
+    if (std::find(machines.begin(), machines.end(), machine_of(run)) == machines.end())
+      machines.push_back(machine_of(run));
   std::vector<StudyVerdict> verdicts;
   for (const std::string& machine : machines) {
     std::vector<const MixtureStudyRun*> own;
     for (const MixtureStudyRun& run : runs)
-      if (run.machine == machine) own.push_back(&run);
+      if (machine_of(run) == machine) own.push_back(&run);
     verdicts.push_back(Judge(base, rule).judge(own));
   }
   return verdicts;

@@ -98,6 +98,14 @@ bool is_short(const MixtureKnobs& knobs) {
   return knobs.warmup < kShortWarmup || knobs.steps < kShortSteps;
 }
 
+std::string machine_name(const std::string& profile, const std::string& host) {
+  return host.empty() ? profile : fmt::format("{} host {}", profile, host);
+}
+
+std::string machine_of(const MixtureStudyRun& run) {
+  return machine_name(run.machine, run.host);
+}
+
 bool is_disturbed(const MixtureStudyRun& run) {
   return run.throttled || (run.others && *run.others > kOverlap);
 }

@@ -44,11 +44,20 @@ bool same_knobs(const MixtureKnobs& a, const MixtureKnobs& b);
 /// "metadata full, 2 CPUs, read 4/4, mix 4/4, 1 sample per episode".
 std::string describe(const MixtureKnobs& knobs);
 
+/// What the machine did while a run was taken: means over it.
+struct MixtureRunUse {
+  double cpu = 0;  // share of all cores
+  double ram_bytes = 0;
+  std::optional<double> gpu, gpu_ram_bytes;  // share of the time, bytes in use of the device
+  std::string no_gpu{};                      // why they are not known
+};
+
 /// One run: one fresh process.
 struct MixtureStudyRun {
   std::string id;                   // "r1.03": repeat and place in its order
   std::string date;                 // UTC, of its start
   std::string machine;              // profile; runs of different machines are never pooled
+  std::string host{};               // which of those alike: a hash; empty: not known
   std::vector<std::string> labels;  // the groups of the study it belongs to
   MixtureKnobs knobs;
   std::uint64_t seed = 0;
@@ -61,13 +70,30 @@ struct MixtureStudyRun {
   std::int64_t dominants = 0;
   std::optional<double> others;  // share of the cores' time that other processes and guests took
   bool throttled = false;
-  std::string failure;  // why it failed; empty: it did not
+  std::optional<MixtureRunUse> use;  // runs of earlier versions have none
+  std::string failure;               // why it failed; empty: it did not
 };
+
+/// A setting of the study again, with a model behind it.
+struct MixtureTrainedRun {
+  MixtureStudyRun run{};  // its rates are those of the loader: a batch's time is the wait for it
+  std::string model{};
+  std::string device{};
+  double trained_per_s = 0;  // samples, waits and steps counted
+  double wait_fraction = 0;  // of the time; the rest is the model's
+  double step_s = 0;         // mean, of the model
+  double first_loss = 0, loss = 0;
+};
+Json to_json(const MixtureTrainedRun& run);
+Result<MixtureTrainedRun> mixture_trained_run_from_json(const Json& json, std::string_view name);
 
 inline constexpr std::uint64_t kShortWarmup = 8, kShortSteps = 160, kLongSteps = 1200;
 inline constexpr double kOverlap = 0.05;  // others above this share overlap a run
 
 bool is_short(const MixtureKnobs& knobs);
+/// The machine that a run belongs to, for tables and pools: "profile host 1f0a…".
+std::string machine_of(const MixtureStudyRun& run);
+std::string machine_name(const std::string& profile, const std::string& host);
 /// Something else ran at the same time, or the machine held it back.
 bool is_disturbed(const MixtureStudyRun& run);
 /// What a reader must know of a run: failed, short, overlapped, throttled. Empty: nothing.
@@ -120,7 +146,7 @@ struct StudyChoice {
 
 /// What one machine's runs support.
 struct StudyVerdict {
-  std::string machine;
+  std::string machine;                   // of machine_of()
   MixtureKnobs base;                     // CPUs clipped to those of this machine's runs
   std::vector<StudySetting> settings;    // fastest first
   std::vector<StudyContrast> contrasts;  // by knob, then by setting

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 namespace sluice::analysis {
 namespace {
@@ -91,12 +92,34 @@ class Keys {
   std::string problem_;
 };
 
+Json use_json(const MixtureRunUse& use) {
+  Json json{{"cpu", use.cpu}, {"ram_bytes", use.ram_bytes}};
+  json["gpu"] = use.gpu ? Json(*use.gpu) : Json();
+  json["gpu_ram_bytes"] = use.gpu_ram_bytes ? Json(*use.gpu_ram_bytes) : Json();
+  if (!use.gpu) json["gpu_reason"] = use.no_gpu;
+  return json;
+}
+
+/// Of a run's key `use`; the problem with it, if there is one.
+std::string read_use(const Json& json, const std::string& name, MixtureRunUse& use) {
+  Keys keys(json, name);
+  keys.number("cpu", use.cpu);
+  keys.number("ram_bytes", use.ram_bytes);
+  for (const auto& [key, value] :
+       {std::pair{"gpu", &use.gpu}, {"gpu_ram_bytes", &use.gpu_ram_bytes}})
+    if (const Json* found = keys.at(key); found != nullptr && !found->is_null())
+      keys.number(key, value->emplace());
+  if (!use.gpu) keys.text("gpu_reason", use.no_gpu);
+  return keys.problem();
+}
+
 }  // namespace
 
 Json to_json(const MixtureStudyRun& run) {
   Json json = Json::object();
   for (const auto& field : kTexts)
     json[field.key] = run.*field.member;
+  if (!run.host.empty()) json["host"] = run.host;
   json["labels"] = run.labels;
   json["metadata"] = run.knobs.metadata;
   for (const KnobField& field : kKnobs)
@@ -110,6 +133,7 @@ Json to_json(const MixtureStudyRun& run) {
   json["dominants"] = run.dominants;
   json["others"] = run.others ? Json(*run.others) : Json();
   json["throttled"] = run.throttled;
+  if (run.use) json["use"] = use_json(*run.use);
   return json;
 }
 
@@ -118,6 +142,7 @@ Result<MixtureStudyRun> mixture_study_run_from_json(const Json& json, std::strin
   MixtureStudyRun run;
   for (const auto& field : kTexts)
     keys.text(field.key, run.*field.member);
+  if (json.is_object() && json.contains("host")) keys.text("host", run.host);
   if (const Json* labels = keys.at("labels")) {
     if (!labels->is_array()) keys.wrong("labels", "a list of texts");
     for (const Json& label : *labels)
@@ -139,6 +164,43 @@ Result<MixtureStudyRun> mixture_study_run_from_json(const Json& json, std::strin
     keys.number("others", run.others.emplace());
   if (const Json* throttled = keys.at("throttled"))
     run.throttled = throttled->is_boolean() && throttled->get<bool>();
+  if (json.is_object() && json.contains("use"))
+    if (const std::string wrong =
+            read_use(json["use"], printable(name) + ": use", run.use.emplace());
+        !wrong.empty())
+      return Error{Errc::invalid_input, wrong};
+  if (!keys.problem().empty()) return Error{Errc::invalid_input, keys.problem()};
+  return run;
+}
+
+namespace {
+
+constexpr std::pair<const char*, double MixtureTrainedRun::*> kTrained[] = {
+    {"trained_samples_per_s", &MixtureTrainedRun::trained_per_s},
+    {"wait_fraction", &MixtureTrainedRun::wait_fraction},
+    {"step_s", &MixtureTrainedRun::step_s},
+    {"first_loss", &MixtureTrainedRun::first_loss},
+    {"loss", &MixtureTrainedRun::loss}};
+
+}  // namespace
+
+Json to_json(const MixtureTrainedRun& run) {
+  Json json = to_json(run.run);
+  json["model"] = run.model;
+  json["device"] = run.device;
+  for (const auto& field : kTrained)
+    json[field.first] = run.*field.second;
+  return json;
+}
+
+Result<MixtureTrainedRun> mixture_trained_run_from_json(const Json& json, std::string_view name) {
+  MixtureTrainedRun run;
+  SLUICE_TRY(run.run, mixture_study_run_from_json(json, name));
+  Keys keys(json, printable(name));
+  keys.text("model", run.model);
+  keys.text("device", run.device);
+  for (const auto& field : kTrained)
+    keys.number(field.first, run.*field.second);
   if (!keys.problem().empty()) return Error{Errc::invalid_input, keys.problem()};
   return run;
 }

@@ -105,17 +105,25 @@ void put_in_order(std::vector<measure::Row>& rows, const plan::Job& job) {
 
 }  // namespace
 
+Result<std::vector<Marker>> markers_of_all(const Submission& submission, const fs::path& out,
+                                           const std::string& type, std::int64_t num_runs) {
+  const fs::path folder = folder_of_type(out, type);
+  std::vector<Marker> markers;
+  std::vector<int> missing;  // a task with failed rows is done: they are rows that say why
+  for (int task = 0; task < submission.tasks(); ++task) {
+    const auto marker = read_marker(folder, task);
+    if (!marker || marker->num_runs < num_runs) missing.push_back(task);
+    markers.push_back(marker.value_or(Marker{}));
+  }
+  if (missing.empty()) return markers;
+  return not_done(missing, static_cast<std::size_t>(submission.tasks()), type, folder);
+}
+
 Result<std::vector<ResultFile>> collect(const plan::Plan& whole, const Submission& submission,
                                         const fs::path& out, const std::string& type) {
   const fs::path folder = folder_of_type(out, type);
-  std::vector<int> missing;  // a task with failed rows is done: they are rows that say why
-  std::vector<Marker> markers;
-  for (int task = 0; task < static_cast<int>(submission.slices.size()); ++task) {
-    const auto marker = read_marker(folder, task);
-    if (!marker || marker->num_runs < whole.config.execution.num_runs) missing.push_back(task);
-    markers.push_back(marker.value_or(Marker{}));
-  }
-  if (!missing.empty()) return not_done(missing, submission.slices.size(), type, folder);
+  SLUICE_TRY(const std::vector<Marker> markers,
+             markers_of_all(submission, out, type, whole.config.execution.num_runs));
 
   std::vector<ResultFile> files;
   std::vector<measure::Row> canary;

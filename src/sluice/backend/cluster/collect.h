@@ -19,4 +19,10 @@ Result<std::vector<results::ResultFile>> collect(const plan::Plan& plan,
                                                  const std::filesystem::path& out,
                                                  const std::string& type);
 
+/// Those of all tasks. Errc::measurement, naming the tasks that have no marker of `num_runs` runs,
+/// and what the first of them last said.
+Result<std::vector<Marker>> markers_of_all(const Submission& submission,
+                                           const std::filesystem::path& out,
+                                           const std::string& type, std::int64_t num_runs);
+
 }  // namespace sluice::backend

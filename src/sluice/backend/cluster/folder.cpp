@@ -47,18 +47,32 @@ fs::path attempts_of(const fs::path& type_folder, int task) {
 
 }  // namespace
 
+int Submission::tasks() const {
+  return static_cast<int>(commands.empty() ? slices.size() : commands.size());
+}
+
+std::string Submission::describe(int task) const {
+  const auto at = static_cast<std::size_t>(task);
+  return join(commands.empty() ? slices[at] : commands[at], " ");
+}
+
 Json to_json(const Submission& one) {
-  return {{"schema_version", kSubmissionVersion},
-          {"backend", one.backend},
-          {"token", one.token},
-          {"node_types", one.node_types},
-          {"slices", one.slices},
-          {"work_folder", one.work_folder.string()},
-          {"argv", one.argv},
-          {"sample_ms", one.sample_ms},
-          {"warmup_ms", one.warmup_ms},
-          {"timeout_s", one.timeout_s},
-          {"cpus", one.cpus}};
+  Json json{{"schema_version", kSubmissionVersion},
+            {"backend", one.backend},
+            {"token", one.token},
+            {"node_types", one.node_types},
+            {"slices", one.slices},
+            {"work_folder", one.work_folder.string()},
+            {"argv", one.argv},
+            {"sample_ms", one.sample_ms},
+            {"warmup_ms", one.warmup_ms},
+            {"timeout_s", one.timeout_s},
+            {"cpus", one.cpus}};
+  if (one.commands.empty()) return json;
+  json["commands"] = one.commands;
+  json["continues"] = one.continues;
+  json["collect_command"] = one.collect_command;
+  return json;
 }
 
 Result<Submission> read_submission(const fs::path& out) {
@@ -87,10 +101,15 @@ Result<Submission> read_submission(const fs::path& out) {
     json.at("warmup_ms").get_to(one.warmup_ms);
     json.at("timeout_s").get_to(one.timeout_s);
     json.at("cpus").get_to(one.cpus);
+    if (json.contains("commands")) {
+      json.at("commands").get_to(one.commands);
+      json.at("continues").get_to(one.continues);
+      json.at("collect_command").get_to(one.collect_command);
+    }
   } catch (const Json::exception& wrong) {
     return Error{Errc::invalid_input, fmt::format("{}: {}", shown(path), printable(wrong.what()))};
   }
-  if (one.slices.empty() || one.node_types.empty())
+  if (one.tasks() == 0 || one.node_types.empty())
     return Error{Errc::invalid_input, fmt::format("{}: names no task", shown(path))};
   return one;
 }
@@ -154,6 +173,7 @@ Status write_marker(const fs::path& type_folder, const Marker& marker) {
                      {"failed_rows", marker.failed_rows},
                      {"machine_profile", marker.machine_profile},
                      {"place", marker.place},
+                     {"exit_code", marker.exit_code},
                      {"finished", utc_now()}};
   return write_file_atomic(path, dump_json(json) + "\n");
 }
@@ -170,24 +190,33 @@ std::optional<Marker> read_marker(const fs::path& type_folder, int task) {
     json->at("failed_rows").get_to(marker.failed_rows);
     json->at("machine_profile").get_to(marker.machine_profile);
     marker.place = json->at("place");
+    marker.exit_code = json->value("exit_code", 0);
   } catch (const Json::exception&) {
     return std::nullopt;
   }
   return marker.task == task ? std::optional(marker) : std::nullopt;
 }
 
+bool is_done(const std::optional<Marker>& marker, const Submission& submission,
+             const plan::RunConfig& config) {
+  if (!marker || marker->failed_rows > 0) return false;
+  return !submission.commands.empty() || marker->num_runs >= config.execution.num_runs;
+}
+
 Result<std::vector<int>> missing_tasks(const fs::path& type_folder, const Submission& submission,
                                        const plan::RunConfig& config) {
   std::vector<int> missing;
-  for (int task = 0; task < static_cast<int>(submission.slices.size()); ++task) {
-    const auto marker = read_marker(type_folder, task);
-    bool done = marker && marker->failed_rows == 0 && marker->num_runs >= config.execution.num_runs;
-    if (done) {
+  for (int task = 0; task < submission.tasks(); ++task) {
+    bool done = is_done(read_marker(type_folder, task), submission, config);
+    const fs::path folder = folder_of_task(type_folder, task);
+    std::error_code code;
+    if (done && !submission.commands.empty()) {
+      done = fs::is_directory(folder, code);
+    } else if (done) {
       SLUICE_TRY(const plan::Plan part,
                  plan::make_plan(config_of(config, submission.slices[static_cast<size_t>(task)])));
-      std::error_code code;
       for (const fs::path& output : part.expected_outputs)
-        done = done && fs::exists(folder_of_task(type_folder, task) / "results" / output, code);
+        done = done && fs::exists(folder / "results" / output, code);
     }
     if (!done) missing.push_back(task);
   }

@@ -15,16 +15,26 @@
 namespace sluice::backend {
 
 /// submission.json: what tasks, the collecting job and --resume must agree on. The configuration
-/// lies beside it, in resolved_config.yaml.
+/// of a plan lies beside it, in resolved_config.yaml; tasks of another command are commands.
 struct Submission {
   std::string backend;                  // "slurm", "k8s"
   std::string token;                    // part of the names of its jobs, and of no other's
   std::vector<std::string> node_types;  // never empty; "" is the one without a name
-  std::vector<Slice> slices;            // by task
+  std::vector<Slice> slices;            // by task, of a plan
   std::filesystem::path work_folder;    // where the program was started: relative paths are from it
   std::vector<std::string> argv;        // the command that repeats this run
   double sample_ms = 100, warmup_ms = 50, timeout_s = 120;
   std::string cpus;  // as --cpus gives them; empty: all
+  /// By task, instead of slices: arguments of the program, but for --out.
+  std::vector<std::vector<std::string>> commands{};
+  bool continues = false;  // they take --resume
+  /// What puts their results together, in the folder of a node type; empty: there is nothing to.
+  std::vector<std::string> collect_command{};
+
+  [[nodiscard]] int tasks() const;
+  [[nodiscard]] bool collects() const { return commands.empty() || !collect_command.empty(); }
+  /// What a task measures, for people.
+  [[nodiscard]] std::string describe(int task) const;
 };
 Json to_json(const Submission& submission);
 Result<Submission> read_submission(const std::filesystem::path& out);
@@ -56,10 +66,15 @@ struct Marker {
   std::int64_t failed_rows = 0;
   std::string machine_profile;
   Json place;
+  int exit_code = 0;  // of a command; its failed rows count as one
 };
 Status write_marker(const std::filesystem::path& type_folder, const Marker& marker);
 /// Nothing: there is none, or none that can be read.
 std::optional<Marker> read_marker(const std::filesystem::path& type_folder, int task);
+
+/// Whether nothing is left of a task, but perhaps its files.
+bool is_done(const std::optional<Marker>& marker, const Submission& submission,
+             const plan::RunConfig& config);
 
 /// What --resume submits: tasks without a marker, with fewer runs than are planned now, with failed
 /// rows, or whose files are gone. In ascending order.

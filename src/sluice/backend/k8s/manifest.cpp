@@ -61,7 +61,7 @@ Json apart() {
 
 Json job_of(const plan::RunConfig& config, const Submission& submission, const std::string& type,
             const std::string& out, const std::string& config_map) {
-  const std::int64_t tasks = static_cast<std::int64_t>(submission.slices.size());
+  const std::int64_t tasks = submission.tasks();
   const Json labels = {{kAppLabel, "sluice"}, {"app.kubernetes.io/instance", submission.token}};
   Json pod = {{"restartPolicy", "Never"},
               {"affinity", apart()},
@@ -71,11 +71,13 @@ Json job_of(const plan::RunConfig& config, const Submission& submission, const s
                 {{"name", "plan"}, {"configMap", {{"name", config_map}}}}}}};
   if (!type.empty()) pod["nodeSelector"] = {{config.k8s.node_label, type}};
   if (config.cluster.minutes) pod["activeDeadlineSeconds"] = *config.cluster.minutes * 60;
+  const Json ends =
+      Json(submission.commands.empty() ? std::vector<int>{2} : std::vector<int>{1, 2, 3, 4});
   const Json rules = {
       {{"action", "Ignore"},
        {"onPodConditions", {{{"type", "DisruptionTarget"}, {"status", "True"}}}}},
-      {{"action", "FailIndex"},  // bad input stays bad
-       {"onExitCodes", {{"containerName", "sluice"}, {"operator", "In"}, {"values", {2}}}}}};
+      {{"action", "FailIndex"},  // bad input stays bad, and a verdict stands
+       {"onExitCodes", {{"containerName", "sluice"}, {"operator", "In"}, {"values", ends}}}}};
   return {{"apiVersion", "batch/v1"},
           {"kind", "Job"},
           {"metadata",
@@ -117,13 +119,13 @@ Result<std::vector<Json>> k8s_objects(const plan::RunConfig& config, const Submi
                  "k8s.claim: needed; name the persistent volume claim that holds the "
                  "data and gets the results, --set k8s.claim=NAME"};
   const std::string config_map = k8s_name(fmt::format("sluice-{}-plan", submission.token));
+  Json data = {{"submission.json", dump_json(to_json(submission)) + "\n"}};
+  if (submission.commands.empty()) data["resolved_config.yaml"] = plan::to_yaml(config);
   std::vector<Json> objects;
   objects.push_back({{"apiVersion", "v1"},
                      {"kind", "ConfigMap"},
                      {"metadata", {{"name", config_map}, {"namespace", config.k8s.name_space}}},
-                     {"data",
-                      {{"submission.json", dump_json(to_json(submission)) + "\n"},
-                       {"resolved_config.yaml", plan::to_yaml(config)}}}});
+                     {"data", std::move(data)}});
   for (const std::string& type : submission.node_types)
     objects.push_back(job_of(config, submission, type, out, config_map));
   return objects;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/backend/slurm/allocation.h"
 
+#include "sluice/backend/cluster/command.h"
 #include "sluice/backend/slurm/client.h"
 #include "sluice/core/descriptor.h"
 #include "sluice/core/file.h"
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <mutex>
@@ -24,8 +24,6 @@
 
 namespace sluice::backend {
 namespace {
-
-constexpr double kEndS = 60;  // for a step that was asked to end
 
 Result<std::vector<std::string>> nodes_of_allocation(const std::string& search_path) {
   SLUICE_TRY(const std::string scontrol, find_command("scontrol", search_path));
@@ -50,13 +48,8 @@ Status run_step(const std::vector<std::string>& command, const std::filesystem::
   ProcessOptions options;
   options.command = without_lineage(command);
   options.descriptors = {{out.get(), 1}, {out.get(), 2}};
-  SLUICE_TRY(Process step, Process::start(options));
-  while (!step.wait(0.05)) {
-    if (!stop_requested()) continue;
-    step.signal(SIGTERM);
-    if (!step.wait(kEndS)) step.kill();
-    break;
-  }
+  SLUICE_TRY(const int code, run_to_end(options));
+  (void)code;  // what it left undone is found when results are collected
   return ok;
 }
 

@@ -38,6 +38,13 @@ std::string named(const Submission& submission, const std::string& type) {
   return fmt::format("sluice-{}{}{}", submission.token, type.empty() ? "" : "-", type);
 }
 
+/// A comment of a script: an argument may hold anything.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+  return text;
+}
+
 void begin(Script& script, const ScriptContext& context, const std::string& name,
            const char* pattern) {
   script.option("--job-name=" + name);
@@ -104,7 +111,9 @@ std::string array_script(const ScriptContext& context, const std::string& type,
                          const std::vector<int>& tasks) {
   const plan::Cluster& cluster = context.config->cluster;
   const plan::Slurm& slurm = context.config->slurm;
-  Script script("measures slices of a plan; written by sluice run --backend slurm");
+  const bool plan = context.submission->commands.empty();
+  Script script(fmt::format("measures {}; written by sluice --backend slurm",
+                            plan ? "slices of a plan" : "by a command of sluice"));
   begin(script, context, array_name(*context.submission, type), "%x-%A_%a.out");
   script.option(fmt::format("--array={}{}", index_list(tasks),
                             cluster.parallel ? fmt::format("%{}", *cluster.parallel) : ""));
@@ -119,14 +128,13 @@ std::string array_script(const ScriptContext& context, const std::string& type,
     script.option(option);
   script.line("");
   for (const int task : tasks)
-    script.line(fmt::format("# task {}: {}", task,
-                            join(context.submission->slices[static_cast<std::size_t>(task)], " ")));
+    script.line(fmt::format("# task {}: {}", task, one_line(context.submission->describe(task))));
   end(script, context, slice_command(context, type));
   return script.text();
 }
 
 std::string collect_script(const ScriptContext& context, const std::string& type) {
-  Script script("puts the results of all tasks together; written by sluice run --backend slurm");
+  Script script("puts the results of all tasks together; written by sluice --backend slurm");
   begin(script, context, collect_name(*context.submission, type), "%x-%j.out");
   script.option("--requeue");
   script.option("--cpus-per-task=1");

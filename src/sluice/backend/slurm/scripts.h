@@ -14,9 +14,9 @@ namespace sluice::backend {
 
 /// What every script of a run needs to know.
 struct ScriptContext {
-  std::filesystem::path program;  // absolute
-  std::filesystem::path out;      // absolute
-  const plan::RunConfig* config = nullptr;
+  std::filesystem::path program;            // absolute
+  std::filesystem::path out;                // absolute
+  const plan::RunConfig* config = nullptr;  // of a command its cluster and slurm alone
   const Submission* submission = nullptr;
 };
 

@@ -43,7 +43,9 @@ Result<std::string> submit(const BatchStep& step, const SlurmClient& client) {
   return client.submit(step.command);
 }
 
+/// Or there is nothing to collect.
 bool collected(const ScriptContext& context, const std::string& type) {
+  if (!context.submission->collects()) return true;
   std::error_code code;
   return fs::exists(marker_of_collect(folder_of_type(context.out, type)), code);
 }
@@ -97,6 +99,7 @@ Result<TypeSubmission> submit_type(const ScriptContext& context, const std::stri
   } else if (!queue.collectors.empty()) {
     return done;  // it waits, or runs
   }
+  if (!context.submission->collects()) return done;
   done.steps.push_back(collect_step(context, type, after));
   SLUICE_TRY(done.collect_job, submit(done.steps.back(), client));
   return done;
@@ -113,7 +116,7 @@ Result<std::vector<TypeSubmission>> show_submission(const ScriptContext& context
                                         *context.config));
     one.complete = one.tasks.empty() && collected(context, type);
     if (!one.tasks.empty()) one.steps.push_back(array_step(context, type, one.tasks));
-    if (!one.complete)
+    if (!one.complete && context.submission->collects())
       one.steps.push_back(collect_step(
           context, type,
           one.tasks.empty() ? std::vector<std::string>() : std::vector<std::string>{"JOBID"}));

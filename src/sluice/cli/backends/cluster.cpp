@@ -1,15 +1,17 @@
-// sluice/cli/backends/cluster.cpp - a plan as tasks, and its results put together.
+// sluice/cli/backends/cluster.cpp - a plan as tasks, and results of tasks put together.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/backends/cluster.h"
 
 #include "sluice/analysis/validate.h"
 #include "sluice/backend/cluster/collect.h"
+#include "sluice/backend/cluster/command.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
 #include "sluice/measure/cpu_list.h"
+#include "sluice/peers/places.h"
 #include "sluice/report/report.h"
 #include "sluice/results/run_folder.h"
 
@@ -50,11 +52,16 @@ Result<backend::Submission> new_submission(const plan::RunConfig& config,
   if (!one.cpus.empty()) {
     SLUICE_TRY(const measure::CpuList checked, measure::parse_cpu_list(one.cpus));
   }
-  Sha256 hash;
-  hash.update(fmt::format("{} {} {} {}", one.work_folder.string(), utc_now(), getpid(),
-                          dump_json(plan::to_json(config))));
-  one.token = hash.hex().substr(0, 8);
+  one.token = new_token(dump_json(plan::to_json(config)));
   return one;
+}
+
+std::string new_token(const std::string& about) {
+  std::error_code code;
+  Sha256 hash;
+  hash.update(
+      fmt::format("{} {} {} {}", fs::current_path(code).string(), utc_now(), getpid(), about));
+  return hash.hex().substr(0, 8);
 }
 
 Status check_sound(const std::vector<results::ResultFile>& files, const plan::Plan& plan) {
@@ -67,8 +74,38 @@ Status check_sound(const std::vector<results::ResultFile>& files, const plan::Pl
   return ok;
 }
 
+namespace {
+
+/// By the program itself, as the tasks were measured.
+Result<ExitCode> collect_commands(const backend::Submission& submission, const fs::path& out,
+                                  const std::string& type) {
+  if (!submission.collects()) return ExitCode::done;
+  SLUICE_CHECK(backend::markers_of_all(submission, out, type, 0));
+  SLUICE_TRY(const peers::Places places, peers::find_places());
+  const fs::path folder = backend::folder_of_type(out, type);
+  ProcessOptions options;
+  options.command = {places.program.string()};
+  options.command.insert(options.command.end(), submission.collect_command.begin(),
+                         submission.collect_command.end());
+  options.command.push_back(folder.string());
+  options.descriptors = {{STDOUT_FILENO, STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}};
+  SLUICE_TRY(const int code, backend::run_to_end(options));
+  const auto ended = static_cast<ExitCode>(code);
+  if (ended != ExitCode::done && ended != ExitCode::invalid)
+    return Error{ended == ExitCode::usage ? Errc::usage : Errc::measurement,
+                 fmt::format("{}: putting the results together ended with exit code {}",
+                             shown(folder), code)};
+  const Json marker = {
+      {"exit_code", code}, {"place", backend::place_here()}, {"finished", utc_now()}};
+  SLUICE_CHECK(write_file_atomic(backend::marker_of_collect(folder), dump_json(marker) + "\n"));
+  return ended;
+}
+
+}  // namespace
+
 Result<ExitCode> collect_type(const plan::RunConfig& config, const backend::Submission& submission,
                               const fs::path& out, const std::string& type) {
+  if (!submission.commands.empty()) return collect_commands(submission, out, type);
   SLUICE_TRY(const plan::Plan plan, plan::make_plan(config));
   SLUICE_TRY(const std::vector<results::ResultFile> files,
              backend::collect(plan, submission, out, type));

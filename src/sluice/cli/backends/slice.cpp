@@ -1,16 +1,20 @@
 // sluice/cli/backends/slice.cpp - `sluice slice` (hidden): one task of a run on a cluster, or the
 // job that collects them.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/backend/cluster/command.h"
 #include "sluice/backend/members.h"
 #include "sluice/cli/backends/cluster.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/print.h"
+#include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
+#include "sluice/peers/places.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -44,6 +48,8 @@ Result<int> index_of(const SliceFlags& flags) {
                "--index: needed where neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set"};
 }
 
+constexpr std::string_view kOurName = "sluice: ";  // before a line that an error ends with
+
 class Task {
  public:
   Task(const Context& context, const plan::RunConfig& config, const backend::Submission& submission,
@@ -56,13 +62,13 @@ class Task {
 
   Result<ExitCode> run() {
     const auto marker = backend::read_marker(folder_, index_);
-    if (marker && marker->failed_rows == 0 && marker->num_runs >= config_.execution.num_runs) {
+    if (backend::is_done(marker, submission_, config_)) {
       print("task {} was done before\n", index_);
       return ExitCode::done;
     }
     const Json place = backend::place_here();
     SLUICE_CHECK(backend::note_attempt(folder_, index_, {{"began", utc_now()}, {"place", place}}));
-    Result<ExitCode> ended = measure(place);
+    Result<ExitCode> ended = submission_.commands.empty() ? measure(place) : run_command(place);
     Json note = {{"ended", utc_now()}, {"place", place}};
     if (!ended) note["error"] = named(ended.error()).message;
     SLUICE_CHECK(backend::note_attempt(folder_, index_, note));
@@ -112,6 +118,40 @@ class Task {
     return marker.failed_rows > 0 ? ExitCode::invalid : ExitCode::done;
   }
 
+  /// Codes of a verdict or of invalid rows are ends; after any other the task is not done.
+  Result<ExitCode> run_command(const Json& place) {
+    SLUICE_TRY(const peers::Places places, peers::find_places());
+    SLUICE_TRY(const int code,
+               backend::run_command_task(places.program, submission_, folder_, index_));
+    const auto ended = static_cast<ExitCode>(code);
+    constexpr std::array kEnds{ExitCode::done, ExitCode::regression, ExitCode::inconclusive,
+                               ExitCode::no_baseline, ExitCode::invalid};
+    if (std::find(kEnds.begin(), kEnds.end(), ended) == kEnds.end()) return failed(code);
+    SLUICE_TRY(const std::string printed,
+               read_text_file(backend::printed_by_task(folder_, index_)));
+    print_text(printed);
+    backend::Marker marker;
+    marker.task = index_;
+    marker.failed_rows = ended == ExitCode::invalid ? 1 : 0;
+    marker.place = place;
+    marker.exit_code = code;
+    SLUICE_CHECK(backend::write_marker(folder_, marker));
+    return ended;
+  }
+
+  /// With the last line that it complained of.
+  [[nodiscard]] Error failed(int code) const {
+    const auto text = read_text_file(backend::complaints_of_task(folder_, index_));
+    std::string line;
+    if (text) line = split(trimmed(*text), '\n').back();
+    if (line.starts_with(kOurName)) line.erase(0, kOurName.size());
+    const Errc kind = code == static_cast<int>(ExitCode::usage)     ? Errc::usage
+                      : code == static_cast<int>(ExitCode::timeout) ? Errc::timeout
+                                                                    : Errc::measurement;
+    return {kind, line.empty() ? fmt::format("the command ended with exit code {}", code)
+                               : printable(line)};
+  }
+
   const Context& context_;
   const plan::RunConfig& config_;
   const backend::Submission& submission_;
@@ -121,7 +161,7 @@ class Task {
 
 /// Whether the task that just ended was the last.
 bool all_done(const fs::path& folder, const backend::Submission& submission) {
-  for (int task = 0; task < static_cast<int>(submission.slices.size()); ++task)
+  for (int task = 0; task < submission.tasks(); ++task)
     if (!backend::read_marker(folder, task)) return false;
   return true;
 }
@@ -129,17 +169,19 @@ bool all_done(const fs::path& folder, const backend::Submission& submission) {
 Result<ExitCode> run_slice(Context& context, const SliceFlags& flags) {
   const fs::path from = flags.from.empty() ? flags.folder : flags.from;
   SLUICE_TRY(const backend::Submission submission, backend::read_submission(from));
-  SLUICE_TRY(const plan::RunConfig config,
-             plan::load_run_config(from / "resolved_config.yaml", plan::Overrides{}));
+  plan::RunConfig config;  // of a plan
+  if (submission.commands.empty()) {
+    SLUICE_TRY(config, plan::load_run_config(from / "resolved_config.yaml", plan::Overrides{}));
+  }
   const auto& types = submission.node_types;
   if (std::find(types.begin(), types.end(), flags.type) == types.end())
     return Error{Errc::usage, fmt::format("--type '{}': is none of this run; accepted: {}",
                                           printable(flags.type), join(types))};
   if (flags.collect) return collect_type(config, submission, flags.folder, flags.type);
   SLUICE_TRY(const int index, index_of(flags));
-  if (index < 0 || index >= static_cast<int>(submission.slices.size()))
+  if (index < 0 || index >= submission.tasks())
     return Error{Errc::usage, fmt::format("--index {}: the run has tasks 0 to {}", index,
-                                          submission.slices.size() - 1)};
+                                          submission.tasks() - 1)};
   const fs::path folder = backend::folder_of_type(flags.folder, flags.type);
   SLUICE_TRY(const ExitCode ended, Task(context, config, submission, folder, index).run());
   if (!flags.then_collect || !all_done(folder, submission)) return ended;

@@ -1,4 +1,4 @@
-// sluice/cli/backends/slurm.cpp - `sluice run --backend slurm`: submit, continue, or measure inside
+// sluice/cli/backends/slurm.cpp - a plan or a command on Slurm: submit, continue, or measure inside
 // an allocation.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/backend/slurm/allocation.h"
@@ -75,50 +75,53 @@ void show_dry(const Context& context, const fs::path& out, const std::vector<Typ
   }
 }
 
-/// The submission of a folder that is continued, if its plan is still this one.
+/// The submission of a folder that is continued, if its plan or command is still this one.
 Result<Submission> continued(const fs::path& out, const plan::RunConfig& config,
                              const Submission& planned) {
   SLUICE_TRY(Submission before, backend::read_submission(out));
+  if (before.commands != planned.commands)
+    return Error{Errc::usage,
+                 fmt::format("{}: was begun as `{}`; continue that, or name a new folder",
+                             shown(out), printable(join(before.argv, " ")))};
+  before.node_types = planned.node_types;
+  if (!planned.commands.empty()) return before;
   SLUICE_TRY(const plan::RunConfig earlier,
              plan::load_run_config(out / "resolved_config.yaml", plan::Overrides{}));
   results::ResultFile was, now;
   was.run_config = plan::to_json(earlier);
   now.run_config = plan::to_json(config);
   SLUICE_CHECK(results::check_resumable(was, now, out.string()));
-  before.node_types = planned.node_types;
   return before;
 }
 
 /// Opens or continues the folder, and leaves in it what tasks read.
-Result<Submission> prepare_folder(fs::path& out, const plan::RunConfig& config,
-                                  const Submission& planned, bool resume) {
+Result<Submission> prepare_folder(fs::path& out, const SlurmOrder& order) {
   results::RunFolder::Options where;
   where.out = out;
-  where.resume = resume;
-  where.name = fmt::format("{}-{}", config.scenario().name, plan::to_string(config.mode()));
+  where.resume = order.resume;
+  where.name = order.name;
   where.profile = "slurm";
   SLUICE_TRY(const results::RunFolder folder, results::RunFolder::open(where));
   std::error_code code;
   out = fs::absolute(folder.path(), code).lexically_normal();
   SLUICE_CHECK(backend::check_script_path(out));
-  Submission submission = planned;
+  Submission submission = order.planned;
   if (folder.resumed()) {
-    SLUICE_TRY(submission, continued(out, config, planned));
+    SLUICE_TRY(submission, continued(out, order.config, order.planned));
   }
   SLUICE_CHECK(backend::write_submission(out, submission));
-  SLUICE_CHECK(folder.write_config(plan::to_yaml(config)));
+  if (submission.commands.empty()) SLUICE_CHECK(folder.write_config(plan::to_yaml(order.config)));
   return submission;
 }
 
 /// As prepare_folder(), but nothing is written: what --dry-run shows.
-Result<Submission> look_at_folder(fs::path& out, const plan::RunConfig& config,
-                                  const Submission& planned, bool resume) {
+Result<Submission> look_at_folder(fs::path& out, const SlurmOrder& order) {
   std::error_code code;
   if (out.empty()) out = "runs/FOLDER";
   out = fs::absolute(out, code).lexically_normal();
   SLUICE_CHECK(backend::check_script_path(out));
-  if (!resume) return planned;
-  return continued(out, config, planned);
+  if (!order.resume) return order.planned;
+  return continued(out, order.config, order.planned);
 }
 
 Result<ExitCode> run_steps(const Context& context, const backend::ScriptContext& script,
@@ -132,7 +135,7 @@ Result<ExitCode> run_steps(const Context& context, const backend::ScriptContext&
   SLUICE_TRY(const std::vector<int> missing,
              backend::missing_tasks(backend::folder_of_type(script.out, types.front()),
                                     *script.submission, *script.config));
-  log::info("{} of {} tasks are missing", missing.size(), script.submission->slices.size());
+  log::info("{} of {} tasks are missing", missing.size(), script.submission->tasks());
   const Status measured = backend::run_in_allocation(script, types.front(), missing, search_path,
                                                      *context.globals.progress);
   if (!measured && measured.error().code == Errc::interrupted)
@@ -146,37 +149,58 @@ Result<ExitCode> run_steps(const Context& context, const backend::ScriptContext&
 
 }  // namespace
 
-Result<ExitCode> run_on_slurm(const Context& context, const RunFlags& flags,
-                              const LocalFlags& sampling) {
-  SLUICE_TRY(const plan::RunConfig config, load_cluster_config(flags, context.globals));
-  for (const std::string& note : config.notes)
-    log::warn("{}", note);
-  SLUICE_TRY(const Submission planned, new_submission(config, sampling, context, "slurm"));
-  fs::path out = config.output.output_dir.value_or("");
-  if (sampling.resume && out.empty())
+void show_submitted(const Context& context, const HandedToSlurm& handed) {
+  show(context, handed.out, handed.types);
+}
+
+Result<std::optional<HandedToSlurm>> hand_to_slurm(const Context& context,
+                                                   const SlurmOrder& order) {
+  HandedToSlurm handed;
+  handed.out = order.out;
+  if (order.resume && order.out.empty())
     return Error{Errc::usage, "--resume: needs --out DIR, the folder of the run to continue"};
-  SLUICE_CHECK(backend::check_script_path(planned.work_folder));
+  SLUICE_CHECK(backend::check_script_path(order.planned.work_folder));
   SLUICE_TRY(const peers::Places places, peers::find_places());
-  backend::ScriptContext script{places.program, {}, &config, nullptr};
-  if (flags.dry_run) {
-    SLUICE_TRY(const Submission submission, look_at_folder(out, config, planned, sampling.resume));
-    script.out = out;
-    script.submission = &submission;
+  backend::ScriptContext script{places.program, {}, &order.config, &handed.submission};
+  if (order.dry_run) {
+    SLUICE_TRY(handed.submission, look_at_folder(handed.out, order));
+    script.out = handed.out;
     SLUICE_TRY(const auto all, backend::show_submission(script));
-    show_dry(context, out, all);
-    return ExitCode::done;
+    show_dry(context, handed.out, all);
+    return std::optional<HandedToSlurm>();
   }
   const bool steps = backend::in_allocation();
   std::optional<backend::SlurmClient> client;
   if (!steps) {
     SLUICE_TRY(client, backend::SlurmClient::find(places.search_path));
   }
-  SLUICE_TRY(const Submission submission, prepare_folder(out, config, planned, sampling.resume));
-  script.out = out;
-  script.submission = &submission;
-  if (steps) return run_steps(context, script, places.search_path);
-  SLUICE_TRY(const auto all, backend::submit_missing(script, *client));
-  show(context, out, all);
+  SLUICE_TRY(handed.submission, prepare_folder(handed.out, order));
+  script.out = handed.out;
+  if (steps) {
+    SLUICE_TRY(handed.ended, run_steps(context, script, places.search_path));
+  } else {
+    SLUICE_TRY(handed.types, backend::submit_missing(script, *client));
+  }
+  return std::optional(std::move(handed));
+}
+
+Result<ExitCode> run_on_slurm(const Context& context, const RunFlags& flags,
+                              const LocalFlags& sampling) {
+  SLUICE_TRY(const plan::RunConfig config, load_cluster_config(flags, context.globals));
+  for (const std::string& note : config.notes)
+    log::warn("{}", note);
+  SLUICE_TRY(Submission planned, new_submission(config, sampling, context, "slurm"));
+  const SlurmOrder order{
+      config,
+      std::move(planned),
+      config.output.output_dir.value_or(""),
+      fmt::format("{}-{}", config.scenario().name, plan::to_string(config.mode())),
+      sampling.resume,
+      flags.dry_run};
+  SLUICE_TRY(const auto handed, hand_to_slurm(context, order));
+  if (!handed) return ExitCode::done;
+  if (handed->ended) return *handed->ended;
+  show_submitted(context, *handed);
   return ExitCode::done;
 }
 

@@ -81,6 +81,7 @@ void add_bench(CLI::App& root, Context& context) {
   add_bench_dataloader(*bench, context);
   add_bench_mixture(*bench, context);
   add_bench_training(*bench, context);
+  add_bench_allreduce(*bench, context);
 }
 
 }  // namespace sluice::cli

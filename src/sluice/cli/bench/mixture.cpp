@@ -3,15 +3,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/flags/mixture.h"
 
+#include "sluice/backend/cluster/folder.h"
 #include "sluice/cli/commands.h"
 #include "sluice/cli/flags/study.h"
 #include "sluice/cli/print.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/visit/mixture/run.h"
+#include "sluice/visit/study/merge.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace sluice::cli {
@@ -47,6 +50,20 @@ Result<ExitCode> run_study(const Context& context, const visit::StudyRequest& re
   return result.failed ? ExitCode::invalid : ExitCode::done;
 }
 
+/// The repeats that tasks of a cluster left in `folder`.
+Result<ExitCode> merge_repeats(const visit::StudyRequest& request,
+                               const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> parts;
+  for (int repeat = 0; repeat < request.study.repeats; ++repeat)
+    parts.push_back(backend::folder_of_task(folder, repeat));
+  SLUICE_TRY(const visit::StudyRecord record, visit::merge_study(request.study, parts, folder));
+  SLUICE_TRY(const std::string advice, read_text_file(folder / visit::kStudyAdvice));
+  print("{}{}\n", advice, printable((folder / visit::kStudyRecord).string()));
+  const bool failed = std::any_of(record.runs.begin(), record.runs.end(),
+                                  [](const auto& run) { return !run.failure.empty(); });
+  return failed ? ExitCode::invalid : ExitCode::done;
+}
+
 }  // namespace
 
 void add_bench_mixture(CLI::App& bench, Context& context) {
@@ -57,10 +74,14 @@ void add_bench_mixture(CLI::App& bench, Context& context) {
       [flags, study, &bench, &context]() -> Result<ExitCode> {
         if (study->file.empty() && study->repeats > 0)
           return Error{Errc::usage, "--repeats belongs to --study; --runs repeats one setting"};
+        if (study->file.empty() && study->then_train > 0)
+          return Error{Errc::usage,
+                       "--then-train belongs to --study; --train trains with one setting"};
         if (study->file.empty()) return run_bench(context, *flags);
         SLUICE_TRY(
             const visit::StudyRequest request,
             study_request(*bench.get_subcommand("mixture"), *flags, *study, context.globals));
+        if (!study->merge_repeats.empty()) return merge_repeats(request, study->merge_repeats);
         return run_study(context, request);
       });
   add_mixture_flags(*command, *flags);
@@ -76,8 +97,9 @@ void add_bench_mixture(CLI::App& bench, Context& context) {
                           "sluice bench mixture --root oxe --train vit5-small --gpu cuda:0",
                           "sluice bench mixture --root small --preset small4 --batch-size 8 "
                           "--steps 20000      (does memory grow?)",
+                          "sluice bench mixture --preset my.yaml --validate",
                           "sluice bench mixture --study configs/studies/cluster_samples1.yaml "
-                          "--root oxe --out study"});
+                          "--root oxe --out study --then-train 2 --train vit5-tiny"});
 }
 
 }  // namespace sluice::cli

@@ -3,10 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/bench/training_flags.h"
 #include "sluice/cli/commands.h"
+#include "sluice/cli/flags/world.h"
 #include "sluice/cli/print.h"
+#include "sluice/measure/interrupt.h"
 #include "sluice/report/training_text.h"
 #include "sluice/scenario/training/world.h"
 #include "sluice/train/model/memory_plan.h"
+#include "sluice/train/world/open.h"
 #include "sluice/visit/training/run.h"
 
 #include <fmt/format.h>
@@ -37,17 +40,33 @@ Result<ExitCode> print_memory(const visit::TrainingPlan& plan, bool json) {
   return ExitCode::done;
 }
 
-/// What a rank but 0 does, when mpirun or srun started several of this command.
+/// What a rank but 0 does, when a launcher started several of this command.
 Result<ExitCode> follow(const train::LaunchedRank& launched, double timeout_s) {
-  SLUICE_TRY(const auto world, train::MpiWorld::join(launched, {.timeout_s = timeout_s}));
-  SLUICE_CHECK(scenario::serve_rank(*world));
+  become_follower();
+  SLUICE_TRY(const auto world, train::join_ranks(launched, {.timeout_s = timeout_s}));
+  return follow_rank_0(*world);
+}
+
+constexpr int kTermHeldMs = 400;
+
+/// Ranks that cannot train together are bad input; one that failed makes the measurement invalid.
+/// The row has said so, in one line. Those of a launcher are all that there was to measure.
+ExitCode exit_code_of_ranks(const results::ResultFile& file, bool launched) {
+  for (const measure::Row& row : file.rows) {
+    if (row.params.count("world_size") == 0) continue;
+    if (row.status == measure::RowStatus::failed) return ExitCode::invalid;
+    if (row.status == measure::RowStatus::unsupported &&
+        (launched || row.reason.starts_with("rank ")))
+      return ExitCode::usage;
+  }
   return ExitCode::done;
 }
 
 Result<ExitCode> run_bench(Context& context, const BenchTrainingFlags& flags) {
   SLUICE_TRY(const train::LaunchedRank launched, train::find_rank());
-  if (launched.rank > 0 && launched.launcher != train::Launcher::torchrun)
-    return follow(launched, flags.rank_timeout_s);
+  if (launched.rank > 0) return follow(launched, flags.rank_timeout_s);
+  // mpirun kills what is left a second after a rank died; what was measured is written by then.
+  if (launched.size > 1) measure::Interrupt::hold_term(kTermHeldMs);
   SLUICE_TRY(visit::TrainingPlan plan, training_plan(flags, context.globals));
   SLUICE_CHECK(visit::extend_sweep(plan));
   if (flags.print_memory) return print_memory(plan, context.globals.json);
@@ -58,12 +77,13 @@ Result<ExitCode> run_bench(Context& context, const BenchTrainingFlags& flags) {
     print("{}report: {}\n", report::training_text(result.file),
           (result.folder / "report.html").string());
   }
-  if (result.interrupted)
+  const ExitCode of_ranks = exit_code_of_ranks(result.file, plan.ranks_launched);
+  if (result.interrupted && of_ranks == ExitCode::done)
     return Error{Errc::interrupted,
                  fmt::format("interrupted; what was measured is kept, continue with --out {} "
                              "--resume",
                              result.folder.string())};
-  return exit_code_of(result.file);
+  return of_ranks != ExitCode::done ? of_ranks : exit_code_of(result.file);
 }
 
 void add_training(CLI::App& parent, Context& context, const std::string& name,

@@ -5,10 +5,11 @@
 
 #include "sluice/cli/command.h"
 #include "sluice/cli/flags/sampling.h"
+#include "sluice/cli/flags/world.h"
 #include "sluice/core/text.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/scenario/loader/spec.h"
-#include "sluice/train/world/launcher.h"
+#include "sluice/train/world/local_ranks.h"
 
 #include <fmt/format.h>
 
@@ -70,37 +71,64 @@ Status set_estimator(visit::TrainingPlan& plan, const std::optional<std::string>
   return ok;
 }
 
+constexpr const char* kRankPeer = "torch-ddp";
+
+/// Which libraries have several ranks. Those of a launcher are ours alone: MPI began them.
+Status check_rank_libraries(const BenchTrainingFlags& flags, const train::LaunchedRank& launched) {
+  for (const std::string& name : split(flags.libraries, ',')) {
+    if (name == "sluice") continue;
+    if (launched.size > 1)
+      return usage_error(
+          fmt::format("--libraries {}: the ranks that {} started are sluice's; --world-size {} "
+                      "starts those of other libraries too",
+                      printable(flags.libraries), to_string(launched.launcher), launched.size));
+    if (name != kRankPeer)
+      return usage_error(
+          fmt::format("--libraries {}: with several ranks sluice and {} are "
+                      "measured",
+                      printable(flags.libraries), kRankPeer));
+  }
+  return ok;
+}
+
 /// Ranks of a launcher, or those that the flag asks for.
 Status set_world(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
   SLUICE_TRY(const train::LaunchedRank launched, train::find_rank());
-  const int asked = flags.world_size;
-  if (asked == 0)
-    return usage_error("--world-size 0: 1 to 1024, or -1 for one rank a core, are accepted");
-  if (launched.size > 1 && asked > 1 && asked != launched.size)
-    return usage_error(fmt::format("--world-size {}: {} started {} ranks", asked,
-                                   to_string(launched.launcher), launched.size));
-  plan.world_size = launched.size > 1 ? launched.size
-                    : asked == -1     ? static_cast<int>(usable_cores())
-                                      : asked;
+  SLUICE_TRY(const int places, places_of_ranks(flags.world_size, launched, plan.gpu_index));
+  SLUICE_TRY(plan.world_size, world_size_of(flags.world_size, launched, places));
+  plan.ranks_launched = launched.size > 1;
   plan.rank_timeout_s = flags.rank_timeout_s;
-  if (plan.world_size == 1) return ok;
-  if (plan.gpu_index >= 0)
+  plan.sync_alone = flags.sync_alone;
+  if (flags.sync_alone && (plan.gpu_index < 0 || plan.world_size > 1))
+    return usage_error("--sync-alone: is for one rank on a GPU");
+  if (plan.world_size == 1) {
+    const std::vector<std::string> names = split(flags.libraries, ',');
+    if (std::find(names.begin(), names.end(), kRankPeer) == names.end()) return ok;
+    return usage_error(
+        fmt::format("--libraries {}: {} is for several ranks; give --world-size 2 "
+                    "or more, or torch-eager",
+                    printable(flags.libraries), kRankPeer));
+  }
+  SLUICE_CHECK(check_rank_libraries(flags, launched));
+  if (plan.gpu_index >= 0 && flags.libraries != "sluice")
     return Error{Errc::unsupported,
-                 fmt::format("{} ranks: a GPU trains alone in this build; several ranks are for "
-                             "--gpu cpu",
-                             plan.world_size)};
-  if (launched.launcher == train::Launcher::torchrun)
-    return Error{Errc::unsupported,
-                 "torchrun's ranks are for GPUs; on CPUs mpirun, srun or --world-size start them"};
-  if (flags.libraries != "sluice")
-    return usage_error(fmt::format("--libraries {}: with several ranks only sluice is measured",
-                                   printable(flags.libraries)));
+                 fmt::format("--libraries {}: {} adds up on CPUs here; several ranks on GPUs are "
+                             "measured of sluice alone",
+                             printable(flags.libraries), kRankPeer)};
   if (launched.size > 1 && flags.repeat > 1)
     return usage_error(
         fmt::format("--repeat {}: the ranks that {} started can be used once; "
                     "--world-size {} starts new ones for every run",
                     flags.repeat, to_string(launched.launcher), launched.size));
   return ok;
+}
+
+/// Ranks of a launcher may be bound to cores of their own, or be on several machines.
+Result<int> threads_of_each(int world_size) {
+  SLUICE_TRY(const train::LaunchedRank launched, train::find_rank());
+  if (launched.size > 1)
+    return train::threads_of_rank(train::rank_cores(), train::local_ranks_of(launched));
+  return std::max(1, static_cast<int>(usable_cores()) / world_size);
 }
 
 constexpr std::string_view kToMax = "..max";
@@ -251,16 +279,13 @@ void add_bench_training_flags(CLI::App& command, BenchTrainingFlags& flags) {
   add_value(
       command, "--sweep", flags.sweep, "batch-size=N,N",
       "batch sizes to measure: batch-size=64,256,512, or 64..max up to the largest that fits");
-  command
-      .add_option("--world-size", flags.world_size,
-                  "ranks that train together on this machine, by MPI, beside one rank; -1: one for "
-                  "each core. Under mpirun or srun: its ranks")
-      ->check(CLI::Range(-1, 1024));
-  command
-      .add_option("--rank-timeout", flags.rank_timeout_s,
-                  "seconds to wait for the slowest rank of a step")
-      ->check(CLI::Range(0.1, 86400.0))
-      ->capture_default_str();
+  add_world_flags(command, flags.world_size, flags.rank_timeout_s,
+                  "ranks that train together on this machine, beside one rank: by MPI on CPUs, by "
+                  "NCCL on GPUs from --gpu on; -1: one for each core or GPU. Under mpirun, srun or "
+                  "torchrun: its ranks");
+  command.add_flag("--sync-alone", flags.sync_alone,
+                   "also measure one rank on the GPU whose gradients pass through NCCL as those of "
+                   "several do");
   add_choice(command, "--profile", flags.profile, {"off", "trace", "tb"},
              "also write traces, taken in a separate pass after the measured one: for Chrome's "
              "tracing page, Perfetto and TensorBoard (trace), or for TensorBoard alone (tb)");
@@ -308,8 +333,9 @@ Result<visit::TrainingPlan> training_plan(const BenchTrainingFlags& flags, const
   one.dtype = to_string(plan.regimes.front());
   one.compile = to_string(plan.rungs.back());
   one.last_block = to_string(plan.last_blocks.front());
-  if (one.threads == 0)
-    one.threads = std::max(1, static_cast<int>(usable_cores()) / plan.world_size);
+  if (one.threads == 0) {
+    SLUICE_TRY(one.threads, threads_of_each(plan.world_size));
+  }
   SLUICE_TRY(plan.engine, engine_config_of(one, device, plan.batches.front(),
                                            globals.seed_given ? globals.seed >> 1U : kWeightSeed));
   SLUICE_TRY(plan.libraries, parse_libraries(flags.libraries, "training", false));

@@ -24,6 +24,7 @@ struct BenchTrainingFlags {
   std::string profile = "off";
   std::string libraries = "sluice";
   std::string sweep;
+  bool sync_alone = false;
   int world_size = 1;  // -1: as many as cores, or as a launcher started
   double rank_timeout_s = 120;
   int warmup_steps = 200;

@@ -9,6 +9,7 @@
 #include "sluice/storage/format/bundle_index.h"
 #include "sluice/storage/format/bundle_writer.h"
 #include "sluice/storage/open_store.h"
+#include "sluice/visit/loader/bundle_cache.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -24,6 +25,8 @@ struct BundleArgs {
   storage::StoreOptions store;
   double bundle_size_gb = 1.0;
   bool check = false;
+  bool kept = false;    // list what runs left in the cache
+  std::string removed;  // of that: a name, or all
 };
 
 Result<std::uint64_t> bundle_bytes(double gb) {
@@ -44,7 +47,40 @@ Status look(const std::filesystem::path& out, bool check) {
   return check ? storage::verify_bundles(*store, set) : Status(ok);
 }
 
+Json to_json(const visit::BundleEntry& entry) {
+  return {{"name", entry.name},
+          {"input", entry.input},
+          {"packed_at", entry.packed_at},
+          {"samples", entry.samples},
+          {"bytes", entry.bytes}};
+}
+
+/// What --enable-bundling keeps for the next run.
+Result<ExitCode> run_kept(const Context& context, const std::string& removed) {
+  SLUICE_TRY(const auto entries, visit::bundle_entries());
+  std::uint64_t bytes = 0;
+  Json list = Json::array();
+  for (const visit::BundleEntry& one : entries) {
+    if (!removed.empty() && removed != "all" && removed != one.name) continue;
+    if (!removed.empty()) SLUICE_CHECK(visit::remove_bundles(one.name));
+    bytes += one.bytes;
+    list.push_back(to_json(one));
+    if (!context.globals.json)
+      print("{:<28} {:>14} bytes {:>9} samples  {}  {}\n", printable(one.name), one.bytes,
+            one.samples, one.packed_at, printable(one.input));
+  }
+  if (list.empty() && !removed.empty() && removed != "all")
+    return visit::remove_bundles(removed).error();
+  if (context.globals.json)
+    print("{}\n", dump_json(list));
+  else
+    print("{} set{} of bundles, {} bytes{}\n", list.size(), list.size() == 1 ? "" : "s", bytes,
+          removed.empty() ? "" : ", removed");
+  return ExitCode::done;
+}
+
 Result<ExitCode> run_bundle(Context& context, const BundleArgs& args) {
+  if (args.kept || !args.removed.empty()) return run_kept(context, args.removed);
   const std::filesystem::path out = context.globals.out;
   if (out.empty())
     return Error{Errc::usage, "--out DIR is missing: the folder to write the bundles to"};
@@ -94,7 +130,11 @@ void add_data_bundle(CLI::App& data, Context& context) {
   app.add_flag("--anonymous", args.store.anonymous, "send requests unsigned, without credentials");
   app.add_flag("--check", args.check,
                "read all bundles back and compare their checksums; without --input do only that");
-  add_examples(app, {"sluice data bundle --input arrays --out bundles --bundle-size-gb 0.25",
+  app.add_flag("--kept", args.kept,
+               "list the bundles that --enable-bundling of bench keeps in the cache, with sizes");
+  add_value(app, "--remove", args.removed, "NAME|all", "remove such bundles");
+  add_examples(app, {"sluice data bundle --kept", "sluice data bundle --remove all",
+                     "sluice data bundle --input arrays --out bundles --bundle-size-gb 0.25",
                      "sluice data bundle --out bundles --check"});
 }
 

@@ -169,6 +169,7 @@ void add_info(CLI::App& data, Context& context) {
   struct Args {
     fs::path path;
     image::DecodeOptions options;
+    bool preset = false;
   };
   auto args = std::make_shared<Args>();
   CLI::App* info_app = add_command(
@@ -177,7 +178,13 @@ void add_info(CLI::App& data, Context& context) {
       "there",
       [args, &context]() -> Result<ExitCode> {
         std::error_code code;
-        if (holds_episodes(args->path.string())) return info_episodes(args->path.string(), context);
+        const bool episodes = holds_episodes(args->path.string());
+        if (args->preset && !episodes)
+          return Error{Errc::usage,
+                       fmt::format("--preset: {} holds no episodes as TFDS writes them",
+                                   printable(args->path.string()))};
+        if (args->preset) return draft_episodes(args->path.string());
+        if (episodes) return info_episodes(args->path.string(), context);
         if (holds_tokens(args->path)) return info_tokens(args->path, context);
         if (!fs::exists(args->path, code))
           return Error{Errc::not_found,
@@ -196,8 +203,12 @@ void add_info(CLI::App& data, Context& context) {
       ->type_name("DIR|FILE");
   info_app->add_flag("--exif", args->options.exif, "rotate images as their EXIF orientation says");
   info_app->add_flag("--allow-truncated", args->options.allow_truncated, "accept damaged files");
+  info_app->add_flag(
+      "--preset", args->preset,
+      "print a preset of the episodes to start from, for `sluice bench mixture --preset`");
   add_examples(*info_app,
-               {"sluice data info photos", "sluice data info photos/rgb-000000.jpg --json"});
+               {"sluice data info photos", "sluice data info photos/rgb-000000.jpg --json",
+                "sluice data info robots --preset > my.yaml"});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "sluice/core/text.h"
 #include "sluice/loader/episodes/episode_maker.h"
 #include "sluice/loader/episodes/inspect.h"
+#include "sluice/loader/episodes/preset_draft.h"
 #include "sluice/loader/episodes/presets.h"
 #include "sluice/measure/interrupt.h"
 #include "sluice/storage/open_store.h"
@@ -30,11 +31,28 @@ Json to_json(const ep::DatasetReport& report) {
          {"shape", spec.shape},
          {"encoding",
           spec.encoding == ep::Encoding::none ? Json() : Json(to_string(spec.encoding))}});
-  return {{"name", report.name},       {"version", report.version}, {"folder", report.folder},
-          {"splits", report.splits},   {"shards", report.shards},   {"episodes", report.episodes},
-          {"usable", report.read},     {"steps", report.steps},     {"shortest", report.shortest},
-          {"longest", report.longest}, {"bytes", report.bytes},     {"features", report.features},
-          {"images", images},          {"errors", report.errors}};
+  Json features = Json::array();
+  for (const ep::FeatureSpec& spec : report.features)
+    features.push_back({{"name", spec.name},
+                        {"type", to_string(spec.type)},
+                        {"dtype", spec.dtype},
+                        {"shape", spec.shape},
+                        {"per_step", spec.in_steps}});
+  return {{"name", report.name},
+          {"version", report.version},
+          {"folder", report.folder},
+          {"splits", report.splits},
+          {"shards", report.shards},
+          {"episodes", report.episodes},
+          {"usable", report.read},
+          {"steps", report.steps},
+          {"shortest", report.shortest},
+          {"longest", report.longest},
+          {"bytes", report.bytes},
+          {"features", report.features.size()},
+          {"images", images},
+          {"feature_list", features},
+          {"errors", report.errors}};
 }
 
 void print_dataset(const ep::DatasetReport& report) {
@@ -47,6 +65,8 @@ void print_dataset(const ep::DatasetReport& report) {
   print("{} {}: {} of {} episodes usable, {} steps ({} to {}), {} shards, {} bytes{}\n",
         printable(report.name), printable(report.version), report.read, report.episodes,
         report.steps, report.shortest, report.longest, report.shards, report.bytes, images);
+  for (const ep::FeatureSpec& spec : report.features)
+    print("  {:<44} {}\n", printable(spec.name), printable(ep::describe(spec)));
   for (const std::string& error : report.errors)
     print("  bad: {}\n", printable(error));
 }
@@ -54,8 +74,8 @@ void print_dataset(const ep::DatasetReport& report) {
 }  // namespace
 
 void add_episode_flags(CLI::App& make, EpisodeFlags& flags) {
-  add_value(make, "--preset", flags.preset, "NAME",
-            "for kind episodes: preset of data sets (docs/episodes.md)")
+  add_value(make, "--preset", flags.preset, "NAME|FILE",
+            "for kind episodes: preset of data sets (docs/episodes.md), or a YAML file of your own")
       ->capture_default_str();
   add_value(make, "--episodes", flags.episodes, "N",
             "for kind episodes: episodes of each data set; fewer where the real one has fewer")
@@ -66,7 +86,7 @@ void add_episode_flags(CLI::App& make, EpisodeFlags& flags) {
 }
 
 Result<ExitCode> make_episodes(const EpisodeFlags& flags, const Context& context) {
-  SLUICE_TRY(const ep::Preset* const preset, ep::find_preset(flags.preset));
+  SLUICE_TRY(const auto preset, ep::find_preset(flags.preset));
   const measure::Interrupt interrupt;
   SLUICE_TRY(const auto made,
              ep::make_episodes({.folder = context.globals.out,
@@ -85,7 +105,7 @@ Result<ExitCode> make_episodes(const EpisodeFlags& flags, const Context& context
                           {"bytes", dataset.bytes}});
     const Json json = {{"path", context.globals.out.string()},
                        {"kind", "episodes"},
-                       {"preset", flags.preset},
+                       {"preset", preset->name},
                        {"episodes", made.episodes},
                        {"steps", made.steps},
                        {"bytes", made.bytes},
@@ -114,6 +134,18 @@ bool holds_episodes(const std::string& path) {
     if (it.depth() >= 3) it.disable_recursion_pending();
   }
   return false;
+}
+
+Result<ExitCode> draft_episodes(const std::string& path) {
+  storage::StoreOptions options;
+  options.input = path;
+  SLUICE_TRY(const auto store, storage::open_store(options));
+  const bool bucket = path.find("://") != std::string::npos;
+  SLUICE_TRY(
+      const std::string text,
+      ep::draft_preset(*store, bucket ? path : fs::absolute(path).lexically_normal().string()));
+  print("{}", text);
+  return ExitCode::done;
 }
 
 Result<ExitCode> info_episodes(const std::string& path, const Context& context) {

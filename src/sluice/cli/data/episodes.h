@@ -21,6 +21,8 @@ Result<ExitCode> make_episodes(const EpisodeFlags& flags, const Context& context
 /// A data set as TFDS writes them lies in `path` or up to three folders below, or `path` is a
 /// bucket.
 bool holds_episodes(const std::string& path);
+/// A preset of the data sets there, to start from.
+Result<ExitCode> draft_episodes(const std::string& path);
 Result<ExitCode> info_episodes(const std::string& path, const Context& context);
 
 }  // namespace sluice::cli

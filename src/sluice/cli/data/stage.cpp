@@ -1,4 +1,5 @@
-// sluice/cli/data/stage.cpp - `data stage` unpacks a tarball or copies a folder, once.
+// sluice/cli/data/stage.cpp - `data stage` unpacks a tarball, copies a folder or fetches a bucket,
+// once.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/storage/stage.h"
 
@@ -113,12 +114,19 @@ Result<ExitCode> run_stage(Context& context, const StageArgs& args) {
 void add_data_stage(CLI::App& data, Context& context) {
   auto [app, args] = add_command<StageArgs>(
       data, context, "stage",
-      "Unpack a tarball or copy a folder once, to where it will be read from", run_stage);
+      "Unpack a tarball, copy a folder or fetch a bucket once, to where it will be read from",
+      run_stage);
   app.add_option("--from", args.options.from,
-                 "archive (tar, tar.gz, tar.bz2, tar.xz, tar.zst) or folder to stage")
+                 "archive (tar, tar.gz, tar.bz2, tar.xz, tar.zst), folder, s3://bucket/prefix or "
+                 "gs://bucket/prefix to stage")
       ->required()
-      ->type_name("TAR|DIR");
+      ->type_name("TAR|DIR|URI");
   add_value(app, "--to", args.options.to, "DIR", "folder to fill; the same as --out");
+  add_value(app, "--endpoint", args.options.endpoint, "URL",
+            "server of the bucket; default: the vendor's");
+  app.add_option("--region", args.options.region, "region of the bucket");
+  app.add_flag("--anonymous", args.options.anonymous,
+               "send requests unsigned, without credentials");
   add_choice(app, "--kind", args.kind, {"image", "video", "9ch"},
              "kind of files to take: images, videos, or arrays of 9 channels");
   add_value(app, "--suffixes", args.suffixes, "LIST",
@@ -136,6 +144,7 @@ void add_data_stage(CLI::App& data, Context& context) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
       ->capture_default_str();
   add_examples(app, {"sluice data stage --from imagenet-val.tar --to data --limit 2000",
+                     "sluice data stage --from s3://bucket/imagenet --to /local/imagenet",
                      "sluice data stage --from ucf101.tar.zst --to clips --kind video"});
 }
 

@@ -39,8 +39,10 @@ Result<ExitCode> report_batch_times(const fs::path& path, const Globals& globals
   if (!analysis) {
     return Error{analysis.error().code, printable(path.string()) + ": " + analysis.error().message};
   }
-  const fs::path beside = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  const fs::path& folder = globals.out.empty() ? beside : globals.out;
+  fs::path folder = globals.out;
+  if (folder.empty()) {
+    SLUICE_TRY(folder, folder_beside(path));
+  }
   OutputFiles files(globals);
   SLUICE_CHECK(
       files.claim({folder / report::kMixtureOverTimeFile, folder / report::kMixtureWindowsFile,

@@ -82,6 +82,13 @@ Status check_place(const LoaderFlags& flags, const std::string& input) {
   return ok;
 }
 
+/// Workers of a bucket wait for it: two per core, up to 16, past which more seldom pay.
+int default_workers(unsigned cores, bool remote) {
+  constexpr unsigned kMostForBuckets = 16;
+  const unsigned wanted = remote ? std::max(cores, std::min(2 * cores, kMostForBuckets)) : cores;
+  return static_cast<int>(std::min(wanted, unsigned{kMaxWorkers}));
+}
+
 std::vector<std::string> library_names(const std::string& mode) {
   std::vector<std::string> names;
   for (const peers::Library& library : peers::libraries())
@@ -171,7 +178,8 @@ void add_loader_flags(CLI::App& command, LoaderFlags& flags, bool tokens,
   command
       .add_option(
           "--num-workers", flags.num_workers,
-          "threads that load samples; 0: the consumer loads them itself; default: one per core")
+          "threads that load samples; 0: the consumer loads them itself; default: one per core, "
+          "for a bucket two")
       ->check(CLI::Range(0, kMaxWorkers));
   add_number(command, "--prefetch", flags.prefetch, 1, kMaxPrefetch,
              "batches to load ahead; other libraries count them per worker");
@@ -229,8 +237,7 @@ Result<visit::LoaderRequest> loader_request(const LoaderFlags& flags, unsigned c
   if (request.gpu_index >= 0) request.device = fmt::format("cuda:{}", request.gpu_index);
   request.batch_size = flags.batch_size;
   request.workers_given = flags.num_workers.has_value();
-  request.workers =
-      flags.num_workers.value_or(static_cast<int>(std::min(cores, unsigned{kMaxWorkers})));
+  request.workers = flags.num_workers.value_or(default_workers(cores, request.remote));
   request.prefetch = flags.prefetch;
   request.three_augment = flags.recipe == "three-augment";
   request.random_erasing = flags.random_erasing;

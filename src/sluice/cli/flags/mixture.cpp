@@ -95,9 +95,11 @@ void add_data_flags(CLI::App& command, MixtureFlags& flags) {
   MixtureSpec& spec = flags.spec;
   begin_group(command, "Data sets");
   add_value(command, "--root", spec.root, "DIR|URI",
-            "folder, s3://bucket/prefix or gs://bucket/prefix of data sets as TFDS writes them");
-  add_value(command, "--preset", spec.preset, "NAME",
-            "preset of data sets and their weights (docs/presets.md)")
+            "folder, s3://bucket/prefix or gs://bucket/prefix of data sets as TFDS writes them; "
+            "default: what the file of --preset says");
+  add_value(command, "--preset", spec.preset, "NAME|FILE",
+            "preset of data sets and their weights (docs/presets.md), or a YAML file of your own "
+            "(docs/mixture.md)")
       ->capture_default_str();
   add_value(command, "--split", spec.split, "SPLIT",
             "split of the episodes to read; default: the training split of the preset");
@@ -137,7 +139,9 @@ void add_loader_options(CLI::App& command, MixtureFlags& flags) {
   number("--min-ready", options.min_ready,
          "data sets that must have a block ready before the first batch");
   number("--prefetch", options.prefetch, "batches to make ahead");
-  command.add_flag("--prime", options.prime, "start only when every data set has a block ready");
+  command.add_flag("--prime", flags.prime, "start only when every data set has a block ready");
+  number("--prime-samples", options.prime,
+         "start only when every data set has so many samples ready; 0: as --min-ready says");
   command.add_flag("--shuffle-episodes,!--no-shuffle-episodes", options.shuffle_episodes,
                    "shuffle shards and records anew in every epoch (the default)");
   command.add_flag("--shuffle-pairs,!--no-shuffle-pairs", options.shuffle_pairs,
@@ -145,7 +149,8 @@ void add_loader_options(CLI::App& command, MixtureFlags& flags) {
   command.add_flag("--deterministic", options.deterministic,
                    "make the same batches every time, by waiting for the data set that is due");
   command.add_flag("--check-always", options.check_always,
-                   "compare checksums every time a record is read, not only the first time");
+                   "compare checksums every time a record is read, not only the first time; beside "
+                   "other libraries the default");
   add_choice(command, "--on-error", flags.on_error, {"skip", "stop"},
              "what to do with damaged data: skip and count it, or stop");
 }
@@ -163,6 +168,9 @@ void add_run_options(CLI::App& command, MixtureFlags& flags) {
             "also train this model, which learns to tell the data sets apart");
   add_value(command, "--gpu", flags.gpu, "DEVICE",
             "device that the model of --train learns on: cpu or cuda:N");
+  command.add_flag("--validate", flags.validate,
+                   "then read the validation split once, with full metadata, and say whether every "
+                   "episode was seen");
   command
       .add_option("--seeds", flags.seeds,
                   "random seeds, each measured as a row of its own (default 42, or --seed)")
@@ -210,12 +218,17 @@ Result<std::vector<DatasetOverride>> read_dataset_overrides(const std::filesyste
 
 Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globals) {
   visit::MixturePlan plan;
-  if (flags.spec.root.empty())
+  plan.spec = flags.spec;
+  if (plan.spec.root.empty()) {
+    SLUICE_TRY(const auto preset, loader::episodes::find_preset(plan.spec.preset));
+    plan.spec.root = preset->root;
+  }
+  if (plan.spec.root.empty())
     return usage_error(
         "--root is missing: a folder of data sets, s3://bucket/prefix or "
         "gs://bucket/prefix; `sluice data make --kind episodes` makes one");
-  plan.spec = flags.spec;
   MixtureOptions& options = plan.spec.options;
+  if (flags.prime) options.prime = std::max(options.prime, 1);
   SLUICE_TRY(options.metadata, scenario::parse_metadata(flags.metadata));
   SLUICE_TRY(options.mix, scenario::parse_mix(flags.mix));
   SLUICE_TRY(options.on_error, scenario::parse_on_error(flags.on_error));
@@ -240,7 +253,12 @@ Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals
     return usage_error(fmt::format(
         "--libraries {}: other loaders train nothing; give --step-time instead of --train {}",
         printable(flags.libraries), printable(plan.spec.train)));
+  if (plan.libraries.size() > 1) {
+    plan.also_first_checks = !options.check_always;
+    options.check_always = true;
+  }
   plan.drawing = flags.drawing;
+  plan.validate = flags.validate;
   plan.policy = visit::mixture_policy(plan.spec, flags.runs,
                                       globals.seed_given ? globals.seed : std::random_device{}());
   return plan;

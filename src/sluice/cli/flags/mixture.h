@@ -24,6 +24,8 @@ struct MixtureFlags {
   std::string on_error = "skip";
   std::string sleep = "0";
   std::string cpus;
+  bool prime = false;
+  bool validate = false;
   std::vector<std::string> weights, parallelisms;  // "rt1=2"
   std::vector<std::string> skips;                  // "droid", "droid,kuka"
   std::filesystem::path datasets;                  // YAML with overrides; empty: none

@@ -27,6 +27,9 @@ struct TrainFlags {
   int checkpoint_every = 0;
   bool resume = false;
   std::filesystem::path validate, expect, record;
+  int world_size = 1;  // -1: as many as cores, or as a launcher started
+  double rank_timeout_s = 120;
+  bool follows = false;  // visit::kFollowFlag
 };
 
 }  // namespace sluice::cli

@@ -266,6 +266,13 @@ bool Process::reap(int flags) {
   return true;
 }
 
+Result<std::filesystem::path> own_program() {
+  std::error_code problem;
+  auto path = std::filesystem::read_symlink("/proc/self/exe", problem);
+  if (problem) return Error{Errc::io, "/proc/self/exe: " + problem.message()};
+  return path;
+}
+
 bool is_program(const std::filesystem::path& path) {
   std::error_code code;
   return std::filesystem::is_regular_file(path, code) && access(path.c_str(), X_OK) == 0;

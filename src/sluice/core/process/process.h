@@ -89,6 +89,8 @@ struct Pipe {
   static Result<Pipe> make();  // both ends are closed in every program that we start
 };
 
+/// The file that this process runs.
+Result<std::filesystem::path> own_program();
 /// A file that this user may run.
 bool is_program(const std::filesystem::path& path);
 /// `word` as a path: itself when it holds a slash, else the first in `search_path` (PATH).

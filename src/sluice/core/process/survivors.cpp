@@ -13,6 +13,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -25,6 +26,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 namespace sluice {
@@ -44,12 +46,16 @@ Started& started() {
   return all;
 }
 
+/// none: it was started without, or is about to be given one.
+enum class Environment : std::uint8_t { of_kernel, none, some, in_exec };
+
 /// What /proc/<pid>/stat says.
 struct Found {
   pid_t pid = 0;
   char state = 0;
   pid_t parent = 0;
   pid_t group = 0;
+  Environment environment = Environment::some;
   std::string name{};
 };
 
@@ -73,6 +79,14 @@ std::optional<Found> found_at(pid_t pid) {
   found.state = fields[1][0];
   found.parent = number(fields[2]);
   found.group = number(fields[3]);
+  constexpr std::size_t kBegin = 48, kEnd = 49;  // addresses of the environment
+  constexpr pid_t kKernel = 2;
+  if (pid == kKernel || found.parent == kKernel)
+    found.environment = Environment::of_kernel;
+  else if (fields.size() > kEnd && fields[kEnd] == "0")
+    found.environment = Environment::in_exec;
+  else if (fields.size() > kEnd && fields[kBegin] == fields[kEnd])
+    found.environment = Environment::none;
   return found;
 }
 
@@ -104,10 +118,31 @@ std::optional<std::vector<Found>> own_children() {
   return listed ? std::optional(std::move(all)) : std::nullopt;
 }
 
+bool has_ended(const Found& found) {
+  return found.state == 'Z' || found.state == 'X';
+}
+
+/// The environment of a process. While it calls exec, that is not there to be read, and for a
+/// moment looks as if there were none: then it is asked again, until it runs another program.
+std::string environment_of(const Found& one) {
+  constexpr int kAsked = 200, kSure = 5;  // times, a millisecond apart; of them one after another
+  int none = 0;
+  for (int asked = 0; asked < kAsked && none < kSure; ++asked) {
+    std::ifstream in(fmt::format("/proc/{}/environ", one.pid), std::ios::binary);
+    if (!in.is_open()) break;  // not ours
+    std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const auto now = found_at(one.pid);
+    if (!text.empty() || !now || has_ended(*now) || now->environment == Environment::of_kernel)
+      return text;
+    none = now->environment == Environment::none ? none + 1 : 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {};
+}
+
 /// Of its environment; empty: cleared, or not ours to read.
-std::string lineage_of(pid_t pid) {
-  std::ifstream in(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+std::string lineage_of(const Found& one) {
+  const std::string text = environment_of(one);
   const std::string key = std::string(kLineageVariable) + "=";
   for (std::size_t at = 0; at < text.size(); at = text.find('\0', at) + 1) {
     if (text.compare(at, key.size(), key) == 0)
@@ -115,10 +150,6 @@ std::string lineage_of(pid_t pid) {
     if (text.find('\0', at) == std::string::npos) break;
   }
   return {};
-}
-
-bool has_ended(const Found& found) {
-  return found.state == 'Z' || found.state == 'X';
 }
 
 /// What `leader` left: in its group, or with its lineage, or adopted and of no program that runs.
@@ -140,7 +171,7 @@ std::vector<Found> left_by(pid_t leader, const std::string& lineage) {
       left.push_back(std::move(one));
       continue;
     }
-    const std::string own = lineage_of(one.pid);
+    const std::string own = lineage_of(one);
     const bool others = std::ranges::any_of(ours.lineage, [&](const auto& other) {
       return other.first != leader && other.second == own;
     });
@@ -175,10 +206,18 @@ std::string new_lineage() {
 }
 
 void adopt_orphans() {
+  {
+    Started& ours = started();
+    const std::lock_guard lock(ours.mutex);
+    if (ours.adopting || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return;
+    ours.adopting = true;
+  }
+  spare_children();
+}
+
+void spare_children() {
   Started& ours = started();
   const std::lock_guard lock(ours.mutex);
-  if (ours.adopting || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return;
-  ours.adopting = true;
   for (const Found& one : own_children().value_or(std::vector<Found>{}))
     ours.strangers.insert(one.pid);
 }

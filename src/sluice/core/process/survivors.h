@@ -18,6 +18,8 @@ std::string new_lineage();
 /// behind even where it has cleared its environment. For a program that is ours alone: one that
 /// embeds us has children of its own. Children that are there already are never touched.
 void adopt_orphans();
+/// Neither are those that are there now: a library started them, which ends them itself.
+void spare_children();
 
 /// The programs that run now; those of one are never taken for another's.
 void note_started(pid_t leader, const std::string& lineage);

@@ -26,11 +26,26 @@ void put(Workload& to, const std::string& name, const std::string& text) {
   if (!text.empty()) to[name] = text;
 }
 
-constexpr const char* kTrainingKeys[] = {
-    "world_size",     "seq_len", "optimizer", "compile", "mixup",       "cutmix",    "recipe",
-    "random_erasing", "input",   "loader",    "storage", "model_shape", "framework", "step_clock"};
+constexpr const char* kTrainingKeys[] = {"world_size", "seq_len",    "optimizer",  "compile",
+                                         "recipe",     "input",      "loader",     "storage",
+                                         "framework",  "step_clock", "model_shape"};
+constexpr const char *kMixup = "mixup", *kCutmix = "cutmix", *kErasing = "random_erasing";
+constexpr const char* kOff = "0.0";
 constexpr const char* kEvalKeys[] = {"fixed_shard_sha256", "max_length", "stride", "max_new_tokens",
                                      "temperature"};
+
+/// What is done to images beyond the recipe. Ours used to write mixing only where it was on, and
+/// erasing never: what they leave out is 0. Of other programs it is not known.
+void put_mixing(Workload& to, const Json& config) {
+  const bool ours = at(config, "model_shape").is_object();
+  for (const char* key : {kMixup, kCutmix, kErasing}) {
+    const Json& value = at(config, key);
+    if (value.is_number())
+      to[key] = Json(value.get<double>()).dump();
+    else if (ours)
+      to[key] = kOff;
+  }
+}
 
 /// A watched program: its file name and the words behind it, as they were given. Where it lies is
 /// of the machine.
@@ -61,6 +76,7 @@ Workload workload_of(const results::TrainingMetrics& metrics) {
     work["checkpoint_activations"] = *config.checkpoint_activations ? "true" : "false";
   for (const char* key : kTrainingKeys)
     put(work, key, at(config.other, key));
+  put_mixing(work, config.other);
   if (config.mode == "watch") put(work, "program", program_words(at(config.other, "program")));
   if (device == "cpu") put(work, "threads", at(config.other, "threads"));
   return work;
@@ -97,10 +113,20 @@ std::vector<std::string> differences(const Workload& baseline, const Workload& r
 }
 
 std::string workload_digest(const RunFiles& files) {
+  Workload work = files.metrics ? workload_of(*files.metrics) : Workload{};
+  // Digests of what is off are stored already, from before it was told.
+  const auto off = [&](const char* key) {
+    const auto found = work.find(key);
+    return found == work.end() || found->second == kOff;
+  };
+  if (off(kMixup) && off(kCutmix)) {  // one of them on: both were told
+    work.erase(kMixup);
+    work.erase(kCutmix);
+  }
+  if (off(kErasing)) work.erase(kErasing);
   std::string lines;
-  if (files.metrics)
-    for (const auto& [name, value] : workload_of(*files.metrics))
-      lines += fmt::format("{}={}\n", name, value);
+  for (const auto& [name, value] : work)
+    lines += fmt::format("{}={}\n", name, value);
   return sha256_hex(lines).substr(0, 8);
 }
 

@@ -15,9 +15,10 @@ namespace sluice::gate {
 using Workload = std::map<std::string, std::string>;
 
 /// Of a training: model and its shape, batch, sequence, accumulation, number format, mode, kind of
-/// device, optimizer, how far it is fused, input; of threads only on the CPU. Nothing of how long
-/// it was measured. Of a watched program its words and by which clock its steps are. The last block
-/// is judged by training_work.h, which knows what files that do not tell it mean.
+/// device, optimizer, how far it is fused, input, how images are mixed and erased; of
+/// threads only on the CPU. Nothing of how long it was measured. Of a watched program its words and
+/// by which clock its steps are. The last block is judged by training_work.h, which knows what
+/// files that do not tell it mean.
 Workload workload_of(const results::TrainingMetrics& metrics);
 /// Of an eval: the text and the probe sets, by their digests, tokenizer and how both were asked; of
 /// the built-in model how it was trained, by the digest of its examples. The weights may differ:

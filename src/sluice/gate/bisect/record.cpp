@@ -7,7 +7,6 @@
 #include "sluice/gate/pairs/paired_gate.h"
 #include "sluice/gate/pairs/paired_report.h"
 #include "sluice/results/result_file.h"
-#include "sluice/stats/t_test.h"
 
 #include <fmt/format.h>
 
@@ -162,21 +161,7 @@ Json to_json(const BisectQuestion& question) {
 
 std::optional<stats::Estimate> change_of_guilty(const BisectRecord& record) {
   const BisectState& state = record.state;
-  const BisectProbe* probe = state.probe_of(state.bad);
-  const std::vector<double> bad = ratios_of(record, state.bad);
-  if (probe == nullptr || bad.size() < 2) return std::nullopt;
-  double share = 1;
-  for (const PairedLook& look : state.options.looks)
-    share = std::min(share, look.alpha_share);
-  const BisectProbe* before = state.probe_of(state.good);
-  const double level = before == nullptr ? probe->level : std::min(probe->level, before->level);
-  stats::TTestOptions options;
-  options.confidence = 1 - 2 * level * share;
-  const std::vector<double> good = ratios_of(record, state.good);
-  if (state.good != 0 && good.size() < 2) return std::nullopt;
-  const auto t =
-      state.good == 0 ? stats::one_sample_t(bad, options) : stats::welch_t(bad, good, options);
-  return t ? std::optional(t->interval) : std::nullopt;
+  return change_between(state, ratios_of(record, state.good), ratios_of(record, state.bad));
 }
 
 std::string summary_of(const BisectRecord& record) {
@@ -213,12 +198,21 @@ std::string summary_of(const BisectRecord& record) {
 std::string reproduce(const BisectRecord& record) {
   if (record.state.end != BisectEnd::found) return {};
   const BisectQuestion& asked = record.question;
-  std::string line = fmt::format("sluice bisect {} {} --build {} --run {}",
-                                 record.commits[record.state.bad - 1].sha.substr(0, kShortSha),
-                                 record.commits[record.state.bad].sha.substr(0, kShortSha),
-                                 quoted_word(asked.build), quoted_word(asked.command));
+  const BisectOptions usual;
+  std::string line;
+  if (!asked.folder.empty())
+    line = "cd \"$(git rev-parse --show-toplevel)\"/" + quoted_word(asked.folder) + " && ";
+  line += fmt::format("sluice bisect {} {} --build {} --run {}",
+                      record.commits[record.state.bad - 1].sha.substr(0, kShortSha),
+                      record.commits[record.state.bad].sha.substr(0, kShortSha),
+                      quoted_word(asked.build), quoted_word(asked.command));
   if (asked.metric != "wall") line += " --metric " + quoted_word(asked.metric);
   if (asked.better == measure::Better::higher) line += " --better higher";
+  if (asked.tau != usual.tau) line += fmt::format(" --tau {}", asked.tau);
+  if (asked.floor != usual.floor) line += fmt::format(" --floor {}", asked.floor);
+  if (asked.alpha != usual.alpha) line += fmt::format(" --alpha {}", asked.alpha);
+  if (asked.most_pairs != kBisectMostPairs)
+    line += fmt::format(" --max-pairs {}", asked.most_pairs);
   return line;
 }
 

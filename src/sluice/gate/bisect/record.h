@@ -53,9 +53,7 @@ struct BisectRecord {
   double elapsed_s = 0;
 };
 
-/// Change in speed from the last good to the first bad revision, of commits that were measured.
-/// Logarithms. The interval is at the level of a look: pairs end when they decide, and a plain 95 %
-/// interval held the true change in 33 of 39 real searches only.
+/// change_between() of the stored pairs.
 std::optional<stats::Estimate> change_of_guilty(const BisectRecord& record);
 
 /// One sentence, also of a search that has not ended.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/gate/bisect/search.h"
 
+#include "sluice/stats/t_test.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -237,6 +239,23 @@ std::optional<std::size_t> next_revision(std::size_t good, std::size_t bad,
   return *std::min_element(between.begin(), between.end(), [aim](std::size_t a, std::size_t b) {
     return std::abs(static_cast<double>(a) - aim) < std::abs(static_cast<double>(b) - aim);
   });
+}
+
+std::optional<stats::Estimate> change_between(const BisectState& state, stats::Sample good,
+                                              stats::Sample bad) {
+  const BisectProbe* probe = state.probe_of(state.bad);
+  if (probe == nullptr || bad.size() < 2) return std::nullopt;
+  if (state.good != 0 && good.size() < 2) return std::nullopt;
+  double share = 1;
+  for (const PairedLook& look : state.options.looks)
+    share = std::min(share, look.alpha_share);
+  const BisectProbe* before = state.probe_of(state.good);
+  const double level = before == nullptr ? probe->level : std::min(probe->level, before->level);
+  stats::TTestOptions options;
+  options.confidence = 1 - 2 * level * share;
+  const auto t =
+      state.good == 0 ? stats::one_sample_t(bad, options) : stats::welch_t(bad, good, options);
+  return t ? std::optional(t->interval) : std::nullopt;
 }
 
 int halvings(std::size_t commits) {

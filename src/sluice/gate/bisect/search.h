@@ -95,6 +95,13 @@ Status pass_over(BisectState& state, std::string reason);
 std::optional<std::size_t> next_revision(std::size_t good, std::size_t bad,
                                          const std::vector<std::size_t>& passed_over);
 
+/// Change in speed from the last good to the first bad revision, by the log ratios that each was
+/// judged by; those of GOOD itself, beside which all are measured, are not asked for. Nothing: one
+/// was not measured. The interval is at the level of a look: pairs end when they decide, and a
+/// plain 95 % interval held the true change in 33 of 39 real searches only.
+std::optional<stats::Estimate> change_between(const BisectState& state, stats::Sample good,
+                                              stats::Sample bad);
+
 /// Halvings that leave one of that many commits.
 int halvings(std::size_t commits);
 

@@ -6,14 +6,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace sluice::gate {
 namespace {
 
 struct Searched {
   BisectState state;
-  std::int64_t pairs = 0;
-  int probes = 0;  // measured
+  std::map<std::size_t, std::vector<double>> ratios;  // of every revision that was measured
+
+  [[nodiscard]] std::vector<double> ratios_of(std::size_t revision) const {
+    const auto found = ratios.find(revision);
+    return found == ratios.end() ? std::vector<double>{} : found->second;
+  }
 };
 
 /// One history of which commit `guilty` on is slower; broken commits are drawn, BAD never.
@@ -27,22 +32,14 @@ Result<Searched> search_once(const BisectSimulationOptions& options, std::size_t
   Searched done;
   SLUICE_TRY(done.state, begin_bisect(options.commits, search));
   NoisySession session(options.noise, rng);
-  std::vector<double> ratios;
-  std::size_t measured = 0;  // revision that `ratios` are of
   while (const BisectProbe* asked = done.state.asked()) {
     if (broken[asked->revision]) {
       SLUICE_CHECK(pass_over(done.state, "does not build"));
       continue;
     }
-    if (asked->revision != measured) {
-      ratios.clear();
-      measured = asked->revision;
-      ++done.probes;
-    }
-    while (static_cast<int>(ratios.size()) < done.state.wanted_pairs()) {
-      ratios.push_back(session.pair(measured >= guilty ? log_change : 0));
-      ++done.pairs;
-    }
+    std::vector<double>& ratios = done.ratios[asked->revision];
+    while (static_cast<int>(ratios.size()) < done.state.wanted_pairs())
+      ratios.push_back(session.pair(asked->revision >= guilty ? log_change : 0));
     SLUICE_CHECK(answer(done.state, ratios));
   }
   return done;
@@ -65,6 +62,18 @@ void count(SimulatedBisect& sum, const BisectState& state, std::size_t guilty, b
   }
 }
 
+/// Whether the interval that is printed with a commit or a range holds the change that was put
+/// there.
+void count_interval(Share& holds, const Searched& done, std::size_t guilty, double log_change) {
+  const BisectState& state = done.state;
+  if (state.end != BisectEnd::found && state.end != BisectEnd::range) return;
+  const auto change = change_between(state, done.ratios_of(state.good), done.ratios_of(state.bad));
+  if (!change) return;
+  const double truth = guilty > state.good && guilty <= state.bad ? log_change : 0;
+  ++holds.trials;
+  if (change->low <= truth && truth <= change->high) ++holds.count;
+}
+
 }  // namespace
 
 Result<std::vector<SimulatedBisect>> simulate_bisect(const BisectSimulationOptions& options) {
@@ -80,11 +89,15 @@ Result<std::vector<SimulatedBisect>> simulate_bisect(const BisectSimulationOptio
       Rng rng(RngKey{
           .seed = options.seed, .epoch = condition, .index = static_cast<std::uint64_t>(trial)});
       const std::size_t guilty = 1 + static_cast<std::size_t>(rng.below(options.commits));
-      SLUICE_TRY(const Searched done, search_once(options, guilty, std::log1p(-sum.slowdown), rng));
+      const double log_change = std::log1p(-sum.slowdown);
+      SLUICE_TRY(const Searched done, search_once(options, guilty, log_change, rng));
       count(sum, done.state, guilty, sum.slowdown > 0);
-      sum.probes += static_cast<double>(done.probes) / options.trials;
-      sum.most_probes = std::max(sum.most_probes, done.probes);
-      sum.pairs += static_cast<double>(done.pairs) / options.trials;
+      count_interval(sum.interval_holds, done, guilty, log_change);
+      const int probes = static_cast<int>(done.ratios.size());
+      sum.probes += static_cast<double>(probes) / options.trials;
+      sum.most_probes = std::max(sum.most_probes, probes);
+      for (const auto& [revision, ratios] : done.ratios)
+        sum.pairs += static_cast<double>(ratios.size()) / options.trials;
     }
     table.push_back(sum);
   }
@@ -97,6 +110,7 @@ Json to_json(const SimulatedBisect& one) {
           {"wrong", to_json(one.wrong)},
           {"range_with_it", to_json(one.in_range)},
           {"bad_not_shown_slower", to_json(one.no_verdict)},
+          {"interval_holds", to_json(one.interval_holds)},
           {"mean_probes", one.probes},
           {"most_probes", one.most_probes},
           {"mean_pairs", one.pairs}};

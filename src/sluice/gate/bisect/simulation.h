@@ -24,11 +24,12 @@ struct BisectSimulationOptions {
 /// Trials of one slowdown; 0: nothing is slower.
 struct SimulatedBisect {
   double slowdown = 0;
-  Share right;        // one commit named, the right one
-  Share wrong;        // one named that is not it, or a range without it, or one where none is
-  Share in_range;     // a range named that holds it
-  Share no_verdict;   // BAD was not shown to be slower
-  double probes = 0;  // revisions measured, on average, BAD included
+  Share right;           // one commit named, the right one
+  Share wrong;           // one named that is not it, or a range without it, or one where none is
+  Share in_range;        // a range named that holds it
+  Share no_verdict;      // BAD was not shown to be slower
+  Share interval_holds;  // the true change, of searches that printed one with a commit or a range
+  double probes = 0;     // revisions measured, on average, BAD included
   int most_probes = 0;
   double pairs = 0;  // on average
 };

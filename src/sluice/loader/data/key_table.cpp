@@ -38,10 +38,25 @@ void KeyTable::add(const storage::Object& object) {
   std::memcpy(text, &length, sizeof length);
   std::memcpy(text + sizeof length, name.data(), length);
   std::memcpy(text + sizeof length + length, object.version.c_str(), object.version.size() + 1);
-  rows_.push_back({.size = object.size,
-                   .text = text,
-                   .folder = static_cast<std::uint32_t>(folders_.size() - 1),
-                   .label = -1});
+  rows_.emplace_back(object.size, text, static_cast<std::uint32_t>(folders_.size() - 1));
+  without_size_ += object.size == storage::kSizeUnknown;
+}
+
+void KeyTable::label_by_folder(std::string_view prefix) {
+  std::vector<std::int32_t> labels(folders_.size(), -1);
+  const Labelled folders{
+      .size = folders_.size(),
+      .name = [&](std::uint64_t folder) { return folders_[folder]; },
+      .set = [&](std::uint64_t folder, std::int32_t label) { labels[folder] = label; }};
+  loader::label_by_folder(folders, prefix);
+  for (Row& row : rows_)
+    row.label = labels[row.folder];
+}
+
+std::uint64_t KeyTable::set_bytes(std::uint64_t index, std::uint64_t bytes) const {
+  std::uint64_t before = storage::kSizeUnknown;
+  const bool first = rows_[index].size.compare_exchange_strong(before, bytes);
+  return first ? bytes : before;
 }
 
 std::string_view KeyTable::name(const Row& row) const {
@@ -60,7 +75,7 @@ std::string KeyTable::key(std::uint64_t index) const {
 storage::Object KeyTable::object(std::uint64_t index) const {
   const Row& row = rows_[index];
   const std::string_view last = name(row);
-  return {.key = key(index), .size = row.size, .version = last.data() + last.size()};
+  return {.key = key(index), .size = bytes(index), .version = last.data() + last.size()};
 }
 
 }  // namespace sluice::loader

@@ -65,12 +65,28 @@ bool is_hidden(std::string_view key) {
   return key.front() == '.' || key.find("/.") != key.npos;
 }
 
+/// Those that are gone are left out.
+Status find_sizes(storage::ObjectStore& store, std::vector<Object>& objects) {
+  std::vector<Object> there;
+  for (Object& object : objects) {
+    if (object.size == storage::kSizeUnknown) {
+      const auto found = store.stat(object.key);
+      if (!found && found.error().code == Errc::not_found) continue;
+      if (!found) return found.error();
+      object.size = found->size;
+    }
+    there.push_back(std::move(object));
+  }
+  objects = std::move(there);
+  return ok;
+}
+
 Result<Found> look(storage::ObjectStore& store, const DatasetOptions& options) {
   const auto wanted = [&](DatasetKind kind) {
     return options.kind == kind || options.kind == DatasetKind::automatic;
   };
   Found found;
-  SLUICE_CHECK(store.list(options.prefix, [&](std::span<const Object> objects) -> Status {
+  const auto take = [&](std::span<const Object> objects) -> Status {
     for (const Object& object : objects) {
       ++found.objects;
       if (object.key.empty() || is_hidden(object.key)) continue;
@@ -87,7 +103,11 @@ Result<Found> look(storage::ObjectStore& store, const DatasetOptions& options) {
         found.clips.add(object);
     }
     return ok;
-  }));
+  };
+  SLUICE_CHECK(options.sizes ? store.list(options.prefix, take)
+                             : store.list_names(options.prefix, take));
+  SLUICE_CHECK(find_sizes(store, found.tars));
+  SLUICE_CHECK(find_sizes(store, found.bundles));
   return found;
 }
 

@@ -27,6 +27,7 @@ struct DatasetOptions {
   DatasetKind kind = DatasetKind::automatic;
   bool clips = false;                  // where none of an automatic choice is there: clips
   std::filesystem::path labels_csv{};  // empty: labels by folder (tar: by .cls members)
+  bool sizes = false;  // all known when it is open: nothing goes on beside what is timed
 };
 
 /// By its suffix, in any case.

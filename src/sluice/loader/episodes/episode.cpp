@@ -28,6 +28,7 @@ const storage::ExampleFeature* Episode::list(const FeatureSpec& spec,
 
 Status Episode::parse(std::span<const std::byte> message, const FeatureTable& features) {
   table_ = &features;
+  message_ = message;
   SLUICE_CHECK(storage::parse_example(lists_, message));
   columns_.resize(features.specs.size());
   for (Column& column : columns_)
@@ -156,6 +157,8 @@ Result<std::string_view> Episode::bytes(std::size_t feature, std::size_t step) {
   SLUICE_TRY(const std::size_t each, per_step(table_->specs[feature], all.size(), step));
   if (each != 1)
     return bad_feature(table_->specs[feature], fmt::format("{} strings per step", each));
+  if (all[step].data() == nullptr)
+    return bad_feature(table_->specs[feature], fmt::format("step {} was not read", step));
   return all[step];
 }
 

@@ -8,11 +8,34 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 namespace sluice::loader::episodes {
+
+/// Where parts of an episode lie in its record, so that later only those are read.
+struct EpisodeLayout {
+  struct Part {
+    std::uint32_t offset = 0;  // from the first byte of the record's payload
+    std::uint32_t size = 0;
+  };
+  struct List {
+    std::uint32_t feature = 0;
+    storage::ListKind kind = storage::ListKind::none;
+    Part part{};
+  };
+  std::uint32_t first = 0;           // offset of the first frame
+  std::vector<std::uint32_t> sizes;  // of each step's image, with its tag and length: no gaps
+  std::vector<List> lists;           // of other features, whole
+
+  [[nodiscard]] std::size_t steps() const { return sizes.size(); }
+  [[nodiscard]] Part frame(std::size_t step) const;
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return sizeof(*this) + sizes.capacity() * sizeof(sizes[0]) + lists.capacity() * sizeof(List);
+  }
+};
 
 /// Steps by index, features by their index in the table. Nothing is decoded before it is asked for,
 /// and images stay encoded. Errors are invalid_input and name the feature. Reuse one object per
@@ -22,6 +45,17 @@ class Episode {
   /// Both must outlive what is asked of it later. The number of steps is that of `steps/is_first`
   /// or, where that is not there, of the first feature with one element per step.
   Status parse(std::span<const std::byte> message, const FeatureTable& features);
+
+  /// Of what parse() read: where the frames of `image` and the lists of `others` lie, those that
+  /// the record has. Nothing where they cannot be read alone: ragged features, or fields that no
+  /// writer of TFDS leaves.
+  std::optional<EpisodeLayout> layout(std::size_t image, std::span<const std::size_t> others);
+
+  // Instead of parse(): an episode of parts that were read alone. What is not added is not there.
+  void start_parts(const FeatureTable& features, std::size_t steps, std::size_t image);
+  /// invalid_input: no image of one step, so the record is no longer what the layout was made of.
+  Status add_frame(std::size_t image, std::size_t step, std::span<const std::byte> part);
+  void add_list(const EpisodeLayout::List& list, std::span<const std::byte> part);
 
   [[nodiscard]] std::size_t steps() const { return steps_; }
   [[nodiscard]] bool has(std::size_t feature) const;
@@ -69,6 +103,7 @@ class Episode {
                                                     std::string_view suffix) const;
 
   const FeatureTable* table_ = nullptr;
+  std::span<const std::byte> message_;
   std::vector<storage::ExampleFeature> lists_;
   std::vector<Column> columns_;
   std::size_t steps_ = 0;

@@ -49,6 +49,27 @@ Json manifest(const EpisodeMakerOptions& options) {
           {"data_sets", options.preset.datasets.size()}};
 }
 
+/// What is made is one image below steps/observation and so on, of the size that the preset says.
+Status can_be_made(const DatasetSpec& spec) {
+  const auto refuse = [&](const char* what) {
+    return Error{Errc::usage, fmt::format("data set {}: {}{}", printable(spec.name), what,
+                                          spec.where.empty() ? "" : " (" + spec.where + ")")};
+  };
+  if (spec.has_place()) return refuse("its folder is a place of its own; a name is made");
+  if (spec.height == 0 || spec.width == 0 || spec.episode_steps == 0 || spec.episodes == 0 ||
+      spec.shards == 0)
+    return refuse("height, width, steps, episodes and shards are accepted below `real`");
+  if (!spec.image.starts_with("steps/observation/"))
+    return refuse("an image below steps/observation is made");
+  if (spec.action_size > 0 && spec.action != "steps/action" &&
+      !spec.action.starts_with("steps/action/"))
+    return refuse("an action that is steps/action or below it is made");
+  if (spec.state_size > 0 && !spec.state.starts_with("steps/observation/"))
+    return refuse("a state below steps/observation is made");
+  if (!spec.language.starts_with("steps/")) return refuse("a language below steps is made");
+  return ok;
+}
+
 Status check(const EpisodeMakerOptions& options) {
   if (options.folder.empty())
     return Error{Errc::usage, "the folder to write is missing; --out DIR is accepted"};
@@ -59,6 +80,8 @@ Status check(const EpisodeMakerOptions& options) {
     return Error{Errc::usage, fmt::format("--max-gb {}: above 0 is accepted", options.max_gb)};
   if (options.preset.datasets.empty())
     return Error{Errc::usage, "a preset without a data set: nothing to make"};
+  for (const DatasetSpec& spec : options.preset.datasets)
+    SLUICE_CHECK(can_be_made(spec));
   return ok;
 }
 
@@ -213,7 +236,7 @@ Result<std::uint64_t> estimate_bytes(const EpisodeMakerOptions& options) {
     double steps = 0;
     for (std::uint64_t i = 0; i < episodes; ++i)
       steps += made_steps(spec, options.seed, i);
-    const bool coded = spec.language == "observation/instruction";
+    const bool coded = spec.language == "steps/observation/instruction";
     bytes += steps *
              (frame + 4.0 * (spec.action_size + spec.state_size) + (coded ? kInstructionSize : 40));
   }

@@ -92,7 +92,7 @@ Result<std::vector<DatasetReport>> inspect_episodes(
         report.errors.push_back(dataset.error().message);
         continue;
       }
-      report.features = dataset->features.specs.size();
+      report.features = dataset->features.specs;
       report.images.clear();
       for (const FeatureSpec& spec : dataset->features.specs)
         if (spec.type == FeatureType::image && spec.in_steps) report.images.push_back(spec);

@@ -25,10 +25,10 @@ struct DatasetReport {
   std::uint64_t steps = 0;
   std::uint64_t shortest = 0;
   std::uint64_t longest = 0;
-  std::uint64_t bytes = 0;          // of the shards
-  std::vector<FeatureSpec> images;  // those of steps
-  std::size_t features = 0;
-  std::vector<std::string> errors;  // one per shard at most, or why it cannot be opened
+  std::uint64_t bytes = 0;              // of the shards
+  std::vector<FeatureSpec> images;      // those of steps
+  std::vector<FeatureSpec> features{};  // all
+  std::vector<std::string> errors;      // one per shard at most, or why it cannot be opened
 };
 
 /// Every data set of the store, one report each; what is damaged is named there. An image of each

@@ -78,8 +78,15 @@ Json dictionary(Json features) {
                  {{"features", std::move(features)}});
 }
 
+constexpr std::string_view kStepsFolder = "steps/";
+constexpr std::string_view kObservation = "steps/observation/";
+
+std::string name_below(std::string_view feature, std::string_view folder) {
+  return std::string(feature.substr(folder.size()));
+}
+
 bool is_coded(const DatasetSpec& spec) {  // language as numbers of characters
-  return spec.language == "observation/instruction";
+  return spec.language == "steps/observation/instruction";
 }
 
 }  // namespace
@@ -132,20 +139,19 @@ Result<std::string> make_episode(Scene& scene, const DatasetSpec& spec, std::uin
   };
   strings("episode_metadata/file_path", {file});
   strings("episode_metadata/robot", {robot});
-  strings(spec.image_feature(), {frames.begin(), frames.end()});
+  strings(spec.image, {frames.begin(), frames.end()});
   if (spec.action_size > 0)
-    floats(spec.action_feature(),
-           walk(rng_of(spec, seed, index, kAction), steps, spec.action_size));
+    floats(spec.action, walk(rng_of(spec, seed, index, kAction), steps, spec.action_size));
   if (spec.state_size > 0)
-    floats(spec.state_feature(), walk(rng_of(spec, seed, index, kState), steps, spec.state_size));
+    floats(spec.state, walk(rng_of(spec, seed, index, kState), steps, spec.state_size));
   if (is_coded(spec)) {
     std::vector<std::int64_t> coded(count * kInstructionSize);
     for (std::size_t t = 0; t < count; ++t)
       for (std::size_t i = 0; i < said.size(); ++i)
         coded[t * kInstructionSize + i] = static_cast<unsigned char>(said[i]);
-    ints(spec.language_feature(), std::move(coded));
+    ints(spec.language, std::move(coded));
   } else {
-    strings(spec.language_feature(), std::vector<std::string_view>(count, said));
+    strings(spec.language, std::vector<std::string_view>(count, said));
   }
   std::vector<std::int64_t> first(count), last(count);
   std::vector<float> reward(count);
@@ -169,22 +175,22 @@ Json made_features(const DatasetSpec& spec) {
     picture["encodingFormat"] = spec.codec == Codec::jpeg ? "jpeg" : "png";
   picture["shape"] = std::move(shape);
   Json observation = Json::object();
-  observation[std::string(spec.image)] =
+  observation[name_below(spec.image, kObservation)] =
       feature("image_feature", "Image", "image", std::move(picture));
   if (spec.state_size > 0)
-    observation[std::string(spec.state)] = tensor("float32", {spec.state_size});
+    observation[name_below(spec.state, kObservation)] = tensor("float32", {spec.state_size});
   Json steps = Json::object();
-  constexpr std::string_view kObservation = "observation/";
   const Json language = is_coded(spec) ? tensor("int32", {kInstructionSize}) : text();
-  if (spec.language.substr(0, kObservation.size()) == kObservation)
-    observation[std::string(spec.language.substr(kObservation.size()))] = language;
+  if (spec.language.starts_with(kObservation))
+    observation[name_below(spec.language, kObservation)] = language;
   else
-    steps[std::string(spec.language)] = language;
+    steps[name_below(spec.language, kStepsFolder)] = language;
   steps["observation"] = dictionary(std::move(observation));
   if (spec.action_size > 0) {
     const Json action = tensor("float32", {spec.action_size});
-    steps["action"] =
-        spec.action == "flat" ? action : dictionary(Json{{std::string(spec.action), action}});
+    steps["action"] = spec.action == "steps/action"
+                          ? action
+                          : dictionary(Json{{name_below(spec.action, "steps/action/"), action}});
   }
   for (const char* flag : {"is_first", "is_last", "is_terminal"})
     steps[flag] = feature("scalar", "Scalar", "tensor",

@@ -3,31 +3,13 @@
 #include "sluice/loader/mixture/assemble.h"
 
 #include "sluice/core/text.h"
+#include "sluice/image/planes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace sluice::loader::mixture {
-namespace {
-
-/// Interleaved pixels into three planes, `stride` bytes from one to the next.
-void planes(std::uint8_t* out, std::size_t stride, image::ImageView<std::uint8_t> pixels) {
-  const auto width = static_cast<std::size_t>(pixels.width());
-  for (int y = 0; y < pixels.height(); ++y) {
-    const std::uint8_t* row = pixels.row(y);
-    std::uint8_t* red = out + static_cast<std::size_t>(y) * width;
-    std::uint8_t* green = red + stride;
-    std::uint8_t* blue = green + stride;
-    for (std::size_t x = 0; x < width; ++x) {
-      red[x] = row[3 * x];
-      green[x] = row[3 * x + 1];
-      blue[x] = row[3 * x + 2];
-    }
-  }
-}
-
-}  // namespace
 
 BatchMemory::BatchMemory(const MixtureOptions& options, int actions, int states)
     : image_size(options.image_size),
@@ -130,8 +112,8 @@ Status PairDecoder::decode(std::span<std::uint8_t> out, const Sample& sample, in
     const std::int64_t resized = thread_ns();
     times.resize_ns += resized - decoded;
     // [3, 2, size, size]: the planes of a colour lie beside each other, frame after frame.
-    planes(out.data() + static_cast<std::size_t>(which) * plane, 2 * plane,
-           (fits ? decoded_ : resized_).view<std::uint8_t>());
+    image::split_planes(out.data() + static_cast<std::size_t>(which) * plane, 2 * plane,
+                        (fits ? decoded_ : resized_).view<std::uint8_t>());
     times.collate_ns += thread_ns() - resized;
   }
   return ok;

@@ -73,6 +73,42 @@ Json request(const std::vector<SourceSpec>& sources, const MixtureOptions& optio
           {"one_pass", options.one_pass}};
 }
 
+/// Where a data set lies and which split of it is wanted.
+Result<SourceSpec> open_of_preset(std::shared_ptr<storage::ObjectStore> store,
+                                  const episodes::Preset& preset, const episodes::DatasetSpec& spec,
+                                  const PresetChoice& choice) {
+  SourceSpec source;
+  std::string name = spec.folder == "." ? "" : spec.folder;
+  if (spec.has_place()) {
+    storage::StoreOptions options = choice.places;
+    options.input = source.place = spec.folder;
+    if (spec.folder.front() == '/') {  // nothing of a bucket holds for a path
+      options.endpoint = options.region = options.cache_dir = "";
+      options.anonymous = false;
+    }
+    SLUICE_TRY(store, storage::open_store(options));
+    name.clear();
+  }
+  const bool training = choice.part == PresetPart::train;
+  const std::string& own = training ? spec.split : spec.validation;
+  const std::string& common = training ? preset.train : preset.validation;
+  source.split = !choice.split.empty() ? choice.split : own.empty() ? common : own;
+  SLUICE_TRY(const std::string folder, episodes::find_dataset(*store, name));
+  SLUICE_TRY(auto dataset, episodes::EpisodeDataset::open(store, folder, source.split));
+  source.name = spec.name;
+  source.dataset = std::make_shared<episodes::EpisodeDataset>(std::move(dataset));
+  source.weight = spec.weight;
+  source.offset = spec.offset;
+  source.image = spec.image;
+  source.action = spec.action;
+  source.state = spec.state;
+  source.language = spec.language;
+  source.interleave = spec.parallelism;
+  source.type = spec.type;
+  source.where = spec.where;
+  return source;
+}
+
 }  // namespace
 
 Status check(const MixtureOptions& options) {
@@ -82,6 +118,7 @@ Status check(const MixtureOptions& options) {
   SLUICE_CHECK(in_range("image size", options.image_size, 1, 4096));
   SLUICE_CHECK(in_range("queue", options.queue, 1, 4096));
   SLUICE_CHECK(in_range("min ready", options.min_ready, 1, 1'000'000));
+  SLUICE_CHECK(in_range("prime", options.prime, 0, 1'000'000));
   SLUICE_CHECK(in_range("read threads", options.read_threads, 1, 1024));
   SLUICE_CHECK(in_range("decode threads", options.decode_threads, 1, 1024));
   SLUICE_CHECK(in_range("interleave", options.interleave, 1, 65536));
@@ -117,7 +154,11 @@ Json to_json(const MixtureStats& stats) {
                        {"bad_records", source.bad_records},
                        {"bad_images", source.bad_images},
                        {"first_error", source.first_error},
-                       {"dropped", source.dropped}});
+                       {"dropped", source.dropped},
+                       {"samples_read", source.samples_read},
+                       {"read_s", source.read_s},
+                       {"samples_decoded", source.samples_decoded},
+                       {"decode_s", source.decode_s}});
   Json cpu = Json::object();
   for (std::size_t i = 0; i < kStages; ++i)
     cpu[to_string(static_cast<MixtureStage>(i))] = stats.cpu_s[i];
@@ -132,21 +173,22 @@ Json to_json(const MixtureStats& stats) {
 
 Result<std::vector<SourceSpec>> preset_sources(const std::shared_ptr<storage::ObjectStore>& store,
                                                const episodes::Preset& preset,
-                                               std::string_view split,
-                                               std::span<const std::string> skip) {
+                                               const PresetChoice& choice) {
   std::vector<SourceSpec> sources;
   for (const episodes::DatasetSpec& spec : preset.datasets) {
-    if (std::find(skip.begin(), skip.end(), spec.name) != skip.end()) continue;
-    SLUICE_TRY(const std::string folder, episodes::find_dataset(*store, spec.folder));
-    SLUICE_TRY(auto dataset, episodes::EpisodeDataset::open(store, folder, split));
-    sources.push_back({.name = std::string(spec.name),
-                       .dataset = std::make_shared<episodes::EpisodeDataset>(std::move(dataset)),
-                       .weight = spec.weight,
-                       .offset = spec.offset,
-                       .image = spec.image_feature(),
-                       .action = spec.action_feature(),
-                       .state = spec.state_feature(),
-                       .language = spec.language_feature()});
+    if (spec.skip ||
+        std::find(choice.skip.begin(), choice.skip.end(), spec.name) != choice.skip.end())
+      continue;
+    auto opened = open_of_preset(store, preset, spec, choice);
+    if (!opened)
+      return Error{opened.error().code,
+                   fmt::format("{}{}",
+                               spec.where.empty() || opened.error().code == Errc::interrupted
+                                   ? ""
+                                   : fmt::format("preset {}: data set {}: ", printable(spec.where),
+                                                 spec.name),
+                               opened.error().message)};
+    sources.push_back(std::move(*opened));
   }
   return sources;
 }
@@ -230,8 +272,12 @@ Result<std::unique_ptr<Mixture>> Mixture::open(std::vector<SourceSpec> sources,
   return std::unique_ptr<Mixture>(new Mixture(std::move(pipeline)));
 }
 
-Result<const MixtureBatch*> Mixture::next() {
-  return pipeline_->next();
+Result<const MixtureBatch*> Mixture::next(const std::function<bool()>& keep_waiting) {
+  return pipeline_->next(keep_waiting);
+}
+
+void Mixture::close() {
+  pipeline_->close();
 }
 
 Json Mixture::state() const {

@@ -15,9 +15,11 @@
 #include "sluice/loader/episodes/episode_dataset.h"
 #include "sluice/loader/episodes/presets.h"
 #include "sluice/loader/mixture/schedule.h"
+#include "sluice/storage/open_store.h"
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,14 +52,26 @@ struct SourceSpec {
   std::string language{};                        // empty: none
   std::string robot = "episode_metadata/robot";  // where a data set has none, it is empty
   int interleave = 0;                            // shards read in turn; 0: those of the options
+  std::string type{};                            // of data set, in metadata: "oxe"
+  std::string split{};                           // that `dataset` was opened at
+  std::string place{};                           // of its own, not below the root; else empty
+  std::string where{};                           // all this was written: "my.yaml:7"
 };
 
-/// The sources of a preset in a store: its data sets opened at `split`. `skip`: names that are left
-/// out; those that are missing from the store are an error.
+/// Which split is read where nobody names one.
+enum class PresetPart : std::uint8_t { train, validation };
+
+struct PresetChoice {
+  std::string split{};  // of every data set; empty: each its own of `part`
+  PresetPart part = PresetPart::train;
+  std::vector<std::string> skip{};  // names that are left out, besides those that the preset skips
+  storage::StoreOptions places{};   // how data sets with a place of their own are opened
+};
+
+/// The sources of a preset in a store. Data sets that are missing from it are an error.
 Result<std::vector<SourceSpec>> preset_sources(const std::shared_ptr<storage::ObjectStore>& store,
                                                const episodes::Preset& preset,
-                                               std::string_view split,
-                                               std::span<const std::string> skip = {});
+                                               const PresetChoice& choice = {});
 
 struct MixtureOptions {
   int batch_size = 64;           // a multiple of mix_block
@@ -70,7 +84,7 @@ struct MixtureOptions {
   int mix_block = 4;     // samples of one source that follow each other
   int queue = 4;         // blocks that wait per source, at least 1
   int min_ready = 8;     // sources with a block before the first batch; at most all
-  bool prime = false;    // all of them, instead
+  int prime = 0;         // instead: all of them, each with so many samples; 0: not
   int read_threads = 4;  // a source is read by one at a time
   int decode_threads = 4;
   int interleave = 4;          // shards of a source that are read in turn
@@ -112,14 +126,18 @@ struct MixtureBatch {
 
 struct SourceStats {
   std::string name;
-  double requested = 0;           // share
-  std::uint64_t samples = 0;      // in batches handed out
-  std::uint64_t starved = 0;      // blocks at which it was due and had none
-  std::uint64_t too_short = 0;    // episodes without a pair
-  std::uint64_t bad_records = 0;  // damaged, wrong or missing features; of a bad shard the rest
-  std::uint64_t bad_images = 0;   // another sample of the batch stands in
-  std::string first_error{};      // of its bad ones
-  bool dropped = false;           // nothing usable in a whole epoch
+  double requested = 0;            // share
+  std::uint64_t samples = 0;       // in batches handed out
+  std::uint64_t starved = 0;       // blocks at which it was due and had none
+  std::uint64_t too_short = 0;     // episodes without a pair
+  std::uint64_t bad_records = 0;   // damaged, wrong or missing features; of a bad shard the rest
+  std::uint64_t bad_images = 0;    // another sample of the batch stands in
+  std::string first_error{};       // of its bad ones
+  bool dropped = false;            // nothing usable in a whole epoch
+  std::uint64_t samples_read = 0;  // by readers, those that wait counted
+  double read_s = 0;               // of readers, by the clock: a store that is slow shows
+  std::uint64_t samples_decoded = 0;
+  double decode_s = 0;  // of decoders, thread time: decode, resize, collate
 };
 
 struct MixtureStats {
@@ -144,13 +162,19 @@ class Mixture {
   static Result<std::unique_ptr<Mixture>> open(std::vector<SourceSpec> sources,
                                                const MixtureOptions& options,
                                                const Json& resume = Json());
-  /// Ends all threads; a read in flight is waited for.
+  /// Ends all threads; a read in flight is waited for, unless close() was called.
   ~Mixture();
   Mixture(const Mixture&) = delete;
   Mixture& operator=(const Mixture&) = delete;
 
   /// The next batch; null after the last one (one_pass). After an error always that error.
-  Result<const MixtureBatch*> next();
+  /// `keep_waiting` is asked 20 times a second while the batch is not ready; false: `interrupted`,
+  /// and the next call goes on. For one thread at a time.
+  Result<const MixtureBatch*> next(const std::function<bool()>& keep_waiting = {});
+
+  /// From any thread: ends all threads, a next() that waits too; it then gives `interrupted`. A
+  /// read that takes longer than 80 ms is cancelled, and then the stores serve no more.
+  void close();
 
   /// Where it is, after the last batch handed out: with `deterministic` a mixture resumed from it
   /// goes on with exactly the batch that would have followed; without, each source goes on with

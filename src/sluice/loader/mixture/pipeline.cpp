@@ -11,6 +11,9 @@
 namespace sluice::loader::mixture {
 namespace {
 
+constexpr std::chrono::duration<double> kLook(0.05);  // between two questions to who waits
+constexpr std::chrono::milliseconds kPatience(80);    // with a read, before it is cancelled
+
 double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -18,6 +21,11 @@ double seconds(std::chrono::steady_clock::duration duration) {
 }  // namespace
 
 Pipeline::~Pipeline() {
+  end();
+  join();
+}
+
+void Pipeline::end() {
   {
     const std::lock_guard lock(mutex_);
     over_ = true;
@@ -26,8 +34,29 @@ Pipeline::~Pipeline() {
   block_ready_.notify_all();
   decode_wanted_.notify_all();
   batch_ready_.notify_all();
+}
+
+void Pipeline::join() {
+  const std::lock_guard lock(threads_mutex_);
   for (std::thread& thread : threads_)
     thread.join();
+  threads_.clear();
+}
+
+void Pipeline::close() {
+  end();
+  const auto no_reader = [this] {
+    return std::none_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.busy; });
+  };
+  std::unique_lock lock(mutex_);
+  while (!batch_ready_.wait_for(lock, kPatience, no_reader)) {
+    lock.unlock();
+    for (const SourceSpec& spec : specs_)
+      spec.dataset->store->cancel();
+    lock.lock();
+  }
+  lock.unlock();
+  join();
 }
 
 void Pipeline::run() {
@@ -45,6 +74,16 @@ void Pipeline::fail(const Error& error) {
   read_wanted_.notify_all();
 }
 
+std::size_t Pipeline::primed_blocks() const {
+  const auto block = static_cast<std::size_t>(options_.mix_block);
+  return (static_cast<std::size_t>(options_.prime) + block - 1) / block;
+}
+
+std::size_t Pipeline::room() const {
+  const auto queue = static_cast<std::size_t>(options_.queue);
+  return started_ ? queue : std::max(queue, primed_blocks());
+}
+
 /// The shortest queue; of equal ones the next in turn, so that none is looked at last for ever.
 Pipeline::Lane* Pipeline::wanted() {
   Lane* best = nullptr;
@@ -52,8 +91,7 @@ Pipeline::Lane* Pipeline::wanted() {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const std::size_t at = (start + i) % lanes_.size();
     Lane& lane = lanes_[at];
-    if (lane.busy || lane.ended || lane.ready.size() >= static_cast<std::size_t>(options_.queue))
-      continue;
+    if (lane.busy || lane.ended || lane.ready.size() >= room()) continue;
     if (best != nullptr && lane.ready.size() >= best->ready.size()) continue;
     best = &lane;
     turn_ = at + 1;
@@ -75,10 +113,14 @@ void Pipeline::read() {
     Block block(static_cast<std::size_t>(options_.mix_block));
     FillReport report;
     const auto filled = lane->source->fill(block, report);
+    const double took_s = seconds(SteadyClock::now() - lane->since);
     account(MixtureStage::read, report.read_ns);
     account(MixtureStage::parse, report.parse_ns);
     lock.lock();
     lane->busy = false;
+    if (over_) batch_ready_.notify_all();  // close() waits for readers
+    lane->stats.read_s += took_s;
+    if (filled) lane->stats.samples_read += *filled;
     lane->stats.too_short += report.too_short;
     lane->stats.bad_records += report.bad_records;
     if (lane->stats.first_error.empty()) lane->stats.first_error = report.first_error;
@@ -158,16 +200,18 @@ bool Pipeline::mix_batch(Slot& slot, std::unique_lock<std::mutex>& lock) {
 void Pipeline::mix() {
   std::unique_lock lock(mutex_);
   const auto enough = [this] {
-    const auto ready =
-        static_cast<std::size_t>(std::count_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) {
-          return lane.ended || !lane.ready.empty();
-        }));
+    const std::size_t blocks = std::max<std::size_t>(primed_blocks(), 1);
+    const auto ready = static_cast<std::size_t>(std::count_if(
+        lanes_.begin(), lanes_.end(),
+        [blocks](const Lane& lane) { return lane.ended || lane.ready.size() >= blocks; }));
     const std::size_t most = lanes_.size();
-    return ready >=
-           (options_.prime ? most : std::min(most, static_cast<std::size_t>(options_.min_ready)));
+    return ready >= (options_.prime > 0
+                         ? most
+                         : std::min(most, static_cast<std::size_t>(options_.min_ready)));
   };
   block_ready_.wait(lock, [&] { return over_ || error_ || enough(); });
   start_s_ = seconds(SteadyClock::now() - opened_);
+  started_ = true;
   while (!over_ && !error_) {
     Slot* slot = nullptr;
     for (const auto& candidate : slots_)
@@ -220,6 +264,10 @@ void Pipeline::decode() {
     account(MixtureStage::resize, times.resize_ns);
     account(MixtureStage::collate, times.collate_ns);
     lock.lock();
+    SourceStats& stats = lanes_[sample.source].stats;
+    ++stats.samples_decoded;
+    stats.decode_s +=
+        1e-9 * static_cast<double>(times.decode_ns + times.resize_ns + times.collate_ns);
     if (++slot->done == slot->samples.size()) {
       slot->at = Slot::At::ready;
       batch_ready_.notify_all();
@@ -270,7 +318,23 @@ Error Pipeline::stalled() const {
                                      who.empty() ? "nobody, the decoders are at it" : who)};
 }
 
-Result<const MixtureBatch*> Pipeline::next() {
+Result<bool> Pipeline::wait_for_batch(std::unique_lock<std::mutex>& lock,
+                                      const std::function<bool()>& there,
+                                      const std::function<bool()>& keep_waiting) {
+  using Seconds = std::chrono::duration<double>;
+  const Seconds limit(options_.stall_limit_s);
+  if (!keep_waiting) return batch_ready_.wait_for(lock, limit, there);
+  for (Seconds left = limit; left.count() > 0; left -= kLook) {
+    if (batch_ready_.wait_for(lock, std::min(kLook, left), there)) return true;
+    lock.unlock();
+    const bool wanted = keep_waiting();
+    lock.lock();
+    if (!wanted) return Error{Errc::interrupted, "the wait for a batch was given up"};
+  }
+  return false;
+}
+
+Result<const MixtureBatch*> Pipeline::next(const std::function<bool()>& keep_waiting) {
   std::unique_lock lock(mutex_);
   if (held_ != nullptr) {
     held_->at = Slot::At::free;
@@ -281,12 +345,13 @@ Result<const MixtureBatch*> Pipeline::next() {
   Slot* slot = nullptr;
   const auto there = [&] {
     slot = find(Slot::At::ready, next_given_);
-    return slot != nullptr || error_ || (mixed_all_ && next_given_ == next_mixed_);
+    return slot != nullptr || over_ || error_ || (mixed_all_ && next_given_ == next_mixed_);
   };
-  const bool in_time =
-      batch_ready_.wait_for(lock, std::chrono::duration<double>(options_.stall_limit_s), there);
+  const Result<bool> in_time = wait_for_batch(lock, there, keep_waiting);
   wait_s_ += seconds(SteadyClock::now() - asked);
-  if (!in_time) fail(stalled());
+  if (over_) return Error{Errc::interrupted, "the mixture was closed"};
+  if (!in_time) return in_time.error();
+  if (!*in_time) fail(stalled());
   if (error_) return *error_;
   if (slot == nullptr) {
     const bool none = next_given_ == 0;

@@ -17,6 +17,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,7 +36,8 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  Result<const MixtureBatch*> next();
+  Result<const MixtureBatch*> next(const std::function<bool()>& keep_waiting);
+  void close();
   [[nodiscard]] Json state() const;
   [[nodiscard]] MixtureStats stats() const;
   [[nodiscard]] const std::vector<SourceSpec>& sources() const { return specs_; }
@@ -71,9 +73,16 @@ class Pipeline {
   Pipeline(std::vector<SourceSpec> sources, const MixtureOptions& options);
   Status prepare(const Json& resume);
   void run();
+  /// Wakes all threads up for the last time.
+  void end();
+  void join();
 
   void read();
   Lane* wanted();
+  /// Blocks that every source has before the first batch; 0: it is not primed.
+  [[nodiscard]] std::size_t primed_blocks() const;
+  /// Blocks that a source may have waiting: to be primed, more than later.
+  [[nodiscard]] std::size_t room() const;
   void mix();
   bool mix_batch(Slot& slot, std::unique_lock<std::mutex>& lock);
   /// Waits until there is one to take. Nothing: all sources have ended, or it is over.
@@ -83,6 +92,10 @@ class Pipeline {
   Status repair(Slot& slot);
   Slot* find(Slot::At at, std::uint64_t index);
   [[nodiscard]] Error stalled() const;
+  /// Until `there`. False: the limit has passed. An error: the consumer waits no longer.
+  Result<bool> wait_for_batch(std::unique_lock<std::mutex>& lock,
+                              const std::function<bool()>& there,
+                              const std::function<bool()>& keep_waiting);
   void account(MixtureStage stage, std::int64_t ns) {
     cpu_ns_[static_cast<std::size_t>(stage)].fetch_add(ns, std::memory_order_relaxed);
   }
@@ -101,7 +114,8 @@ class Pipeline {
   std::vector<Lane> lanes_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::size_t turn_ = 0;    // where readers begin to look
-  bool over_ = false;       // the destructor runs
+  bool started_ = false;    // the first batch is mixed
+  bool over_ = false;       // close() or the destructor runs
   bool mixed_all_ = false;  // no further batch will be mixed
   std::optional<Error> error_{};
   std::uint64_t next_mixed_ = 0;
@@ -115,6 +129,7 @@ class Pipeline {
   SteadyClock::time_point opened_ = SteadyClock::now();
   double start_s_ = 0;
   double wait_s_ = 0;
+  std::mutex threads_mutex_;  // of `threads_`: close() may come from anywhere
   std::vector<std::thread> threads_;
 };
 

@@ -15,17 +15,27 @@ namespace {
 
 enum Draw : std::uint32_t { kShards = 1, kRecords, kPairs };
 
+/// Of one source, for where frames lie: 4 bytes a step, so some 40,000 episodes of 80 steps.
+constexpr std::size_t kLayoutBytes = std::size_t{16} << 20U;
+
+/// `key` is what a preset calls it.
+Result<std::size_t> required(const episodes::FeatureTable& features, const char* key,
+                             std::string_view name) {
+  auto found = features.require(name);
+  if (found) return found;
+  return Error{found.error().code, fmt::format("{}: {}", key, found.error().message)};
+}
+
 /// A feature of steps with numbers, each step the same; its values per step.
-Result<int> numbers(const SourceSpec& spec, std::size_t feature) {
+Result<int> numbers(const SourceSpec& spec, const char* key, std::size_t feature) {
   const episodes::FeatureSpec& found = spec.dataset->features.specs[feature];
   const auto values = found.values();
   const bool usable = found.in_steps && !found.ragged() && values && *values > 0 &&
                       *values < 100'000 && found.list() != storage::ListKind::bytes &&
                       found.list() != storage::ListKind::none;
   if (!usable)
-    return Error{Errc::invalid_input,
-                 fmt::format("data set {}: feature {} is no list of numbers per step",
-                             printable(spec.name), printable(found.name))};
+    return Error{Errc::invalid_input, fmt::format("{}: feature {} is no list of numbers per step",
+                                                  key, printable(found.name))};
   return static_cast<int>(*values);
 }
 
@@ -47,31 +57,36 @@ Result<std::unique_ptr<Source>> Source::open(const SourceSpec& spec, std::uint32
   const Status resolved = source->resolve();
   if (!resolved)
     return Error{resolved.error().code,
-                 fmt::format("data set {}: {}", printable(spec.name), resolved.error().message)};
+                 fmt::format("{}data set {}: {}: {}",
+                             spec.where.empty() ? std::string()
+                                                : fmt::format("preset {}: ", printable(spec.where)),
+                             printable(spec.name), spec.dataset->name(), resolved.error().message)};
   return source;
 }
 
 Status Source::resolve() {
   const episodes::FeatureTable& features = spec_.dataset->features;
-  SLUICE_TRY(image_, features.require(spec_.image));
+  SLUICE_TRY(image_, required(features, "image", spec_.image));
   const episodes::FeatureSpec& image = features.specs[image_];
   if (image.type != episodes::FeatureType::image || !image.in_steps || image.ragged() ||
       image.dtype != "uint8")
-    return Error{Errc::invalid_input,
-                 fmt::format("feature {} is no image of u8 per step", printable(image.name))};
+    return Error{Errc::invalid_input, fmt::format("image: feature {} is no image of u8 per step",
+                                                  printable(image.name))};
   if (options_.metadata != Metadata::full) return ok;
   if (!spec_.action.empty()) {
-    SLUICE_TRY(action_, features.require(spec_.action));
-    SLUICE_TRY(action_size_, numbers(spec_, *action_));
+    SLUICE_TRY(action_, required(features, "action", spec_.action));
+    SLUICE_TRY(action_size_, numbers(spec_, "action", *action_));
   }
   if (!spec_.state.empty()) {
-    SLUICE_TRY(state_feature_, features.require(spec_.state));
-    SLUICE_TRY(state_size_, numbers(spec_, *state_feature_));
+    SLUICE_TRY(state_feature_, required(features, "state", spec_.state));
+    SLUICE_TRY(state_size_, numbers(spec_, "state", *state_feature_));
   }
   if (!spec_.language.empty()) {
-    SLUICE_TRY(language_, features.require(spec_.language));
+    SLUICE_TRY(language_, required(features, "language", spec_.language));
   }
   robot_ = features.find(spec_.robot);
+  for (const auto& feature : {action_, state_feature_, language_, robot_})
+    if (feature) others_.push_back(*feature);
   return ok;
 }
 
@@ -137,19 +152,83 @@ Status Source::scan(std::uint32_t number) {
     shard.places.push_back(**place);
   }
   shard.checked.resize(shard.places.size());
+  shard.layouts.resize(shard.places.size());
   return ok;
+}
+
+void Source::count_pairs(std::uint64_t steps) {
+  const auto offset = static_cast<std::uint64_t>(spec_.offset);
+  pairs_ = steps > offset ? steps - offset : 0;
+  taken_ = options_.samples_per_episode == 0
+               ? pairs_
+               : std::min(pairs_, static_cast<std::uint64_t>(options_.samples_per_episode));
+}
+
+void Source::remember(const Place& place) {
+  Shard& shard = shards_[place.shard];
+  std::unique_ptr<episodes::EpisodeLayout>& kept = shard.layouts[place.record];
+  const std::uint64_t least = 2 * PartReader::worth_reading(*spec_.dataset->store);
+  // Two frames a pair: where half of all are wanted, one read of all of them is as good.
+  const bool few = taken_ > 0 && 4 * taken_ <= episode_.steps();
+  if (kept || !few || options_.check_always || shard.places[place.record].size < least ||
+      layout_bytes_ >= kLayoutBytes)
+    return;
+  auto layout = episode_.layout(image_, others_);
+  if (!layout) return;
+  kept = std::make_unique<episodes::EpisodeLayout>(std::move(*layout));
+  layout_bytes_ += kept->memory_bytes();
+}
+
+Result<bool> Source::load_parts(const Place& place, FillReport& report) {
+  Shard& shard = shards_[place.shard];
+  if (!shard.layouts[place.record]) return false;
+  const episodes::EpisodeLayout& layout = *shard.layouts[place.record];
+  count_pairs(layout.steps());
+  steps_wanted_.clear();
+  parts_wanted_.clear();
+  for (std::uint64_t pair = 0; pair < taken_; ++pair)
+    for (const std::size_t step :
+         {frame_of(pair), frame_of(pair) + static_cast<std::size_t>(spec_.offset)}) {
+      steps_wanted_.push_back(step);
+      parts_wanted_.push_back(layout.frame(step));
+    }
+  for (const episodes::EpisodeLayout::List& list : layout.lists)
+    parts_wanted_.push_back(list.part);
+  const std::int64_t start = thread_ns();
+  const Status read =
+      parts_.read(*spec_.dataset->store, reader_.file(),
+                  shard.places[place.record].offset + storage::kRecordHeaderBytes, parts_wanted_);
+  report.read_ns += thread_ns() - start;
+  if (!read) return read.error();
+  episode_.start_parts(spec_.dataset->features, layout.steps(), image_);
+  std::size_t part = 0;
+  for (const std::size_t step : steps_wanted_)
+    if (!episode_.add_frame(image_, step, parts_.part(part++))) {
+      // The file was written anew: what is known of the record counts no longer.
+      shard.checked[place.record] = 0;
+      layout_bytes_ -= layout.memory_bytes();
+      shard.layouts[place.record].reset();
+      return false;
+    }
+  for (const episodes::EpisodeLayout::List& list : layout.lists)
+    episode_.add_list(list, parts_.part(part++));
+  return true;
 }
 
 Status Source::load(FillReport& report) {
   const Place place = order_[cursor_.episode];
-  const std::int64_t start = thread_ns();
+  std::int64_t start = thread_ns();
   if (open_shard_ != place.shard) {
     reader_.open(spec_.dataset->shards[place.shard].file);
     open_shard_ = place.shard;
   }
   Shard& shard = shards_[place.shard];
   if (!shard.scanned) SLUICE_CHECK(scan(place.shard));
+  report.read_ns += thread_ns() - start;
   if (place.record >= shard.places.size()) return Error{Errc::invalid_input, shard.error};
+  SLUICE_TRY(loaded_, load_parts(place, report));
+  if (loaded_) return ok;
+  start = thread_ns();
   char& checked = shard.checked[place.record];
   const bool check = options_.check_always || checked == 0;
   const auto record = reader_.at(shard.places[place.record],
@@ -163,38 +242,42 @@ Status Source::load(FillReport& report) {
         parsed.error().code,
         fmt::format("{}: {}: record at byte {}: {}", spec_.dataset->store->name(),
                     printable(reader_.file().key), record->place.offset, parsed.error().message)};
-  const std::uint64_t steps = episode_.steps();
-  const auto offset = static_cast<std::uint64_t>(spec_.offset);
-  pairs_ = steps > offset ? steps - offset : 0;
+  count_pairs(episode_.steps());
   if (pairs_ == 0) ++report.too_short;
-  taken_ = options_.samples_per_episode == 0
-               ? pairs_
-               : std::min(pairs_, static_cast<std::uint64_t>(options_.samples_per_episode));
+  remember(place);
   loaded_ = true;
   return ok;
 }
 
+std::size_t Source::frame_of(std::uint64_t pair) const {
+  if (!options_.shuffle_pairs) return static_cast<std::size_t>(pair);
+  const Place& place = order_[cursor_.episode];
+  return static_cast<std::size_t>(Permutation(pairs_, {.seed = seed_,
+                                                       .epoch = cursor_.epoch,
+                                                       .index = place.record,
+                                                       .repeat = place.shard,
+                                                       .stage = kPairs})(pair));
+}
+
 Status Source::take(Sample& out) {
   const Place place = order_[cursor_.episode];
-  std::uint64_t frame = cursor_.pair;
-  if (options_.shuffle_pairs)
-    frame = Permutation(pairs_, {.seed = seed_,
-                                 .epoch = cursor_.epoch,
-                                 .index = place.record,
-                                 .repeat = place.shard,
-                                 .stage = kPairs})(frame);
-  const auto t = static_cast<std::size_t>(frame);
+  const std::size_t t = frame_of(cursor_.pair);
   const auto offset = static_cast<std::size_t>(spec_.offset);
   SLUICE_TRY(const auto first, episode_.bytes(image_, t));
   SLUICE_TRY(const auto second, episode_.bytes(image_, t + offset));
   out.source = index_;
   out.shard = place.shard;
   out.record = place.record;
-  out.frame = static_cast<std::int64_t>(frame);
-  out.bytes.resize(first.size() + second.size());
-  std::copy(first.begin(), first.end(), out.bytes.begin());
-  std::copy(second.begin(), second.end(),
-            out.bytes.begin() + static_cast<std::ptrdiff_t>(first.size()));
+  out.frame = static_cast<std::int64_t>(t);
+  // As bytes of one type: of two, the compiler makes a loop that moves one at a time.
+  const auto append = [&](std::string_view image) {
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(image.data());
+    out.bytes.insert(out.bytes.end(), begin, begin + image.size());
+  };
+  out.bytes.clear();
+  out.bytes.reserve(first.size() + second.size());
+  append(first);
+  append(second);
   out.second = first.size();
   if (options_.metadata != Metadata::full) return ok;
   out.action.assign(static_cast<std::size_t>(action_size_), 0.0F);

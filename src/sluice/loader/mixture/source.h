@@ -6,6 +6,7 @@
 #include "sluice/core/result.h"
 #include "sluice/loader/episodes/episode.h"
 #include "sluice/loader/mixture/mixture.h"
+#include "sluice/loader/mixture/part_reader.h"
 #include "sluice/loader/mixture/sample.h"
 
 #include <cstdint>
@@ -51,8 +52,9 @@ class Source {
   struct Shard {
     bool scanned = false;
     std::vector<storage::RecordPlace> places{};
-    std::vector<char> checked{};  // the checksum fitted
-    std::string error{};          // why there are no more places
+    std::vector<char> checked{};                                      // the checksum fitted
+    std::vector<std::unique_ptr<episodes::EpisodeLayout>> layouts{};  // null: read it whole
+    std::string error{};  // why there are no more places
   };
 
   Source(const SourceSpec& spec, std::uint32_t index, const MixtureOptions& options);
@@ -61,6 +63,14 @@ class Source {
   /// The episode at the cursor is parsed, pairs_ and taken_ are set.
   Status load(FillReport& report);
   Status scan(std::uint32_t shard);
+  /// Likewise, but of the record only what is taken of it. False: it must be read whole.
+  Result<bool> load_parts(const Place& place, FillReport& report);
+  /// Keeps where the parts of the episode that was read whole lie, if they are worth it.
+  void remember(const Place& place);
+  /// Sets pairs_ and taken_.
+  void count_pairs(std::uint64_t steps);
+  /// The first frame of a pair that is taken.
+  [[nodiscard]] std::size_t frame_of(std::uint64_t pair) const;
   Status take(Sample& out);
   /// True: the error is of this episode alone, and was counted.
   Result<bool> passable(const Error& error, FillReport& report);
@@ -71,6 +81,7 @@ class Source {
   std::uint64_t seed_;
   std::size_t image_ = 0;
   std::optional<std::size_t> action_{}, state_feature_{}, language_{}, robot_{};
+  std::vector<std::size_t> others_;  // all of these that there are
   int action_size_ = 0;
   int state_size_ = 0;
 
@@ -80,12 +91,16 @@ class Source {
   std::vector<Place> order_;
   std::optional<std::uint64_t> ordered_epoch_{};
   episodes::Episode episode_;
+  PartReader parts_;
+  std::size_t layout_bytes_ = 0;  // of all layouts
   Cursor cursor_;
   bool loaded_ = false;
   std::uint64_t pairs_ = 0;
   std::uint64_t taken_ = 0;          // pairs that are given of this episode
   std::uint64_t epoch_samples_ = 0;  // given in this epoch
-  std::vector<float> step_;          // scratch
+  std::vector<float> step_;          // scratch, as are these
+  std::vector<std::size_t> steps_wanted_;
+  std::vector<PartReader::Part> parts_wanted_;
 };
 
 }  // namespace sluice::loader::mixture

@@ -97,13 +97,13 @@ std::string simulation_text(const std::vector<gate::SimulatedDesign>& table,
 std::string bisect_simulation_text(const std::vector<gate::SimulatedBisect>& table,
                                    const gate::BisectSimulationOptions& options) {
   std::vector<SelftestCells> rows = {{"slowdown", "the right commit", "a wrong one",
-                                      "a range with it", "nothing named", "probes", "most",
-                                      "pairs"}};
+                                      "a range with it", "nothing named", "interval holds",
+                                      "probes", "most", "pairs"}};
   for (const gate::SimulatedBisect& one : table)
     rows.push_back({one.slowdown > 0 ? plain_percent(one.slowdown) : "none", share_cell(one.right),
                     share_cell(one.wrong), share_cell(one.in_range), share_cell(one.no_verdict),
-                    fmt::format("{:.1f}", one.probes), std::to_string(one.most_probes),
-                    fmt::format("{:.0f}", one.pairs)});
+                    share_cell(one.interval_holds), fmt::format("{:.1f}", one.probes),
+                    std::to_string(one.most_probes), fmt::format("{:.0f}", one.pairs)});
   return fmt::format(
       "bisect: one slow commit of {}, tau {}, risk {:g}\nsimulated, {} trials each; 95 % "
       "intervals\n\n{}",

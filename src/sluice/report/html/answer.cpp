@@ -141,7 +141,7 @@ const measure::Row* only_row(const results::ResultFile& file, const std::string&
 
 std::string standings_words(const results::VersusSummary& sum, const char* what) {
   std::string out = fmt::format("faster than the fastest other library in {} of {} {}", sum.wins,
-                                sum.rows - sum.alone, what);
+                                sum.rows - sum.alone - sum.different, what);
   if (sum.ties > 0) out += fmt::format(", level in {}", sum.ties);
   if (sum.losses > 0) out += fmt::format(", slower in {}", sum.losses);
   return out;
@@ -158,8 +158,8 @@ Answer rows_answer(const Section& section) {
 
 std::vector<Answer> answers(const Section& section) {
   using Kind = std::optional<Answer> (*)(const results::ResultFile&);
-  constexpr Kind kKinds[] = {tour_answer,    diagnosis_answer, tune_answer,   loader_answer,
-                             mixture_answer, training_answer,  storage_answer};
+  constexpr Kind kKinds[] = {tour_answer,    diagnosis_answer, tune_answer,    loader_answer,
+                             mixture_answer, training_answer,  storage_answer, allreduce_answer};
   std::vector<Answer> all;
   for (const results::ResultFile* file : section.files) {
     for (const Kind kind : kKinds) {

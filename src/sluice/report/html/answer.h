@@ -30,6 +30,7 @@ std::optional<Answer> loader_answer(const results::ResultFile& file);
 std::optional<Answer> training_answer(const results::ResultFile& file);
 std::optional<Answer> tune_answer(const results::ResultFile& file);
 std::optional<Answer> storage_answer(const results::ResultFile& file);
+std::optional<Answer> allreduce_answer(const results::ResultFile& file);
 std::optional<Answer> mixture_answer(const results::ResultFile& file);
 std::optional<Answer> tour_answer(const results::ResultFile& file);
 Answer rows_answer(const Section& section);

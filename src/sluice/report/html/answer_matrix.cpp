@@ -49,16 +49,15 @@ std::string headline_of(const MatrixTable& table, const std::optional<Leader>& l
 
 /// What the ratios of the leading library come to.
 void add_reasons(std::vector<std::string>& reasons, const Leader& leader) {
-  const auto compared = leader.sum.rows - leader.sum.alone;
+  const auto compared = leader.sum.rows - leader.sum.alone - leader.sum.different;
   if (leader.sum.geomean)
     reasons.push_back(fmt::format("geometric mean of {} ratios of {}: {} between rows", compared,
                                   clip(printable(leader.library), kLongestName),
                                   ratio_text(*leader.sum.geomean)));
-  const auto aside = std::count_if(leader.sum.versus.begin(), leader.sum.versus.end(),
-                                   [](const auto& one) { return one.ratio && !one.comparable; });
-  if (aside > 0)
+  if (leader.sum.different > 0)
     reasons.push_back(fmt::format(
-        "in {} of them the fastest other library computes something else (see the notes)", aside));
+        "not counted: {} rows whose other libraries compute something else (see the notes)",
+        leader.sum.different));
   if (compared > 1) reasons.push_back(slowest_words(leader.sum));
 }
 

@@ -114,7 +114,7 @@ std::vector<std::string> training_reasons(const results::ResultFile& file) {
   if (const std::string phase = phase_words(metrics); !phase.empty()) reasons.push_back(phase);
   if (metrics.amp.speedup)
     reasons.push_back(
-        fmt::format("mixed precision is {:.2f} × as fast as fp32", *metrics.amp.speedup));
+        fmt::format("mixed precision is {:.2f} × as fast as fp32", metrics.amp.speedup->point));
   if (const auto peer = best_peer(file)) reasons.push_back(peer_words(file, *peer));
   const TrainingMetrics::Memory& memory = metrics.memory;
   if (memory.peak_allocated_bytes.value)

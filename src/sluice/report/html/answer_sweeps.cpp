@@ -2,6 +2,7 @@
 // tour.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
+#include "sluice/report/allreduce_text.h"
 #include "sluice/report/format.h"
 #include "sluice/report/html/answer.h"
 #include "sluice/report/storage_text.h"
@@ -95,6 +96,18 @@ std::optional<Answer> storage_answer(const results::ResultFile& file) {
   if (answer.headline.empty()) return std::nullopt;
   answer.next.emplace_back(
       "`sluice bench dataloader` tells how much of that the loader needs: MB/s of its stage read.");
+  return answer;
+}
+
+std::optional<Answer> allreduce_answer(const results::ResultFile& file) {
+  if (!file.allreduce || file.allreduce->lines.empty()) return std::nullopt;
+  Answer answer;
+  for (const std::string& line : split(allreduce_conclusion(*file.allreduce), '\n'))
+    if (!line.empty())
+      (answer.headline.empty() ? answer.headline : answer.reasons.emplace_back()) =
+          capitalised(printable(line));
+  answer.next.emplace_back(
+      "`sluice scale --result RUN` tells what a training step of more ranks would take over it.");
   return answer;
 }
 

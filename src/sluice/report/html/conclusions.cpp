@@ -1,6 +1,7 @@
 // sluice/report/html/conclusions.cpp - what commands concluded from their rows, as tables.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/core/text.h"
+#include "sluice/report/allreduce_text.h"
 #include "sluice/report/figures.h"
 #include "sluice/report/findings.h"
 #include "sluice/report/format.h"
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace sluice::report {
@@ -117,15 +119,26 @@ std::string phases_table(const results::TrainingPhases& phases) {
 
 std::string training_tables(const results::TrainingSummary& summary) {
   std::vector<Cells> rows;
+  Cells heads{"Batch#",   "Type",      "Samples/s#", "it/s#",  "Tokens/s#", "MFU p50 %#",
+              "Step ms#", "Peak MiB#", "Loss#",      "GPU %#", "CPU %#",    ""};
+  const bool ranks = std::ranges::any_of(summary.sweep, [](const results::TrainingSweepLine& one) {
+    return one.steps_per_s.has_value();
+  });
+  const auto add = [&](Cells cells) {
+    if (!ranks) cells.erase(cells.begin() + 3, cells.begin() + 6);
+    rows.push_back(std::move(cells));
+  };
   for (const results::TrainingSweepLine& one : summary.sweep)
-    rows.push_back({fmt::format("{}", one.batch), settings_of(one),
-                    one.samples_per_s.value ? fmt::format("{:.1f}", *one.samples_per_s.value)
-                                            : printable(one.samples_per_s.reason),
-                    fmt::format("{:.2f}", one.step_ms),
-                    cell_of(one.peak_bytes, "{:.0f}", 1.0 / (1024 * 1024)),
-                    cell_of(one.loss, "{:.4f}")});
-  std::string out = plain_table(
-      "Sweep", {"Batch#", "Type", "Samples/s#", "Step ms#", "Peak MiB#", "Loss#"}, rows);
+    add({fmt::format("{}", one.batch), settings_of(one),
+         one.samples_per_s.value ? fmt::format("{:.1f}", *one.samples_per_s.value)
+                                 : printable(one.samples_per_s.reason),
+         cell_of(one.steps_per_s, "{:.2f}"), cell_of(one.tokens_per_s, "{:.0f}"),
+         cell_of(one.mfu_p50.value, "{:.1f}", 100), fmt::format("{:.2f}", one.step_ms),
+         cell_of(one.peak_bytes, "{:.0f}", 1.0 / (1024 * 1024)), cell_of(one.loss, "{:.4f}"),
+         cell_of(one.compute_use, "{:.0f}", 100), cell_of(one.cpu_use, "{:.0f}", 100),
+         one.best ? "best" : ""});
+  if (!ranks) heads.erase(heads.begin() + 3, heads.begin() + 6);
+  std::string out = plain_table("Sweep", heads, rows);
   std::vector<Cells> others;
   for (const results::TrainingLibrary& one : summary.libraries)
     others.push_back({printable(one.case_name), printable(one.library),
@@ -200,6 +213,18 @@ std::string storage_lines(const std::vector<results::StorageLine>& lines) {
                      rows);
 }
 
+std::string allreduce_lines(const results::AllreduceSummary& allreduce) {
+  std::vector<Cells> rows;
+  for (const results::AllreduceLine& one : allreduce.lines)
+    rows.push_back({bytes_text(static_cast<std::uint64_t>(one.bytes)), figure(one.time_us.point),
+                    between(one.time_us, "{:.4g}"), figure(one.algorithm_gb_per_s.point),
+                    figure(one.bus_gb_per_s.point), between(one.bus_gb_per_s, "{:.3g}")});
+  return plain_table(
+      "All-reduce by size",
+      {"Size#", "Time us#", "95 % interval#", "Algorithm GB/s#", "Bus GB/s#", "95 % interval#"},
+      rows);
+}
+
 std::string mixture_runs(const results::MixtureSummary& summary) {
   std::vector<Cells> rows;
   for (const results::MixtureRunLine& one : summary.runs)
@@ -241,6 +266,7 @@ std::string conclusion_tables(const results::ResultFile& file) {
   if (file.training_summary) out += training_tables(*file.training_summary);
   if (file.tune) out += tune_ranking(*file.tune) + tune_table(*file.tune);
   if (file.storage) out += storage_lines(file.storage->lines);
+  if (file.allreduce) out += allreduce_lines(*file.allreduce);
   if (file.mixture_summary) out += mixture_runs(*file.mixture_summary);
   return out;
 }

@@ -203,15 +203,9 @@ std::string index_html(const std::vector<Section>& all, std::size_t before) {
 
 }  // namespace
 
-std::string html(const std::vector<results::ResultFile>& files) {
-  const Split split = split_files(files);
-  const auto matrix = sections(split.matrix);
-  const auto plain = sections(split.plain);
-  const Section* first = !matrix.empty() ? &matrix.front()
-                         : plain.empty() ? nullptr
-                                         : &plain.front();
+std::string page_html(const std::string& title, const std::string& body) {
   // The policy is the second wall behind the escaping: nothing on this page may run or be fetched.
-  std::string out = fmt::format(
+  return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
       "'unsafe-inline'; "
@@ -219,20 +213,29 @@ std::string html(const std::vector<results::ResultFile>& files) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"generator\" content=\"sluice\">\n<link rel=\"icon\" "
       "href=\"data:,\">\n<title>{}</title>\n"
-      "<style>{}</style>\n</head>\n<body>\n<main>\n",
-      escape_html(first == nullptr
-                      ? "sluice"
-                      : title(*first) + " · " + printable(first->head().machine_profile)),
-      page_style());
+      "<style>{}</style>\n</head>\n<body>\n<main>\n{}"
+      "<footer>Made by sluice from result files alone; every number on this page can be derived "
+      "from them again.</footer>\n</main>\n</body>\n</html>\n",
+      escape_html(title), page_style(), body);
+}
+
+std::string html(const std::vector<results::ResultFile>& files) {
+  const Split split = split_files(files);
+  const auto matrix = sections(split.matrix);
+  const auto plain = sections(split.plain);
+  const Section* first = !matrix.empty() ? &matrix.front()
+                         : plain.empty() ? nullptr
+                                         : &plain.front();
+  std::string out;
   out += index_html(plain, matrix.size());
   if (!matrix.empty()) out += matrix_section(split.matrix, matrix);
   for (std::size_t i = 0; i < plain.size(); ++i)
     out += section_html(plain[i], suffix_of(matrix.size() + i));
   if (first == nullptr) out += "<h1>sluice</h1><p>No result file was given.</p>\n";
-  return out +
-         "<footer>Made by sluice from result files alone; every number on this page can be derived "
-         "from them "
-         "again.</footer>\n</main>\n</body>\n</html>\n";
+  return page_html(first == nullptr
+                       ? "sluice"
+                       : title(*first) + " · " + printable(first->head().machine_profile),
+                   out);
 }
 
 }  // namespace sluice::report

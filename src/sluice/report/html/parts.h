@@ -18,6 +18,9 @@ std::string escape_html(std::string_view text);
 
 const char* page_style();  // the whole style sheet
 
+/// A whole page around `body`: nothing on it may run or be fetched. `title`: plain text.
+std::string page_html(const std::string& title, const std::string& body);
+
 /// The same with text between backquotes as code.
 std::string prose_html(std::string_view text);
 
@@ -87,6 +90,8 @@ std::string cpu_lanes(const std::vector<results::StageCpu>& stages);
 std::string memory_lines(const results::ResultFile& file);
 /// The memory of a training of ours over its steps, a line per process.
 std::string step_memory_lines(const results::ResultFile& file);
+/// Cores, memory and GPU over time (resources.cpp); empty where nothing was watched.
+std::string resources_html(const std::string& title, const results::ResourceUse& use);
 /// Targets or indicators, a lane each; empty without any (checks.cpp).
 std::string check_lanes(const std::string& title, const std::vector<results::Check>& checks);
 /// The phases of a step in one bar (step_plots.cpp).

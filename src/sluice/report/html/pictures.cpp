@@ -105,6 +105,7 @@ std::string pictures_html(const results::ResultFile& file) {
     out += check_lanes("Targets", file.training_summary->targets) +
            check_lanes("Indicators", file.training_summary->indicators);
   }
+  if (file.resources) out += resources_html("The machine over time", *file.resources);
   if (file.tune) out += tune_bars(*file.tune);
   if (file.storage) out += storage_bars(file.storage->lines);
   if (file.mixture) out += cpu_lanes(file.mixture->stages) + share_bars(file.mixture->shares);

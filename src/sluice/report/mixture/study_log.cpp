@@ -97,7 +97,7 @@ std::string study_run_log(const StudyFacts& facts, const std::vector<MixtureStud
   for (const analysis::StudyVerdict& verdict : verdicts) {
     std::vector<const MixtureStudyRun*> own;
     for (const MixtureStudyRun& run : runs)
-      if (run.machine == verdict.machine) own.push_back(&run);
+      if (machine_of(run) == verdict.machine) own.push_back(&run);
     out += fmt::format("\n## Machine {}\n\n", escape_markdown(printable(verdict.machine)));
     const std::string remarks = study_remarks(facts, verdict.machine);
     out += remarks + (remarks.empty() ? "" : "\n") + run_table(own);

@@ -208,4 +208,35 @@ std::string study_recommendation(const StudyFacts& facts, const std::vector<Stud
   return out;
 }
 
+template <class T>
+static std::string use_cell(const std::optional<analysis::MixtureRunUse>& use,
+                            T analysis::MixtureRunUse::*member) {
+  const std::optional<double> share = use ? std::optional<double>((*use).*member) : std::nullopt;
+  return share ? fmt::format("{:.0f} %", 100 * *share) : "n/a";
+}
+
+std::string study_end_to_end(const std::vector<analysis::MixtureTrainedRun>& trained) {
+  if (trained.empty()) return "";
+  std::string out =
+      "\n## End to end\n\nThe best settings once more, one run each, with a model that takes the "
+      "batches. The loader keeps up where the model waits for nothing. "
+      "CPU and GPU: mean share of all cores, and of the time in which a kernel ran.\n\n"
+      "| machine | setting | model | device | samples/s | waits | step s | loss | CPU | GPU | "
+      "notes "
+      "|\n|---|---|---|---|---:|---:|---:|---|---:|---:|---|\n";
+  for (const analysis::MixtureTrainedRun& one : trained) {
+    const auto cell = [](const std::string& text) { return escape_markdown(printable(text)); };
+    out += fmt::format("| {} | {} | {} | {} |", cell(machine_of(one.run)),
+                       cell(analysis::describe(one.run.knobs)), cell(one.model), cell(one.device));
+    out += one.run.failure.empty()
+               ? fmt::format(" {:.1f} | {:.1f} % | {:.4f} | {:.3f} to {:.3f} |", one.trained_per_s,
+                             100 * one.wait_fraction, one.step_s, one.first_loss, one.loss)
+               : std::string(" | | | |");
+    out += fmt::format(" {} | {} |", use_cell(one.run.use, &analysis::MixtureRunUse::cpu),
+                       use_cell(one.run.use, &analysis::MixtureRunUse::gpu));
+    out += fmt::format(" {} |\n", cell(analysis::note_of(one.run)));
+  }
+  return out;
+}
+
 }  // namespace sluice::report

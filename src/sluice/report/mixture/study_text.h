@@ -38,4 +38,7 @@ std::string study_recommendation(const StudyFacts& facts,
                                  const std::vector<analysis::StudyVerdict>& verdicts,
                                  const analysis::StudyRule& rule = {});
 
+/// The section of settings that were trained with; empty: none was.
+std::string study_end_to_end(const std::vector<analysis::MixtureTrainedRun>& trained);
+
 }  // namespace sluice::report

@@ -5,6 +5,7 @@
 #include "sluice/analysis/mixture/shares.h"
 #include "sluice/core/text.h"
 #include "sluice/report/format.h"
+#include "sluice/report/gain/resource_lines.h"
 #include "sluice/report/text_parts.h"
 
 #include <fmt/format.h>
@@ -53,6 +54,38 @@ std::string dominant_section(const analysis::MixtureAnalysis& a) {
     out += fmt::format("  {} {:>6} {:>9.4f} {:>9.4f} {:>9.4f} {:>11}\n", name_cell(row.name),
                        row.time.n, row.time.mean, row.time.p50, row.time.p90, row.first_seen);
   return out;
+}
+
+/// With equal weights all data sets of a batch may have as much: then they tie, and nobody is
+/// named.
+std::string weighted_section(const analysis::MixtureAnalysis& a) {
+  if (!a.weighted) return "";
+  const analysis::WeightedDominance& w = *a.weighted;
+  std::string out = title_line("Dominance by weight (samples over what was asked for)");
+  out += fmt::format("  {} {:>6} {:>6} {:>9} {:>9}\n", padded("data set", kName, false), "alone",
+                     "tied", "by count", "mean s");
+  for (const auto& row : w.rows)
+    out += fmt::format("  {} {:>6} {:>6} {:>9} {:>9.4f}\n", name_cell(row.name), row.alone,
+                       row.tied, row.by_count, row.mean_s);
+  out += fmt::format(
+      "  {} of {} batches have one dominant data set; {:.1f} share the first place "
+      "on average\n",
+      w.decided, w.batches, w.mean_tied);
+  if (w.switch_rate)
+    out += fmt::format("  switch rate {:.4f} of neighbours that have one\n", *w.switch_rate);
+  return out;
+}
+
+std::string bottleneck_section(const analysis::MixtureAnalysis& a) {
+  if (a.bottlenecks.empty()) return "";
+  std::string out = title_line("Bottlenecks: time of readers and decoders, most first");
+  out += fmt::format("  {} {:>9} {:>10} {:>8} {:>10} {:>8}\n", padded("data set", kName, false),
+                     "read ms", "decode ms", "of time", "of samples", "starved");
+  for (const analysis::BottleneckRow& row : a.bottlenecks)
+    out +=
+        fmt::format("  {} {:>9.3f} {:>10.3f} {:>6.1f} % {:>8.1f} % {:>8}\n", name_cell(row.name),
+                    row.read_ms, row.decode_ms, 100 * row.share, 100 * row.of_samples, row.starved);
+  return out + "  a sample; reading by the clock, decoding by thread time, the warm-up counted\n";
 }
 
 std::string line_of(const std::string& what, const analysis::TimeSummary& time) {
@@ -163,9 +196,19 @@ std::string memory_section(const analysis::MixtureAnalysis& a) {
 
 std::string mixture_text(const analysis::MixtureAnalysis& analysis) {
   const std::string out = overall(analysis) + dominant_section(analysis) +
-                          switches_and_gaps(analysis) + slowest(analysis) + shares(analysis) +
+                          weighted_section(analysis) + switches_and_gaps(analysis) +
+                          slowest(analysis) + shares(analysis) + bottleneck_section(analysis) +
                           stages(analysis) + memory_section(analysis);
   return out.substr(1);  // the blank line above the first heading
+}
+
+std::string mixture_resources(const results::ResourceUse& use) {
+  std::string out = title_line("The machine while rows were measured");
+  for (const ResourceLine& line : resource_lines(use))
+    out += fmt::format("  {} {}\n", padded(line.name, 10, false), line.summary());
+  if (!use.no_gpu.empty())
+    out += fmt::format("  {} n/a: {}\n", padded("GPU", 10, false), printable(use.no_gpu));
+  return out;
 }
 
 Result<std::string> mixture_summary(std::span<const results::BatchTime> batches,

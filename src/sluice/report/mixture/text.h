@@ -4,6 +4,7 @@
 
 #include "sluice/analysis/mixture/analysis.h"
 #include "sluice/report/mixture/svg.h"
+#include "sluice/results/resources.h"
 
 #include <span>
 #include <string>
@@ -13,6 +14,9 @@ namespace sluice::report {
 /// All sections for a terminal: results, by dominant data set, switches, gaps, slowest batches,
 /// shares, stages, memory. What was not recorded is left out, or says why it is not known.
 std::string mixture_text(const analysis::MixtureAnalysis& analysis);
+
+/// What cores, memory and GPU did while the rows were measured; why the GPU is not known.
+std::string mixture_resources(const results::ResourceUse& use);
 
 /// mixture_summary.txt: counts, switch rate, the `drawing.top_k` data sets with most share. Refuses
 /// batch times without a measured batch.

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <vector>
 
 namespace sluice::scenario {
@@ -136,6 +138,12 @@ std::int64_t anonymous_bytes() {
 
 std::int64_t resident_bytes() {
   return status_bytes("VmRSS:");
+}
+
+std::int64_t touched_bytes() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return usage.ru_minflt * sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace sluice::scenario

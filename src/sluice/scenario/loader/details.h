@@ -29,5 +29,8 @@ Json counters_between(const Json& before, const Json& after);
 /// RssAnon of this process; nothing where /proc does not tell.
 std::int64_t anonymous_bytes();
 std::int64_t resident_bytes();
+/// Pages that this process touched for the first time since it started, in bytes: what it took
+/// anew, or mapped of a file.
+std::int64_t touched_bytes();
 
 }  // namespace sluice::scenario

@@ -63,6 +63,7 @@ Result<std::shared_ptr<const loader::Dataset>> files_of(const measure::SubjectCo
   SLUICE_TRY(auto store, storage::open_store(where));
   loader::DatasetOptions options;
   options.kind = clips ? loader::DatasetKind::clips : loader::DatasetKind::images;
+  options.sizes = true;
   SLUICE_TRY(auto all, loader::open_dataset(std::move(store), options));
   const std::uint64_t most =
       context.num_items > 0 ? static_cast<std::uint64_t>(context.num_items) : all->size();

@@ -25,6 +25,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace sluice::scenario {
 namespace {
@@ -117,15 +118,19 @@ class LoaderSubject final : public measure::Subject {
     return static_cast<double>(recipe_->output().bytes());
   }
 
-  /// A null consumer is faster than the loader: once it had to wait, nothing lies ready that was
-  /// made before the sample. With a step that takes longer the queue is full before and after.
+  /// Where the consumer is faster than the loader: once it had to wait, nothing lies ready that was
+  /// made before the sample. Where a batch is ready all the same, as with small arrays, an epoch
+  /// begins with the first batch that is timed, and what lies ready is dropped. With a step that
+  /// takes longer the queue is full before and after.
   void begin_sample() override {
     if (spec_.first_epoch) {
       if (spec_.drop_cache) drop_cache();
     } else {
-      drain();
+      drained_ = drain();
+      first_of_sample_ = spec_.step_ms <= 0;
     }
     batch_ns_.clear();
+    touched_before_ = touched_bytes();
     before_ = now();
     last_ns_ = before_.at_ns;
     in_sample_ = true;
@@ -134,6 +139,7 @@ class LoaderSubject final : public measure::Subject {
   Json measured_info() override {
     in_sample_ = false;
     Json json = loader_details(before_, now(), batch_ns_);
+    json["touched_bytes"] = touched_bytes() - touched_before_;
     json["epochs"] = epoch_ - first_epoch_of_sample_;
     first_epoch_of_sample_ = epoch_;
     json["step_ms"] = spec_.step_ms;
@@ -264,6 +270,7 @@ class LoaderSubject final : public measure::Subject {
   /// One batch, a number of every page of it looked at, and the step of the consumer.
   void take() {
     require(start());
+    if (std::exchange(first_of_sample_, false) && lies_ready()) begin_anew();
     if (device_) return take_to_device();
     auto next = loader_->next();
     if (next && !*next) {
@@ -315,13 +322,23 @@ class LoaderSubject final : public measure::Subject {
     require(outbox_ ? outbox_->start_epoch(++epoch_) : loader_->start_epoch(++epoch_));
   }
 
-  void drain() {
+  /// Whether the consumer had to wait.
+  bool drain() {
     const int most = 2 * (spec_.prefetch + 1);
     for (int i = 0; i < most; ++i) {
       const std::uint64_t waited = stats().waited_batches;
       take();
-      if (stats().waited_batches > waited && spec_.step_ms <= 0) return;
+      if (stats().waited_batches > waited && spec_.step_ms <= 0) return true;
     }
+    return false;
+  }
+
+  [[nodiscard]] bool lies_ready() { return loader_ && !outbox_ ? loader_->ready() : !drained_; }
+
+  /// Drops what was made ahead, of the next epoch too.
+  void begin_anew() {
+    epoch_ += 2;
+    require(outbox_ ? outbox_->start_epoch(epoch_) : loader_->start_epoch(epoch_));
   }
 
   /// Files of this machine only; what the system really holds afterwards is looked at.
@@ -391,7 +408,10 @@ class LoaderSubject final : public measure::Subject {
   std::uint64_t epoch_ = 0, first_epoch_of_sample_ = 0;
   std::int64_t start_ns_ = 0, first_batch_ns_ = 0, last_ns_ = 0;
   bool in_sample_ = false;
+  bool first_of_sample_ = false;  // the next batch is
+  bool drained_ = false;          // the consumer had to wait before the sample
   LoaderMoment before_;
+  std::int64_t touched_before_ = 0;
   std::vector<std::int64_t> batch_ns_;
   std::vector<std::int64_t> anonymous_by_epoch_;
   std::string page_cache_ = "not dropped";

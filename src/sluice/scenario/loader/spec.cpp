@@ -154,9 +154,10 @@ Result<LoaderInput> open_loader_input(const LoaderSpec& spec) {
   LoaderInput input;
   SLUICE_TRY(input.store, open_place(spec));
   if (spec.input.find("://") == std::string::npos) input.folder = spec.input;
-  SLUICE_TRY(input.dataset, spec.sequence > 0
-                                ? open_text(input.store, spec)
-                                : loader::open_dataset(input.store, {.clips = spec.clips}));
+  SLUICE_TRY(input.dataset,
+             spec.sequence > 0
+                 ? open_text(input.store, spec)
+                 : loader::open_dataset(input.store, {.clips = spec.clips, .sizes = true}));
   input.open_ns = clock.now_ns() - start_ns;
   input.all_items = input.dataset->size();
   if (spec.epoch_items > 0 && spec.epoch_items < input.all_items)

@@ -51,21 +51,25 @@ std::vector<double> MixtureLog::measured_s() const {
   return times;
 }
 
+results::BatchTime MixtureLog::batch_time(std::size_t at,
+                                          std::span<const std::string> names) const {
+  const Entry& entry = entries_[at];
+  results::BatchTime batch;
+  batch.idx = at;
+  batch.fetch_dt_s = static_cast<double>(entry.fetch_ns) * 1e-9;
+  batch.materialize_dt_s = static_cast<double>(entry.materialize_ns) * 1e-9;
+  batch.dt_s = static_cast<double>(entry.fetch_ns + entry.materialize_ns) * 1e-9;
+  batch.is_warmup = at < warmup_;
+  for (std::size_t i = at == 0 ? 0 : entries_[at - 1].counts_end; i < entry.counts_end; ++i)
+    batch.dataset_counts.emplace_back(names[counts_[i].source], counts_[i].samples);
+  if (entry.rss_bytes > 0) batch.rss_bytes = entry.rss_bytes;
+  return batch;
+}
+
 std::vector<results::BatchTime> MixtureLog::batch_times(std::span<const std::string> names) const {
-  std::vector<results::BatchTime> batches(entries_.size());
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const Entry& entry = entries_[i];
-    results::BatchTime& batch = batches[i];
-    batch.idx = i;
-    batch.fetch_dt_s = static_cast<double>(entry.fetch_ns) * 1e-9;
-    batch.materialize_dt_s = static_cast<double>(entry.materialize_ns) * 1e-9;
-    batch.dt_s = static_cast<double>(entry.fetch_ns + entry.materialize_ns) * 1e-9;
-    batch.is_warmup = i < warmup_;
-    for (; at < entry.counts_end; ++at)
-      batch.dataset_counts.emplace_back(names[counts_[at].source], counts_[at].samples);
-    if (entry.rss_bytes > 0) batch.rss_bytes = entry.rss_bytes;
-  }
+  std::vector<results::BatchTime> batches;
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    batches.push_back(batch_time(i, names));
   results::mark_dominants(batches);
   return batches;
 }

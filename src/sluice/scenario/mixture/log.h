@@ -27,6 +27,9 @@ class MixtureLog {
   [[nodiscard]] std::uint64_t peak_rss_bytes() const;
   /// Seconds of the measured ones, in order.
   [[nodiscard]] std::vector<double> measured_s() const;
+  /// One of them, without its dominant.
+  [[nodiscard]] results::BatchTime batch_time(std::size_t at,
+                                              std::span<const std::string> names) const;
   /// All of them, with dominants. `names`: of the sources.
   [[nodiscard]] std::vector<results::BatchTime> batch_times(
       std::span<const std::string> names) const;

@@ -27,7 +27,6 @@ Result<Json> peer_spec(const MixtureSpec& spec) {
                  fmt::format("root {}: other libraries read a folder of this machine here",
                              printable(spec.root))};
   SLUICE_TRY(const auto sources, open_sources(spec));
-  SLUICE_TRY(const auto* preset, loader::episodes::find_preset(spec.preset));
   const std::filesystem::path root = std::filesystem::absolute(spec.root);
   Json json = to_json(spec);
   json["mode"] = "mixture";
@@ -35,9 +34,15 @@ Result<Json> peer_spec(const MixtureSpec& spec) {
   Json& list = json["sources"] = Json::array();
   for (const SourceSpec& source : sources) {
     if (source.weight <= 0) continue;
+    if (source.place.find("://") != std::string::npos)
+      return Error{Errc::unsupported,
+                   fmt::format("data set {} is in {}: other libraries read folders of this machine "
+                               "here",
+                               source.name, printable(source.place))};
+    const auto base = source.place.empty() ? root : std::filesystem::path(source.place);
     list.push_back({{"name", source.name},
-                    {"folder", (root / source.dataset->folder).string()},
-                    {"split", spec.split.empty() ? std::string(preset->train) : spec.split},
+                    {"folder", (base / source.dataset->folder).string()},
+                    {"split", source.split},
                     {"weight", source.weight},
                     {"offset", source.offset},
                     {"image", source.image},

@@ -73,6 +73,9 @@ Status MixtureLoop::open() {
     names_.push_back(source.name);
   log_ = std::make_unique<MixtureLog>(spec_.warmup, spec_.warmup + spec_.steps,
                                       most_blocks(spec_.options), names_.size());
+  if (!spec_.batch_times.empty()) {
+    SLUICE_TRY(lines_, results::BatchTimesWriter::open(batch_times_path(spec_, getpid())));
+  }
   return ok;
 }
 
@@ -118,7 +121,8 @@ Status MixtureLoop::take() {
   last_ns_ = clock_.now_ns();
   if (first_ns_ == 0) first_ns_ = last_ns_;
   log_->add(got_ns - asked_ns, last_ns_ - got_ns, meter_.bytes(), batch->source);
-  return ok;
+  if (lines_ == nullptr) return ok;
+  return lines_->add(log_->batch_time(log_->size() - 1, names_));
 }
 
 Result<MixtureRun> MixtureLoop::finish() {
@@ -143,10 +147,7 @@ Result<MixtureRun> MixtureLoop::finish() {
   run.peak_rss_bytes = static_cast<std::int64_t>(log_->peak_rss_bytes());
   SLUICE_CHECK(add_times(run, log_->measured_s()));
   run.log = log_->batch_times(names_);
-  if (!spec_.batch_times.empty()) {
-    run.batch_times = batch_times_path(spec_, getpid());
-    SLUICE_CHECK(results::write_batch_times(run.batch_times, run.log));
-  }
+  if (lines_ != nullptr) run.batch_times = lines_->path().string();
   return run;
 }
 

@@ -63,7 +63,8 @@ class MixtureLoop {
   Status start();
   /// Takes `steps` batches. Data that ends before that (one_pass) is an error.
   Status measure();
-  /// Ends the threads, then writes the file of batch times and sums up. Once, after measure().
+  /// Ends the threads and sums up. Once, after measure(). The lines of the batches are in their
+  /// file already.
   Result<MixtureRun> finish();
 
  private:
@@ -78,6 +79,7 @@ class MixtureLoop {
   std::vector<std::string> names_;
   ResidentMeter meter_;
   std::unique_ptr<MixtureLog> log_;
+  std::unique_ptr<results::BatchTimesWriter> lines_;  // null: no file is asked for
   std::unique_ptr<loader::mixture::Mixture> mixture_;
   std::unique_ptr<MixtureTrainer> trainer_;  // null: nothing is trained
   const loader::mixture::MixtureBatch* batch_ = nullptr;

@@ -62,6 +62,10 @@ Result<SourceStats> read_source(const Json& json) {
   SLUICE_CHECK(read_count(fields, "bad_images", source.bad_images));
   SLUICE_TRY(source.first_error, fields.text("first_error", ""));
   SLUICE_TRY(source.dropped, fields.boolean("dropped", false));
+  SLUICE_CHECK(read_count(fields, "samples_read", source.samples_read));
+  SLUICE_TRY(source.read_s, fields.number("read_s", 0));
+  SLUICE_CHECK(read_count(fields, "samples_decoded", source.samples_decoded));
+  SLUICE_TRY(source.decode_s, fields.number("decode_s", 0));
   return source;
 }
 

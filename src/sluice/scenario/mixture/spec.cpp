@@ -99,6 +99,7 @@ constexpr IntField kInts[] = {{"batch_size", &MixtureOptions::batch_size},
                               {"mix_block", &MixtureOptions::mix_block},
                               {"queue", &MixtureOptions::queue},
                               {"min_ready", &MixtureOptions::min_ready},
+                              {"prime", &MixtureOptions::prime},
                               {"decode_parallelism", &MixtureOptions::decode_threads},
                               {"interleave_parallelism", &MixtureOptions::read_threads},
                               {"pipeline_interleave", &MixtureOptions::interleave},
@@ -109,7 +110,6 @@ struct FlagField {
 };
 constexpr FlagField kFlags[] = {{"shuffle_episodes", &MixtureOptions::shuffle_episodes},
                                 {"shuffle_pairs", &MixtureOptions::shuffle_pairs},
-                                {"prime", &MixtureOptions::prime},
                                 {"check_always", &MixtureOptions::check_always},
                                 {"deterministic", &MixtureOptions::deterministic},
                                 {"one_pass", &MixtureOptions::one_pass}};
@@ -297,27 +297,30 @@ Status check(const MixtureSpec& spec) {
     return Error{Errc::usage,
                  "the root is missing: a folder of data sets, s3://bucket/prefix or "
                  "gs://bucket/prefix"};
-  SLUICE_TRY(const Preset* preset, loader::episodes::find_preset(spec.preset));
+  SLUICE_TRY(const auto preset, loader::episodes::find_preset(spec.preset));
   SLUICE_CHECK(check_overrides(spec, *preset));
   SLUICE_CHECK(check_numbers(spec));
   return check_train(spec);
 }
 
-Result<std::vector<loader::mixture::SourceSpec>> open_sources(const MixtureSpec& spec) {
-  SLUICE_TRY(const Preset* preset, loader::episodes::find_preset(spec.preset));
-  return open_sources(spec, *preset);
+Result<std::vector<loader::mixture::SourceSpec>> open_sources(const MixtureSpec& spec,
+                                                              loader::mixture::PresetPart part) {
+  SLUICE_TRY(const auto preset, loader::episodes::find_preset(spec.preset));
+  return open_sources(spec, *preset, part);
 }
 
 Result<std::vector<loader::mixture::SourceSpec>> open_sources(const MixtureSpec& spec,
-                                                              const Preset& preset) {
+                                                              const Preset& preset,
+                                                              loader::mixture::PresetPart part) {
   SLUICE_CHECK(check_overrides(spec, preset));
   SLUICE_TRY(const auto store, storage::open_store(storage::store_options(spec.root, spec)));
-  std::vector<std::string> skip;
+  loader::mixture::PresetChoice choice;
+  choice.split = spec.split;
+  choice.part = part;
+  choice.places = storage::store_options("", spec);
   for (const DatasetOverride& one : spec.overrides)
-    if (one.skip || one.weight == 0.0) skip.push_back(one.name);
-  SLUICE_TRY(auto sources,
-             loader::mixture::preset_sources(store, preset,
-                                             spec.split.empty() ? preset.train : spec.split, skip));
+    if (one.skip || one.weight == 0.0) choice.skip.push_back(one.name);
+  SLUICE_TRY(auto sources, loader::mixture::preset_sources(store, preset, choice));
   for (loader::mixture::SourceSpec& source : sources)
     for (const DatasetOverride& one : spec.overrides) {
       if (one.name != source.name) continue;
@@ -328,6 +331,7 @@ Result<std::vector<loader::mixture::SourceSpec>> open_sources(const MixtureSpec&
 }
 
 std::string batch_times_path(const MixtureSpec& spec, std::int64_t pid) {
+  if (spec.batch_times.ends_with(".jsonl")) return spec.batch_times;
   return fmt::format("{}-{}.jsonl", spec.batch_times, pid);
 }
 

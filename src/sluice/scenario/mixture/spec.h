@@ -41,7 +41,8 @@ struct MixtureSpec {
   std::string device = "cpu";  // that it learns on, or "cuda:N"
   measure::CpuList cpus{};     // the process is started on them; empty: on all. Kept for the record
   std::vector<DatasetOverride> overrides{};
-  /// Path without its end: the worker writes batch_times_path(*this, its pid). Empty: none.
+  /// Path, or the beginning of one: the worker writes batch_times_path(*this, its pid), a line as
+  /// soon as there is a batch. Empty: none.
   std::string batch_times{};
 
   [[nodiscard]] bool remote() const { return root.find("://") != std::string::npos; }
@@ -62,11 +63,13 @@ Status check(const MixtureSpec& spec);
 
 /// The data sets of the preset at the root, opened, with what `overrides` says. An error names the
 /// one that is missing or wrong.
-Result<std::vector<loader::mixture::SourceSpec>> open_sources(const MixtureSpec& spec);
 Result<std::vector<loader::mixture::SourceSpec>> open_sources(
-    const MixtureSpec& spec, const loader::episodes::Preset& preset);
+    const MixtureSpec& spec, loader::mixture::PresetPart part = loader::mixture::PresetPart::train);
+Result<std::vector<loader::mixture::SourceSpec>> open_sources(
+    const MixtureSpec& spec, const loader::episodes::Preset& preset,
+    loader::mixture::PresetPart part = loader::mixture::PresetPart::train);
 
-/// "<batch_times>-<pid>.jsonl".
+/// "<batch_times>-<pid>.jsonl"; what ends in .jsonl is the file itself: of one run, no more.
 std::string batch_times_path(const MixtureSpec& spec, std::int64_t pid);
 
 /// Fewer batches than a published study asks for: its numbers say little.

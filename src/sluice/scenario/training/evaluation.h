@@ -29,7 +29,8 @@ void add_logits(Accuracy& sum, std::span<const float> logits, std::span<const st
 /// Asked before every batch; true ends it with Errc::interrupted.
 using Stop = std::function<bool()>;
 
-/// One pass over `feed`. A loss that is not finite is Errc::measurement.
+/// One pass over `feed`, of all ranks of the engine: each takes its own part of the samples, and
+/// has the result of all. A loss that is not finite is Errc::measurement.
 Result<Accuracy> evaluate(train::Engine& engine, TrainingFeed& feed, bool with_average,
                           const Stop& stop);
 

@@ -3,8 +3,10 @@
 #include "sluice/scenario/training/feed.h"
 
 #include "sluice/core/clock.h"
+#include "sluice/core/sha256.h"
 #include "sluice/core/text.h"
 #include "sluice/loader/data/open_dataset.h"
+#include "sluice/loader/recipe/numbers.h"
 #include "sluice/loader/recipe/place.h"
 #include "sluice/loader/recipe/train_crop.h"
 #include "sluice/loader/tokens/token_recipe.h"
@@ -42,10 +44,31 @@ Status check_labels(const loader::Dataset& dataset, const FeedOptions& options) 
   return ok;
 }
 
-Status check_images(const loader::Dataset& dataset, const FeedOptions& options) {
-  if (dataset.size() > 0 && !loader::is_image_key(dataset.name(0)))
+bool holds_arrays(const loader::Dataset& dataset) {
+  return dataset.size() > 0 && dataset.name(0).ends_with(".npy");
+}
+
+/// What is drawn, decoded by a GPU or sent as bytes is an image.
+Status check_array_options(const FeedOptions& options, const std::string& name) {
+  const LoaderSpec& spec = options.loader;
+  const std::pair<const char*, bool> of_images[] = {
+      {"three-augment", spec.three_augment},
+      {"random erasing", spec.random_erasing > 0},
+      {"decoding by a GPU", spec.lanes != loader::gpu::LanePolicy::cpu},
+      {"--upload other than fp32", spec.device != "cpu" && spec.upload != train::PixelType::f32}};
+  for (const auto& [what, asked] : of_images)
+    if (asked)
+      return Error{Errc::usage,
+                   fmt::format("{}: is an array; {} is for images", printable(name), what)};
+  return ok;
+}
+
+Status check_samples(const loader::Dataset& dataset, const FeedOptions& options) {
+  if (holds_arrays(dataset))
+    SLUICE_CHECK(check_array_options(options, dataset.name(0)));
+  else if (dataset.size() > 0 && !loader::is_image_key(dataset.name(0)))
     return Error{Errc::invalid_input,
-                 fmt::format("{}: is no image; training takes .jpg, .jpeg, .png and .webp",
+                 fmt::format("{}: is no sample; training takes .jpg, .jpeg, .png, .webp and .npy",
                              printable(dataset.name(0)))};
   return check_labels(dataset, options);
 }
@@ -54,10 +77,12 @@ bool for_device(const FeedOptions& options) {
   return options.emulated_device || options.loader.device != "cpu";
 }
 
-Result<std::shared_ptr<const loader::Recipe>> recipe_for(const FeedOptions& options) {
+Result<std::shared_ptr<const loader::Recipe>> recipe_for(const loader::Dataset& dataset,
+                                                         const FeedOptions& options) {
   if (options.loader.sequence > 0)
     return loader::make_tokens(
         {options.loader.sequence, static_cast<std::uint32_t>(options.vocabulary)});
+  if (holds_arrays(dataset)) return loader::make_numbers({.side = options.image});
   if (options.loader.three_augment && options.use == FeedUse::train) {
     loader::ThreeAugmentOptions recipe;
     recipe.side = options.image;
@@ -126,6 +151,13 @@ DatasetClasses classes_of(const loader::Dataset& dataset) {
   return classes;
 }
 
+std::string digest_of(const loader::Dataset& dataset) {
+  Sha256 digest;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i)
+    digest.update(fmt::format("{}:{}\n", dataset.name(i), dataset.label(i)));
+  return digest.hex().substr(0, 12);
+}
+
 void FeedOptions::set_model(const train::ModelSpec& model) {
   const bool text = model.family == train::Family::gpt;
   image = model.image;
@@ -137,14 +169,14 @@ void FeedOptions::set_model(const train::ModelSpec& model) {
 Result<std::unique_ptr<TrainingFeed>> TrainingFeed::make(
     std::shared_ptr<const loader::Dataset> dataset, const FeedOptions& options) {
   const bool text = options.loader.sequence > 0;
-  if (!text) SLUICE_CHECK(check_images(*dataset, options));
+  if (!text) SLUICE_CHECK(check_samples(*dataset, options));
   std::unique_ptr<TrainingFeed> feed(new TrainingFeed);
   feed->options_ = options;
   if (text) {
     feed->options_.loader.pin_memory = false;  // no device reads the slots
     feed->tokens_.emplace(options.loader.batch_size, options.loader.sequence);
   }
-  SLUICE_TRY(feed->recipe_, recipe_for(options));
+  SLUICE_TRY(feed->recipe_, recipe_for(*dataset, options));
   const loader::LoaderOptions loading = loader_options(*dataset, feed->options_);
   if (!text && options.loader.lanes != loader::gpu::LanePolicy::cpu &&
       options.use == FeedUse::train) {
@@ -170,7 +202,9 @@ Result<FeedOptions> feed_options(const TrainingSpec& spec, measure::SubjectConte
 
 Result<std::unique_ptr<TrainingFeed>> TrainingFeed::open(const FeedOptions& options) {
   SLUICE_TRY(LoaderInput input, open_loader_input(options.loader));
-  return make(std::move(input.dataset), options);
+  SLUICE_TRY(auto feed, make(std::move(input.dataset), options));
+  feed->store_ = std::move(input.store);
+  return feed;
 }
 
 Status TrainingFeed::connect(const train::Engine& engine) {
@@ -215,8 +249,12 @@ loader::LoaderStats TrainingFeed::stats() const {
   return on_gpu_ ? on_gpu_->stats().loader : loader_->stats();
 }
 
+LoaderMoment TrainingFeed::moment() const {
+  return {SystemClock().now_ns(), stats(), store_ ? store_->counters() : Json()};
+}
+
 std::uint64_t TrainingFeed::steps() const {
-  const std::uint64_t batch = options_.loader.batch_size;
+  const std::uint64_t batch = std::uint64_t{options_.loader.batch_size} * options_.loader.ranks;
   return options_.use == FeedUse::train ? size() / batch : (size() + batch - 1) / batch;
 }
 

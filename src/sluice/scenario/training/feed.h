@@ -6,6 +6,7 @@
 
 #include "sluice/core/result.h"
 #include "sluice/loader/loader.h"
+#include "sluice/scenario/loader/details.h"
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/loader/spec.h"
 #include "sluice/scenario/training/spec.h"
@@ -28,6 +29,8 @@ struct DatasetClasses {
   std::vector<std::string> names;  // folders by label; empty where labels are numbers of their own
 };
 DatasetClasses classes_of(const loader::Dataset& dataset);
+/// Of names and labels, in their order: whether ranks see the same samples.
+std::string digest_of(const loader::Dataset& dataset);
 
 enum class FeedUse : std::uint8_t {
   train,       // shuffled, random crop and flip, a short last batch is left out
@@ -63,8 +66,9 @@ Result<FeedOptions> feed_options(const TrainingSpec& spec, measure::SubjectConte
 
 class TrainingFeed {
  public:
-  /// Refuses (usage, invalid_input) what the loader and the recipe refuse, arrays, labels outside
-  /// of [0, classes), and missing labels without stand_in_labels; a sample at fault is named.
+  /// Refuses (usage, invalid_input) what the loader and the recipe refuse, labels outside of [0,
+  /// classes), missing labels without stand_in_labels, and of arrays (loader/recipe/numbers.h) what
+  /// only images have; a sample at fault is named.
   /// `dataset`: as open_loader_input() opened `options.loader`, or a part of it.
   static Result<std::unique_ptr<TrainingFeed>> make(std::shared_ptr<const loader::Dataset> dataset,
                                                     const FeedOptions& options);
@@ -91,11 +95,13 @@ class TrainingFeed {
   [[nodiscard]] std::uint64_t epoch() const { return epoch_.value_or(0); }  // of that
 
   [[nodiscard]] std::uint64_t size() const { return dataset_->size(); }  // samples
-  [[nodiscard]] std::uint64_t steps() const;                             // batches of a whole epoch
+  [[nodiscard]] std::uint64_t steps() const;  // batches of a whole epoch, of the rank with most
   /// After the last batch of next().
   [[nodiscard]] loader::LoaderState state() const;
   Status restore(const loader::LoaderState& state);
   [[nodiscard]] loader::LoaderStats stats() const;
+  /// Loader and store as they stand; without a store of its own (make()) that is null.
+  [[nodiscard]] LoaderMoment moment() const;
   /// Of the lanes of a GPU; null: the CPU decodes.
   [[nodiscard]] Json lanes() const { return outbox_ ? outbox_->describe() : nullptr; }
   [[nodiscard]] const loader::Dataset& dataset() const { return *dataset_; }
@@ -112,6 +118,7 @@ class TrainingFeed {
                   std::span<const std::uint64_t> indices);
 
   FeedOptions options_;
+  std::shared_ptr<const storage::ObjectStore> store_;  // null: whoever made the dataset has it
   std::shared_ptr<const loader::Dataset> dataset_;
   std::shared_ptr<const loader::Recipe> recipe_;
   std::unique_ptr<loader::Loader> loader_;           // one of the two

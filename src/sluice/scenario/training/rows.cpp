@@ -116,6 +116,12 @@ class TrainingSubject final : public measure::Subject {
     for (auto* list : {&losses_, &norms_})
       list->reserve(kStepsKept);
     data_ns_.reserve(kStepsKept);
+    if (steps_->feed() != nullptr) opened_ = steps_->feed()->moment();
+  }
+
+  /// All ranks put their engines away together.
+  ~TrainingSubject() override {
+    if (world_) world_->end();
   }
 
   /// The untrained model on the generated batch: the loss of a guess, and the same in every
@@ -165,17 +171,21 @@ class TrainingSubject final : public measure::Subject {
     norms_.clear();
     data_ns_.clear();
     if (world_) world_->begin();
+    if (steps_->feed() != nullptr) before_ = steps_->feed()->moment();
+    touched_before_ = touched_bytes();
     waited_ns_ = measure::waited_for_cores_ns();
   }
 
   Json measured_info() override {
     const auto waited_ns = measure::waited_for_cores_ns();
+    const std::int64_t touched = touched_bytes() - touched_before_;
+    const Json loaded = loaded_info();
     Json json{{"losses", losses_},         {"steps_before", first_timed_},
               {"first_loss", first_loss_}, {"data_ns", data_ns_},
               {"warmup_steps", warmed_},   {"first_step_ns", first_step_ns_}};
     if (waited_ns && waited_ns_) json["waited_ns"] = *waited_ns - *waited_ns_;
     if (spec_.engine.optimizer) json["gradient_norms"] = norms_;
-    if (world_) json["world"] = reported(world_->report());
+    if (world_) json["world"] = reported(world_->report(engine_->info().sums));
     add_phases(json);
     memory_.end(engine_->device_free_bytes());
     if (const auto held = memory_.held()) json["driver_peak_bytes"] = *held;
@@ -184,6 +194,9 @@ class TrainingSubject final : public measure::Subject {
     json["rss_bytes"] = resident_bytes();
     json["memory_by_step"] = memory_line_.json();
     json["memory_of"] = engine_->device_free_bytes() ? "device" : "process";
+    json["touched_bytes"] = touched;
+    json["least_bytes"] = least_bytes() * spec_.engine.grad_accum;
+    if (!loaded.is_null()) json["loader"] = loaded;
     json["flop_executed"] =
         train::executed_flop(engine_->program()) * spec_.engine.grad_accum * spec_.world_size;
     json["engine"] = info_json(engine_->info(), engine_->program());
@@ -210,6 +223,24 @@ class TrainingSubject final : public measure::Subject {
     if (!result) throw std::runtime_error(result.error().message);
     if (world_) world_->note(result->sync);
     return *result;
+  }
+
+  /// What the loader did in the timed steps, and once what it did before them.
+  Json loaded_info() {
+    const TrainingFeed* feed = steps_->feed();
+    if (feed == nullptr) return nullptr;
+    Json json{{"timed", loader_details(before_, feed->moment(), {})}};
+    if (opened_)
+      json["before"] = loader_details(*std::exchange(opened_, std::nullopt), before_, {});
+    return json;
+  }
+
+  /// That the ops of a micro-step must move, by their shapes.
+  [[nodiscard]] double least_bytes() const {
+    double bytes = 0;
+    for (const auto& [name, cost] : train::costs_of(engine_->program()))
+      bytes += cost.bytes;
+    return bytes;
   }
 
   static Json reported(Result<Json> report) {
@@ -260,6 +291,9 @@ class TrainingSubject final : public measure::Subject {
   std::vector<double> losses_, norms_;
   std::vector<std::int64_t> data_ns_;
   std::optional<std::int64_t> waited_ns_;  // for cores, when the sample began
+  std::optional<LoaderMoment> opened_;     // of the feed; told once
+  LoaderMoment before_;                    // of the feed, when the sample began
+  std::int64_t touched_before_ = 0;
   std::array<std::vector<std::int64_t>, train::kPhases.size()> phases_ns_;
   std::vector<std::int64_t> phased_ns_;
 };
@@ -269,7 +303,7 @@ class TrainingSubject final : public measure::Subject {
 Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectContext& context) {
   SLUICE_TRY(TrainingSpec spec, read_training_spec(context));
   std::unique_ptr<TrainingWorld> world;
-  if (spec.world_size > 1) {
+  if (spec.world_size > 1 || spec.sync_alone) {
     SLUICE_TRY(world, TrainingWorld::start(spec, context));
     spec.engine.world = &world->ranks();
   }
@@ -279,7 +313,7 @@ Result<std::unique_ptr<measure::Subject>> make_training(const measure::SubjectCo
   if (!engine) return refusal(engine.error());
   memory.end((*engine)->device_free_bytes());
   SLUICE_TRY(auto feed, open_feed(spec, context, **engine));
-  if (world) SLUICE_CHECK(world->ready(feed ? feed->size() : 0));
+  if (world) SLUICE_CHECK(world->ready(feed.get()));
   auto steps = std::make_unique<TrainingSteps>(spec, std::move(*engine), std::move(feed));
   return std::unique_ptr<measure::Subject>(std::make_unique<TrainingSubject>(
       std::move(spec), std::move(world), std::move(steps), memory));

@@ -23,7 +23,8 @@ Status judge(EpochSums& sums, const train::Engine& engine, std::span<const std::
   SLUICE_TRY(const std::vector<float> gradient, engine.read("d_logits"));
   const train::EngineConfig& config = engine.config();
   const auto classes = static_cast<std::size_t>(config.model.classes);
-  const double rows = static_cast<double>(labels.size()) * config.grad_accum;
+  const int ranks = Ranks(config.world).size();
+  const double rows = static_cast<double>(labels.size()) * config.grad_accum * ranks;
   const double apart = 1.0 - static_cast<double>(config.label_smoothing);  // of the two targets
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto row = std::span(gradient).subspan(i * classes, classes);
@@ -61,49 +62,55 @@ TrainingRun::TrainingRun(train::Engine& engine, TrainingFeed& feed, TrainingFeed
       plan_(plan),
       observer_(observer),
       mixer_(plan.mix, engine.config().model, engine.config().seed),
+      ranks_(engine.config().world),
       steps_(steps_per_epoch(plan, feed, engine.config().grad_accum)) {
   state_.loader = feed.state();
-  state_.settings = settings();
+  state_.settings = training_settings(engine.config(), plan, feed);
 }
 
-Json TrainingRun::settings() const {
-  const train::EngineConfig& config = engine_.config();
-  Json json{{"--seed", config.seed},
-            {"--epochs", plan_.epochs},
-            {"--warmup-epochs", plan_.warmup_epochs},
-            {"--batch-size", config.batch},
-            {"--grad-accum", config.grad_accum},
-            {"--num-batches", plan_.most_batches},
-            {"--optimizer", to_string(config.update.kind)},
-            {"--lr", config.update.learning_rate},
-            {"--weight-decay", config.update.weight_decay},
-            {"--clip", config.update.max_gradient_norm},
-            {"--ema", config.average},
-            {"--ema-decay", config.update.average_decay},
-            {"--label-smoothing", config.label_smoothing},
-            {"--drop-path", config.model.drop_path},
-            {"--mixup", plan_.mix.mixup},
-            {"--cutmix", plan_.mix.cutmix},
-            {"--dtype", train::to_string(config.regime)}};
+Json training_settings(const train::EngineConfig& config, const TrainingSchedule& plan,
+                       const TrainingFeed& feed) {
+  Json json{
+      {"--seed", config.seed},
+      {"--epochs", plan.epochs},
+      {"--warmup-epochs", plan.warmup_epochs},
+      {kSamplesOfStep, std::int64_t{config.batch} * config.grad_accum * Ranks(config.world).size()},
+      {kStepsOfEpoch, steps_per_epoch(plan, feed, config.grad_accum)},
+      {"--optimizer", to_string(config.update.kind)},
+      {"--lr", config.update.learning_rate},
+      {"--weight-decay", config.update.weight_decay},
+      {"--clip", config.update.max_gradient_norm},
+      {"--ema", config.average},
+      {"--ema-decay", config.update.average_decay},
+      {"--label-smoothing", config.label_smoothing},
+      {"--drop-path", config.model.drop_path},
+      {"--mixup", plan.mix.mixup},
+      {"--cutmix", plan.mix.cutmix},
+      {"--dtype", train::to_string(config.regime)}};
   if (config.model.family == train::Family::gpt) json["--seq-len"] = config.model.sequence;
-  const Json recipe = feed_.describe();  // said where it is not the usual one
+  const Json recipe = feed.describe();  // said where it is not the usual one
   if (const Json& name = at(recipe, "name"); name == "three-augment") json["--recipe"] = name;
   if (const Json& erasing = at(recipe, "erasing"); erasing.is_number())
     json["--random-erasing"] = erasing;
-  json["number of training samples"] = feed_.size();
+  json["number of training samples"] = feed.size();
   return json;
 }
 
 Status TrainingRun::save(const char* name) {
   state_.loader = feed_.state();
-  return train::save_checkpoint(plan_.checkpoint_dir / name, engine_, to_json(state_));
+  TrainingState of_all = state_;
+  SLUICE_TRY(of_all.sums, ranks_.total(state_.sums));
+  if (!ranks_.leads()) return ok;
+  return train::save_checkpoint(plan_.checkpoint_dir / name, engine_, to_json(of_all));
+}
+
+Error TrainingRun::of_checkpoint(const Error& error) const {
+  const std::filesystem::path file = plan_.checkpoint_dir / kLast;
+  return Error{error.code, fmt::format("{}: {}", printable(file.string()), error.message)};
 }
 
 Status TrainingRun::resume() {
   const std::filesystem::path file = plan_.checkpoint_dir / kLast;
-  const auto named = [&](const Error& error) {
-    return Error{error.code, fmt::format("{}: {}", printable(file.string()), error.message)};
-  };
   std::error_code problem;
   if (!std::filesystem::exists(file, problem))
     return Error{Errc::not_found, fmt::format("--resume: there is no {}; a run with this "
@@ -111,20 +118,26 @@ Status TrainingRun::resume() {
                                               printable(file.string()))};
   SLUICE_TRY(const train::LoadedCheckpoint loaded, train::load_checkpoint(file, engine_));
   if (!loaded.has_optimizer)
-    return named({Errc::invalid_input,
-                  "holds weights alone; a training goes on from one with the "
-                  "state of its optimizer"});
+    return of_checkpoint({Errc::invalid_input,
+                          "holds weights alone; a training goes on from one with the "
+                          "state of its optimizer"});
   auto state = training_state_from_json(loaded.extra);
-  if (!state) return named(state.error());
+  if (!state) return of_checkpoint(state.error());
   if (const Status same = same_settings(state->settings, state_.settings); !same)
-    return named(same.error());
+    return of_checkpoint(same.error());
   if (state->sums.steps > 0 && state->sums.steps < steps_) {
     if (const Status restored = feed_.restore(state->loader); !restored)
-      return named(restored.error());
+      return of_checkpoint(restored.error());
     feed_started_ = true;
   }
+  SLUICE_TRY(const int other,
+             ranks_.first_other(dump_json(loaded.extra) + std::to_string(loaded.step)));
+  if (other != 0)
+    return Error{Errc::invalid_input, fmt::format("rank {} of {}: its {} is not that of rank 0",
+                                                  other, ranks_.size(), printable(file.string()))};
   engine_.set_steps(loaded.step);
   state_ = std::move(*state);
+  if (!ranks_.leads()) state_.sums.samples = state_.sums.judged = state_.sums.correct = 0;
   return ok;
 }
 
@@ -134,6 +147,7 @@ Status TrainingRun::run_step() {
   const bool images = engine_.config().model.family == train::Family::vit5;
   const std::int64_t start_ns = SystemClock().now_ns();
   StepRecord record;
+  in_step_ = true;
   record.step = engine_.steps();
   record.epoch = state_.epoch;
   for (int micro = 0; micro < micros; ++micro) {
@@ -142,7 +156,8 @@ Status TrainingRun::run_step() {
       return Error{Errc::internal,
                    fmt::format("the epoch ended at step {} of {}", state_.sums.steps, steps_)};
     record.wait_ns += batch->wait_ns;
-    SLUICE_TRY(const train::BatchView view, mixer_.mix(batch->view, record.step, micro));
+    SLUICE_TRY(const train::BatchView view,
+               mixer_.mix(batch->view, record.step, micro * ranks_.size() + ranks_.rank()));
     half_step_ = true;
     SLUICE_CHECK(engine_.micro_step(view));
     SLUICE_CHECK(feed_.ahead());
@@ -151,7 +166,7 @@ Status TrainingRun::run_step() {
     state_.sums.samples += batch->samples;
   }
   SLUICE_TRY(const train::StepResult result, engine_.update());
-  half_step_ = false;
+  half_step_ = in_step_ = false;
   record.busy_ns = SystemClock().now_ns() - start_ns;
   record.loss = static_cast<double>(result.loss);
   record.learning_rate = result.learning_rate;
@@ -167,7 +182,8 @@ Status TrainingRun::run_epoch() {
   if (!feed_started_ && state_.sums.steps < steps_) SLUICE_CHECK(feed_.start_epoch(state_.epoch));
   feed_started_ = true;
   while (state_.sums.steps < steps_) {
-    if (observer_.interrupted()) return Error{Errc::interrupted, "interrupted"};
+    SLUICE_TRY(const bool stop, ranks_.any(observer_.interrupted()));
+    if (stop) return Error{Errc::interrupted, "interrupted"};
     SLUICE_CHECK(run_step());
     const bool due = plan_.checkpoint_every > 0 && engine_.steps() % plan_.checkpoint_every == 0;
     if (due && state_.sums.steps < steps_) SLUICE_CHECK(save(kLast));
@@ -178,7 +194,7 @@ Status TrainingRun::run_epoch() {
 Status TrainingRun::finish_epoch() {
   EpochRecord record;
   record.epoch = state_.epoch;
-  record.sums = state_.sums;
+  SLUICE_TRY(record.sums, ranks_.total(state_.sums));
   record.steps_so_far = engine_.steps();
   const bool last = state_.epoch + 1 == plan_.epochs;
   const bool due = last || (state_.epoch + 1) % plan_.val_every == 0;
@@ -206,17 +222,23 @@ Status TrainingRun::finish_epoch() {
 }
 
 Result<TrainingOutcome> TrainingRun::run() {
-  TrainingOutcome outcome;
-  while (state_.epoch < plan_.epochs && !outcome.interrupted) {
+  bool interrupted = false;
+  while (state_.epoch < plan_.epochs && !interrupted) {
     const Status done = run_epoch();
-    outcome.interrupted = !done && done.error().code == Errc::interrupted;
-    if (!done && !outcome.interrupted) return done.error();
+    // Between steps ranks stop together; one that was stopped inside of a step leaves the others.
+    interrupted =
+        !done && done.error().code == Errc::interrupted && !(in_step_ && ranks_.size() > 1);
+    if (!done && !interrupted) return done.error();
   }
   // A read that was cancelled inside a step leaves gradients that no checkpoint holds.
-  if (outcome.interrupted && !half_step_) SLUICE_CHECK(save(kLast));
-  outcome.epochs = state_.history;
-  outcome.steps = engine_.steps();
-  return outcome;
+  if (interrupted && !half_step_) SLUICE_CHECK(save(kLast));
+  TrainingOutcome found = outcome();
+  found.interrupted = interrupted;
+  return found;
+}
+
+TrainingOutcome TrainingRun::outcome() const {
+  return {.epochs = state_.history, .steps = engine_.steps(), .interrupted = false};
 }
 
 }  // namespace sluice::scenario

@@ -5,6 +5,7 @@
 
 #include "sluice/scenario/training/feed.h"
 #include "sluice/scenario/training/mixer.h"
+#include "sluice/scenario/training/ranks.h"
 #include "sluice/scenario/training/state.h"
 #include "sluice/train/engine.h"
 
@@ -25,6 +26,11 @@ struct TrainingSchedule {
 /// Updates of one epoch: whole ones only.
 std::uint64_t steps_per_epoch(const TrainingSchedule& plan, const TrainingFeed& feed,
                               int grad_accum);
+/// What a resumed run must have in common with the one that it continues, and ranks with each
+/// other: flags and what else decides the weights. The samples of a step may be shared out over
+/// other batches, accumulations and ranks.
+Json training_settings(const train::EngineConfig& engine, const TrainingSchedule& plan,
+                       const TrainingFeed& feed);
 /// Warm-up and length of the schedule.
 void set_schedule(train::OptimizerConfig& update, const TrainingSchedule& plan,
                   std::uint64_t steps_per_epoch);
@@ -53,7 +59,9 @@ struct TrainingOutcome {
 /// Checkpoints are last.safetensors, replaced after every epoch, every `checkpoint_every` steps and
 /// when interrupted, and best.safetensors, the one with the highest validation accuracy (of the
 /// average, where one is kept). A run that was interrupted and resumed ends with the same weights
-/// as one that was not.
+/// as one that was not; with another number of ranks but as many samples in a step it goes on with
+/// the same samples, and differs by rounding, and by what Mixup draws for each rank. Of several
+/// ranks each has a run, and rank 0 writes.
 class TrainingRun {
  public:
   /// `validation` may be null. All outlive the run.
@@ -66,13 +74,15 @@ class TrainingRun {
   /// Errors: what feed and engine report; a loss that is not finite is Errc::measurement and names
   /// the step. Being interrupted is none.
   Result<TrainingOutcome> run();
+  /// What is done so far; after an error of run(), too.
+  [[nodiscard]] TrainingOutcome outcome() const;
 
  private:
   Status run_epoch();
   Status run_step();
   Status finish_epoch();
   Status save(const char* name);
-  [[nodiscard]] Json settings() const;
+  [[nodiscard]] Error of_checkpoint(const Error& error) const;
 
   train::Engine& engine_;
   TrainingFeed& feed_;
@@ -80,10 +90,12 @@ class TrainingRun {
   TrainingSchedule plan_;
   TrainingObserver& observer_;
   TrainingMixer mixer_;
-  std::uint64_t steps_;  // of an epoch
-  TrainingState state_;
+  Ranks ranks_;
+  std::uint64_t steps_;        // of an epoch
+  TrainingState state_;        // samples, judged and correct ones are this rank's own
   bool feed_started_ = false;  // the feed is where the state says
   bool half_step_ = false;     // gradients were added that no update took yet
+  bool in_step_ = false;
 };
 
 }  // namespace sluice::scenario

@@ -118,6 +118,7 @@ Json to_json(const TrainingSpec& spec) {
     json["world_size"] = spec.world_size;
     json["rank_timeout_s"] = spec.rank_timeout_s;
   }
+  if (spec.sync_alone) json["sync_alone"] = true;
   if (spec.mix.on()) {
     json["mixup"] = spec.mix.mixup;
     json["cutmix"] = spec.mix.cutmix;
@@ -170,6 +171,7 @@ Result<TrainingSpec> read_training_spec(const measure::SubjectContext& context) 
   SLUICE_CHECK(whole(spec.phase_steps, fields, "phase_steps", 0, kMaxSteps));
   SLUICE_CHECK(whole(spec.world_size, fields, "world_size", 1, kMaxRanks));
   SLUICE_TRY(spec.rank_timeout_s, fields.number("rank_timeout_s", spec.rank_timeout_s));
+  SLUICE_TRY(spec.sync_alone, fields.boolean("sync_alone", false));
   spec.loader = fields.field("loader");
   if (spec.data == TrainingData::loader && !spec.loader.is_object())
     return fields.wrong("loader", "an object, since data is loader");

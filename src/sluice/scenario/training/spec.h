@@ -28,6 +28,7 @@ struct TrainingSpec {
   int warmup_steps = 0;         // before the first timed one; nothing of them is kept
   int world_size = 1;           // ranks that take a step together, each with engine.batch samples
   double rank_timeout_s = 120;  // for the slowest of them
+  bool sync_alone = false;      // one rank on a GPU: its gradients pass through NCCL all the same
   int phase_steps = 0;  // instrumented, half before and half after the timed steps of a turn
   Json loader;          // fields of LoaderSpec; null without one
 };

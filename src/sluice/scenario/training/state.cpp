@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sluice::scenario {
 namespace {
 
@@ -45,6 +47,24 @@ Result<EpochSums> sums_from(const Json& json) {
   SLUICE_CHECK(read(sums.busy_ns, json, "busy_ns"));
   SLUICE_CHECK(read(sums.wait_ns, json, "wait_ns"));
   return sums;
+}
+
+/// Files from before there were ranks say how a step is made up, not what it comes to.
+void add_step_sizes(Json& settings) {
+  const auto take = [&](const char* key) {
+    const Json value = settings.value(key, Json());
+    settings.erase(key);
+    return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
+  };
+  if (settings.contains(kSamplesOfStep) || !settings.contains("--batch-size")) return;
+  const std::uint64_t batch = std::max<std::uint64_t>(take("--batch-size"), 1);
+  const std::uint64_t accum = std::max<std::uint64_t>(take("--grad-accum"), 1);
+  const std::uint64_t most = take("--num-batches");
+  const Json samples = settings.value("number of training samples", Json());
+  std::uint64_t batches = samples.is_number_unsigned() ? samples.get<std::uint64_t>() / batch : 0;
+  if (most > 0) batches = std::min(batches, most);
+  settings[kSamplesOfStep] = batch * accum;
+  settings[kStepsOfEpoch] = batches / accum;
 }
 
 Json share(double part, double whole) {
@@ -99,6 +119,7 @@ Result<TrainingState> training_state_from_json(const Json& json) {
   if (!state.history.is_array()) return malformed("'history' is no list");
   state.settings = json.value("settings", Json());
   if (!state.settings.is_object()) return malformed("'settings' is no object");
+  add_step_sizes(state.settings);
   return state;
 }
 

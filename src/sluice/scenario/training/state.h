@@ -48,6 +48,10 @@ Json to_json(const TrainingState& state);
 /// invalid_input for anything that to_json() does not write.
 Result<TrainingState> training_state_from_json(const Json& json);
 
+inline constexpr const char* kSamplesOfStep =
+    "number of samples in a step (--batch-size x --grad-accum x ranks)";
+inline constexpr const char* kStepsOfEpoch = "number of steps in an epoch";
+
 /// One line for the first setting that differs: "epochs is 3 there, 5 here".
 Status same_settings(const Json& saved, const Json& wanted);
 

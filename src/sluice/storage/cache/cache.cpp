@@ -112,6 +112,9 @@ class CachedStore final : public ObjectStore {
   Status list(std::string_view prefix, const Page& page) override {
     return inner_->list(prefix, page);
   }
+  Status list_names(std::string_view prefix, const Page& page) override {
+    return inner_->list_names(prefix, page);
+  }
   Result<Object> stat(std::string_view key) override { return inner_->stat(key); }
   Result<std::span<const std::byte>> read(const Object& object, std::uint64_t offset,
                                           std::size_t size, ReadBuffer& buffer) override;

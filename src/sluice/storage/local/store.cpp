@@ -55,15 +55,10 @@ class LocalStore final : public ObjectStore {
   [[nodiscard]] std::string name() const override { return name_; }
 
   Status list(std::string_view prefix, const Page& page) override {
-    if (!only_.empty()) {
-      if (only_.substr(0, prefix.size()) != prefix) return ok;
-      SLUICE_TRY(const Object object, stat(only_));
-      return page({&object, 1});
-    }
-    const std::string_view folder = prefix.substr(0, std::min(prefix.rfind('/'), prefix.size()));
-    if (!folder.empty() && !is_key(folder)) return no_key(prefix);
-    return list_folder(root_.fd(), name_, prefix, page,
-                       [this] { return cancelled_ || stop_requested(); });
+    return list_with({.prefix = prefix, .sizes = true}, page);
+  }
+  Status list_names(std::string_view prefix, const Page& page) override {
+    return list_with({.prefix = prefix, .sizes = false}, page);
   }
 
   Result<Object> stat(std::string_view key) override {
@@ -117,6 +112,19 @@ class LocalStore final : public ObjectStore {
   }
 
  private:
+  Status list_with(const ListOptions& options, const Page& page) {
+    const std::string_view prefix = options.prefix;
+    if (!only_.empty()) {
+      if (only_.substr(0, prefix.size()) != prefix) return ok;
+      SLUICE_TRY(const Object object, stat(only_));
+      return page({&object, 1});
+    }
+    const std::string_view folder = prefix.substr(0, std::min(prefix.rfind('/'), prefix.size()));
+    if (!folder.empty() && !is_key(folder)) return no_key(prefix);
+    return list_folder(root_.fd(), name_, options, page,
+                       [this] { return cancelled_ || stop_requested(); });
+  }
+
   [[nodiscard]] std::string called(std::string_view key) const {
     return only_.empty() ? fmt::format("{}/{}", printable(name_), printable(key))
                          : printable(name_);

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cuda/backend.h"
 
+#include "sluice/train/cuda/bucket_bytes.h"
 #include "sluice/train/cuda/inbox.h"
 #include "sluice/train/cuda/library.h"
 #include "sluice/train/cuda/lowering.h"
 #include "sluice/train/cuda/session.h"
 #include "sluice/train/cuda/update_settings.h"
 #include "sluice/train/model/rope_tables.h"
+#include "sluice/train/world/buckets.h"
 
 #include <fmt/format.h>
 
@@ -29,15 +31,20 @@ enum : int {
   kUpdate,
   kUpdateEnd,
   kOrigin,
+  kSumsBegin,  // on their own stream
+  kSumsEnd,
+  kSumsAwaited,  // backward is done
+  kSumsHad,
   kInbox,
   kFirstOpEvent = kInbox + Inbox::kEvents
 };
 
+constexpr double kAbandon_s = 10;         // for NCCL to end what waits for a rank that failed
 constexpr std::int64_t kStretch = 16384;  // elements of one tensor that a block updates
 
 auto key_of(const MicroStep& micro, bool timed) {
-  return std::tuple(micro.first, micro.evaluating, micro.channels_last, micro.gradient_factor,
-                    micro.loss_factor, micro.label_smoothing, timed);
+  return std::tuple(micro.first, micro.last, micro.evaluating, micro.channels_last,
+                    micro.gradient_factor, micro.loss_factor, micro.label_smoothing, timed);
 }
 
 class CudaBackend final : public Backend {
@@ -59,6 +66,7 @@ class CudaBackend final : public Backend {
     SLUICE_CHECK(upload(program_.cosine, std::as_bytes(std::span(cosine))));
     SLUICE_CHECK(upload(program_.sine, std::as_bytes(std::span(sine))));
     SLUICE_CHECK(list_weights());
+    if (config_.world != nullptr) SLUICE_CHECK(join_world());
     return config_.optimizer ? list_update() : ok;
   }
 
@@ -101,7 +109,32 @@ class CudaBackend final : public Backend {
     SLUICE_CHECK(session_.synchronize());
     SLUICE_CHECK(add_phase(Phase::forward, kForward, kLoss));
     SLUICE_CHECK(add_phase(Phase::loss, kLoss, kBackward));
-    return add_phase(Phase::backward, kBackward, kMicroEnd);
+    if (!sums(micro)) return add_phase(Phase::backward, kBackward, kMicroEnd);
+    SLUICE_CHECK(add_phase(Phase::backward, kBackward, kSumsAwaited));
+    return add_phase(Phase::grad_sync, kSumsAwaited, kMicroEnd);
+  }
+
+  /// They are part of the last micro-step.
+  Status sum_gradients() override {
+    return config_.world != nullptr ? config_.world->arrive() : ok;
+  }
+  void abandon() override {
+    micro_graphs_.clear();  // NCCL ends when nothing can begin its sums again
+    update_graphs_.clear();
+    session_.abandon_world(kAbandon_s);
+  }
+  [[nodiscard]] SyncTimes sync_times() const override {
+    const auto between = [&](int from, int to) {
+      const auto nanoseconds = session_.elapsed(from, to);
+      return nanoseconds ? static_cast<std::int64_t>(*nanoseconds) : 0;
+    };
+    if (buckets_.empty()) return {};
+    SyncTimes times{.bytes = sum_bytes_,
+                    .in_flight_ns = between(kSumsBegin, kSumsEnd),
+                    .exposed_ns = between(kSumsAwaited, kSumsHad),
+                    .waited_ns = 0};
+    times.waited_ns = times.exposed_ns;
+    return times;
   }
 
   void cast_weights() override { keep(copy_weights()); }
@@ -185,8 +218,36 @@ class CudaBackend final : public Backend {
     SLUICE_CHECK(mark(kLoss));
     SLUICE_CHECK(issue(program_.loss));
     SLUICE_CHECK(mark(kBackward));
-    if (!micro.evaluating) SLUICE_CHECK(issue(program_.backward));
+    if (sums(micro))
+      SLUICE_CHECK(issue_backward_in_world());
+    else if (!micro.evaluating)
+      SLUICE_CHECK(issue(program_.backward));
     return mark(kMicroEnd);
+  }
+  [[nodiscard]] bool sums(const MicroStep& micro) const {
+    return !buckets_.empty() && micro.last && !micro.evaluating;
+  }
+  Status issue_backward_in_world() {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < program_.backward.size(); ++i) {
+      SLUICE_CHECK(issue(program_.backward[i]));
+      SLUICE_CHECK(begin_sums(i, next));
+    }
+    return await_sums();
+  }
+  /// Of the buckets from `next` on, those that operation `index` of backward has made whole.
+  Status begin_sums(std::size_t index, std::size_t& next) {
+    for (; next < buckets_.size() && buckets_[next].ready <= index; ++next) {
+      auto* values = reinterpret_cast<float*>(session_.memory() + buckets_[next].offset);
+      SLUICE_CHECK(
+          session_.start_sum({values, buckets_[next].elements}, next == 0 ? kSumsBegin : -1));
+    }
+    return ok;
+  }
+  Status await_sums() {
+    SLUICE_CHECK(session_.record(kSumsAwaited));
+    SLUICE_CHECK(session_.finish_sums(kSumsEnd));
+    return session_.record(kSumsHad);
   }
   Status issue_update() {
     SLUICE_CHECK(mark(kUpdate));
@@ -210,6 +271,7 @@ class CudaBackend final : public Backend {
 
   Status list_weights();
   Status list_update();
+  Status join_world();
   /// Of calls that cannot say it: the next run() does.
   void keep(Status status) {
     if (!status) kept_ = std::move(status);
@@ -225,6 +287,8 @@ class CudaBackend final : public Backend {
   UpdateCall update_;
   std::map<decltype(key_of({}, false)), Replay> micro_graphs_;
   std::map<bool, Replay> update_graphs_;
+  std::vector<Bucket> buckets_;  // of the gradients; none: this rank is alone
+  std::int64_t sum_bytes_ = 0;
   StepObserver* observer_ = nullptr;
   bool timed_ = false;
   std::int64_t phase_start_ = 0;
@@ -248,12 +312,15 @@ Status CudaBackend::run_observed(const MicroStep& micro) {
   }
   int event = kFirstOpEvent;
   for (const Part& part : parts) {
+    std::size_t index = 0, next = 0;
     for (const Op& op : *part.ops) {
       SLUICE_CHECK(session_.record(event++));
       SLUICE_CHECK(issue(op));
       SLUICE_CHECK(session_.record(event++));
+      if (part.phase == Phase::backward && sums(micro)) SLUICE_CHECK(begin_sums(index++, next));
     }
   }
+  if (sums(micro)) SLUICE_CHECK(await_sums());
   SLUICE_CHECK(session_.synchronize());
   event = kFirstOpEvent;
   for (const Part& part : parts) {
@@ -270,6 +337,25 @@ Status CudaBackend::run_observed(const MicroStep& micro) {
     phases_[static_cast<std::size_t>(part.phase)] += last - first;
     observer_->phase(part.phase, first, last);
   }
+  return ok;
+}
+
+Status CudaBackend::join_world() {
+  Communicator& world = *config_.world;
+  std::string key;
+  if (world.rank() == 0) {
+    SLUICE_TRY(key, session_.world_key(info_.sums));
+  }
+  SLUICE_TRY(key, world.share(std::move(key)));
+  // Nobody waits inside NCCL for one that failed before.
+  float here = 0;
+  SLUICE_CHECK(world.start_sum({&here, 1}));
+  SLUICE_CHECK(world.finish());
+  SLUICE_CHECK(session_.join_world(world.rank(), world.size(), key, world.patience_s()));
+  session_.set_patience(world.patience_s());
+  buckets_ = gradient_buckets(program_, kBucketBytes);
+  for (const Bucket& bucket : buckets_)
+    sum_bytes_ += static_cast<std::int64_t>(bucket.elements * sizeof(float));
   return ok;
 }
 

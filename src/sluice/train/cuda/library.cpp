@@ -8,6 +8,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdlib>
 
 namespace sluice::train::cuda {
 namespace {
@@ -77,6 +78,32 @@ Result<DeviceFacts> device_facts(int index) {
                              "accepted",
                              index, facts.name, facts.major, facts.minor)};
   return facts;
+}
+
+Result<int> device_count() {
+  SLUICE_CHECK(device_facts(0));
+  SLUICE_TRY(const Table* table, library());
+  std::array<char, 256> why{};
+  int count = 0;
+  if (table->device_count(&count, why.data(), why.size()) != kDone)
+    return Error{Errc::usage, why.data()};
+  return count;
+}
+
+Result<std::string> device_of_rank(const std::string& device, int local_rank) {
+  if (device == "cpu" || local_rank == 0) return device;
+  SLUICE_TRY(const int first, device_index(device));
+  SLUICE_TRY(const int count, device_count());
+  const int index = first + local_rank;
+  if (index < count) return fmt::format("cuda:{}", index);
+  const char* shared = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  if (shared != nullptr && std::string_view(shared) == "1")
+    return fmt::format("cuda:{}", index % count);
+  return Error{
+      Errc::unsupported,
+      fmt::format("its device would be cuda:{}, and this machine has {} CUDA device{}; NCCL "
+                  "2.30 and later lets ranks share one with NCCL_MULTI_RANK_GPU_ENABLE=1",
+                  index, count, count == 1 ? "" : "s")};
 }
 
 Result<std::span<std::byte>> pin(int index, std::size_t bytes) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace sluice::train::cuda {
@@ -20,6 +21,13 @@ Result<int> device_index(std::string_view device);
 /// Errc::usage, one line, for "cuda:N": no module, no driver, no such device, an architecture below
 /// 8.0.
 Result<DeviceFacts> device_facts(int index);
+
+/// 1 or more. Errc::usage as device_facts().
+Result<int> device_count();
+
+/// The device of a rank that was given the device of its machine's first rank; "cpu" is everyone's.
+/// Errc::unsupported: there are fewer, and NCCL_MULTI_RANK_GPU_ENABLE=1 does not share them.
+Result<std::string> device_of_rank(const std::string& device, int local_rank);
 
 /// Host memory that the device copies from without a detour, aligned to 4096; it may outlive every
 /// use of the device. Errc::usage as device_facts(), and where there is none left.

@@ -12,12 +12,6 @@
 #include <utility>
 
 namespace sluice::train::cuda {
-namespace {
-
-constexpr double kPatience = 120;  // seconds without an end: the device hangs
-
-}  // namespace
-
 Result<Session> Session::open(int index, std::size_t plan_bytes) {
   SLUICE_TRY(const DeviceFacts facts, device_facts(index));
   SLUICE_TRY(const Table* table, library());
@@ -45,6 +39,7 @@ Session::Session(Session&& other) noexcept
       choices_(std::move(other.choices_)),
       plan_(std::exchange(other.plan_, nullptr)),
       allocated_(other.allocated_),
+      patience_s_(other.patience_s_),
       kept_(std::move(other.kept_)) {}
 
 Session::~Session() {
@@ -150,11 +145,37 @@ Result<double> Session::elapsed(int from, int to) const {
   return nanoseconds;
 }
 Status Session::synchronize() const {
-  const int code = table_->synchronize(device_, kPatience);
+  const int code = table_->synchronize(device_, patience_s_);
   if (code == kHung)
-    return Error{Errc::measurement,
-                 fmt::format("the GPU has not answered for {} s: a kernel hangs", kPatience)};
+    return Error{Errc::timeout,
+                 fmt::format("the GPU has not answered for {:g} s: a kernel hangs", patience_s_)};
   return status(code, "wait");
+}
+
+Result<std::string> Session::world_key(std::string& library) {
+  std::string key(kWorldKeyBytes, '\0');
+  std::array<char, 64> name{};
+  std::array<char, 256> why{};
+  if (table_->world_key(key.data(), name.data(), name.size(), why.data(), why.size()) != kDone)
+    return Error{Errc::unsupported, why.data()};
+  library = name.data();
+  return key;
+}
+Status Session::join_world(int rank, int size, const std::string& key, double limit_s) {
+  const int code = key.size() == kWorldKeyBytes
+                       ? table_->join_world(device_, rank, size, key.data(), limit_s)
+                       : int{kFailed};
+  if (code == kHung) return Error{Errc::measurement, table_->message(device_)};
+  return status(code, "joining the other ranks");
+}
+Status Session::start_sum(std::span<float> values, int begun) {
+  return status(table_->start_sum(device_, values.data(), values.size(), begun), "sum over ranks");
+}
+void Session::abandon_world(double limit_s) {
+  static_cast<void>(table_->abandon_world(device_, limit_s));
+}
+Status Session::finish_sums(int done) {
+  return status(table_->finish_sums(device_, done), "sum over ranks");
 }
 
 }  // namespace sluice::train::cuda

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -70,6 +71,15 @@ class Session {
   /// Nanoseconds between two that were recorded; after synchronize().
   [[nodiscard]] Result<double> elapsed(int from, int to) const;
   [[nodiscard]] Status synchronize() const;
+  /// After so long a device that does not answer is given up.
+  void set_patience(double seconds) { patience_s_ = seconds; }
+
+  /// The table's: one rank of several.
+  Result<std::string> world_key(std::string& library);
+  Status join_world(int rank, int size, const std::string& key, double limit_s);
+  Status start_sum(std::span<float> values, int begun);
+  Status finish_sums(int done);
+  void abandon_world(double limit_s);
 
  private:
   Session(const Table* table, Device* device) : table_(table), device_(device) {}
@@ -81,6 +91,7 @@ class Session {
   KeptChoices choices_{};
   void* plan_ = nullptr;
   std::size_t allocated_ = 0;
+  double patience_s_ = 120;  // a kernel hangs
   struct Kept {
     void* memory = nullptr;
     std::size_t bytes = 0;

@@ -12,11 +12,13 @@
 
 namespace sluice::train::cuda {
 
-inline constexpr std::uint32_t kCudaAbi = 7;
+inline constexpr std::uint32_t kCudaAbi = 9;
 inline constexpr const char* kCudaSymbol = "sluice_cuda_table";
 
 struct Device;  // one GPU, its stream and one for sends, a cuBLASLt handle and a workspace
 struct Graph;   // a captured sequence of calls
+
+inline constexpr std::size_t kWorldKeyBytes = 128;
 
 struct DeviceFacts {
   char name[128];
@@ -112,7 +114,22 @@ struct Table {
   /// Events by number, made when first named. Recorded inside a capture they are part of the graph.
   int (*record)(Device* device, int event) = nullptr;
   int (*elapsed)(Device* device, int from, int to, double* nanoseconds) = nullptr;  // waits
-  void (*push_range)(const char* name) = nullptr;                                   // NVTX
+  // One rank of several, each with a device of its own (or a share of one, where NCCL allows it).
+  /// What rank 0 gives to all: `key` has kWorldKeyBytes. `library`: "NCCL 2.28.9".
+  int (*world_key)(char* key, char* library, std::size_t library_bytes, char* why,
+                   std::size_t why_bytes) = nullptr;
+  /// All ranks together; kHung at the limit.
+  int (*join_world)(Device* device, int rank, int size, const char* key,
+                    double limit_seconds) = nullptr;
+  /// Begins values = their sum over all ranks, when the stream has come so far, and beside what it
+  /// does then. `begun` is recorded before it; -1: nothing is.
+  int (*start_sum)(Device* device, float* values, std::size_t count, int begun) = nullptr;
+  /// The stream waits for what was begun, after which `done` is recorded.
+  int (*finish_sums)(Device* device, int done) = nullptr;
+  /// Sums that wait for a rank which does not come end, and the device is free again; kHung when it
+  /// is not within the limit. Graphs that hold sums are dropped before.
+  int (*abandon_world)(Device* device, double limit_seconds) = nullptr;
+  void (*push_range)(const char* name) = nullptr;  // NVTX
   void (*pop_range)() = nullptr;
 
   /// Everything that runs on any device of this process from now on is kept. Before graphs are

@@ -186,8 +186,10 @@ int open(int index, Device** device, char* why, std::size_t why_bytes) {
 void close(Device* device) {
   if (device == nullptr) return;
   const std::unique_ptr<Device> owned(device);
+  if (enter(*device) != kDone) return;
+  leave_world(*device);
   // Freeing waits for the device: of one that hangs, nothing is freed.
-  if (enter(*device) != kDone || (device->hung && wait_for_stream(*device, 0) != kDone)) return;
+  if (device->hung && wait_for_stream(*device, 0) != kDone) return;
   if (device->sends != nullptr) static_cast<void>(cudaStreamSynchronize(device->sends));
   device->staging.close();
   for (const cudaEvent_t event : device->events)

@@ -6,6 +6,7 @@
 #include "sluice/train/cuda/table.h"
 #include "sluice/train/cuda_module/copies.h"
 #include "sluice/train/cuda_module/launch.h"
+#include "sluice/train/cuda_module/ranks.h"
 
 #include <cublasLt.h>
 
@@ -25,6 +26,7 @@ struct Device {
   void* product_workspace = nullptr;
   cudaStream_t sends = nullptr;  // copies of whole batches, beside the other
   Staging staging;
+  Ranks ranks;
   std::vector<cudaEvent_t> events;  // by number; null: not yet named
   bool capturing = false;
   bool hung = false;     // a wait ended at its limit: what would wait for the device is not called

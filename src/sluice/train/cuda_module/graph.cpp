@@ -94,13 +94,17 @@ int make_event(Device& device, int event) {
 }  // namespace
 
 int record(Device& device, int event) {
+  return record_on(device, event, device.launch.stream);
+}
+
+int record_on(Device& device, int event, cudaStream_t stream) {
   if (const int result = enter(device)) return result;
   if (const int result = make_event(device, event)) return result;
   const auto at = static_cast<std::size_t>(event);
   // A plain record inside a capture only orders the capture; an external one is a node of the
   // graph.
   if (const cudaError_t error = cudaEventRecordWithFlags(
-          device.events[at], device.launch.stream,
+          device.events[at], stream,
           device.capturing ? cudaEventRecordExternal : cudaEventRecordDefault))
     return fail(device, "cudaEventRecord", error);
   return kDone;

@@ -4,6 +4,8 @@
 
 #include "sluice/train/cuda/table.h"
 
+#include <cuda_runtime.h>
+
 namespace sluice::train::cuda {
 
 // Functions of the table, see table.h.
@@ -12,6 +14,7 @@ int end_capture(Device& device, Graph** graph);
 int run_graph(Device& device, Graph& graph);
 void drop_graph(Device& device, Graph* graph);
 int record(Device& device, int event);
+int record_on(Device& device, int event, cudaStream_t stream);  // the same elsewhere
 int elapsed(Device& device, int from, int to, double* nanoseconds);
 int send(Device& device, void* to, const void* from, std::size_t bytes, int after, int begun,
          int sent);

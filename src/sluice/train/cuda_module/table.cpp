@@ -8,6 +8,7 @@
 #include "sluice/train/cuda_module/forms.h"
 #include "sluice/train/cuda_module/graph.h"
 #include "sluice/train/cuda_module/products.h"
+#include "sluice/train/cuda_module/ranks.h"
 #include "sluice/train/cuda_module/trace.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -124,6 +125,19 @@ Table make_table(const char* library) {
   table.record = [](Device* device, int event) { return record(*device, event); };
   table.elapsed = [](Device* device, int from, int to, double* nanoseconds) {
     return elapsed(*device, from, to, nanoseconds);
+  };
+  table.world_key = world_key;
+  table.join_world = [](Device* device, int rank, int size, const char* key, double limit) {
+    return guarded(*device, [&] { return join_world(*device, rank, size, key, limit); });
+  };
+  table.start_sum = [](Device* device, float* values, std::size_t count, int begun) {
+    return guarded(*device, [&] { return start_sum(*device, values, count, begun); });
+  };
+  table.finish_sums = [](Device* device, int done) {
+    return guarded(*device, [&] { return finish_sums(*device, done); });
+  };
+  table.abandon_world = [](Device* device, double limit) {
+    return guarded(*device, [&] { return abandon_world(*device, limit); });
   };
   table.push_range = [](const char* name) {
     nvtxRangePushA(name);

@@ -4,6 +4,7 @@
 #include "sluice/train/dnn_table.h"
 
 #include <compare>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -28,6 +29,23 @@ void stay_in_this_thread() {
   }();
   static_cast<void>(done);
 }
+
+/// While it lives this thread takes no signal. AVX-512 kernels of oneDNN 2.6.3 write anywhere when
+/// a handler interrupts them (seen; perhaps they keep values below the stack pointer).
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 const dnnl::engine& engine() {
   static const dnnl::engine made(dnnl::engine::kind::cpu, 0);
@@ -183,6 +201,7 @@ class Lane {
 
 void f32(const SluiceDnnProduct* product, float* c, const float* a, const float* b) noexcept {
   stay_in_this_thread();
+  const WithoutSignals undisturbed;
   const SluiceDnnProduct& p = *product;
   const dnnl_status_t status =
       dnnl_sgemm(p.transpose_a != 0 ? 'T' : 'N', p.transpose_b != 0 ? 'T' : 'N', p.m, p.n, p.k,
@@ -193,12 +212,14 @@ void f32(const SluiceDnnProduct* product, float* c, const float* a, const float*
 void bf16_to_f32(const SluiceDnnProduct* product, float* c, const std::uint16_t* a,
                  const std::uint16_t* b) noexcept {
   stay_in_this_thread();
+  const WithoutSignals undisturbed;
   Lane::mine().run(*product, c, a, b);
 }
 
 void bf16(const SluiceDnnProduct* product, std::uint16_t* c, const std::uint16_t* a,
           const std::uint16_t* b) noexcept {
   stay_in_this_thread();
+  const WithoutSignals undisturbed;
   Lane::mine().run(*product, c, a, b);
 }
 

@@ -6,6 +6,7 @@
 #define MPICH_SKIP_MPICXX 1
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <dlfcn.h>
 #include <limits>
 #include <mpi.h>
@@ -18,6 +19,11 @@ constexpr std::int64_t kMostElements = std::numeric_limits<int>::max() / 2;  // 
 
 MPI_Comm g_world = MPI_COMM_NULL;
 std::vector<MPI_Request> g_sums;
+struct Sent {
+  std::vector<char> bytes;  // until they are gone
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+std::deque<Sent> g_sent;
 std::string g_text;
 
 /// Null for success.
@@ -43,7 +49,7 @@ const char* open(std::int32_t spawned, const char* const* argv, std::int32_t* ra
   show_symbols();
   int provided = 0;
   if (const char* wrong =
-          text_of(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided)))
+          text_of(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided)))
     return wrong;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -97,8 +103,27 @@ const char* advance(std::int32_t* done) {
   return nullptr;
 }
 
+const char* sent(std::int32_t* all) {
+  while (!g_sent.empty()) {
+    int gone = 0;
+    if (const char* wrong = text_of(MPI_Test(&g_sent.front().request, &gone, MPI_STATUS_IGNORE)))
+      return wrong;
+    if (gone == 0) break;
+    g_sent.pop_front();
+  }
+  *all = g_sent.empty() ? 1 : 0;
+  return nullptr;
+}
+
+/// MPI_Send to a rank that is gone may never end.
 const char* send(std::int32_t to, std::int32_t tag, const void* bytes, std::int64_t count) {
-  return text_of(MPI_Send(bytes, static_cast<int>(count), MPI_BYTE, to, tag, g_world));
+  std::int32_t all = 0;
+  if (const char* wrong = sent(&all)) return wrong;
+  const auto* first = static_cast<const char*>(bytes);
+  Sent& one = g_sent.emplace_back();
+  one.bytes.assign(first, first + count);
+  return text_of(MPI_Isend(one.bytes.data(), static_cast<int>(count), MPI_BYTE, to, tag, g_world,
+                           &one.request));
 }
 
 const char* look(std::int32_t* from, std::int32_t tag, std::int64_t* count) {
@@ -120,6 +145,8 @@ const char* receive(std::int32_t from, std::int32_t tag, void* bytes, std::int64
 }
 
 const char* close() {
+  for (Sent& one : g_sent)
+    if (const char* wrong = text_of(MPI_Wait(&one.request, MPI_STATUS_IGNORE))) return wrong;
   MPI_Comm_free(&g_world);
   return text_of(MPI_Finalize());
 }
@@ -143,7 +170,7 @@ const char* library() {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const SluiceMpiTable* sluice_mpi_table() {
-  static const SluiceMpiTable table{kSluiceMpiAbi, library(), open,    start_sum, advance,
-                                    send,          look,      receive, close,     abort};
+  static const SluiceMpiTable table{kSluiceMpiAbi, library(), open,    start_sum, advance, send,
+                                    sent,          look,      receive, close,     abort};
   return &table;
 }

@@ -2,53 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/world/buckets.h"
 
+#include "sluice/train/program/touched.h"
+
 #include <algorithm>
-#include <initializer_list>
 #include <map>
-#include <variant>
 
 namespace sluice::train {
 namespace {
 
-/// Notes the gradients that an operation writes. One that is left out here would be added up before
-/// it is whole; reducer_test compares every bucket with what backward leaves in the end.
-class LastWriter {
- public:
-  explicit LastWriter(const Program& program) : plan_(program.plan) {
-    for (std::size_t i = 0; i < program.backward.size(); ++i) {
-      index_ = i;
-      std::visit(*this, program.backward[i].work);
-    }
-  }
-  [[nodiscard]] std::size_t of(TensorId gradient) const {
-    const auto found = last_.find(plan_.at(gradient).offset);
-    return found != last_.end() ? found->second : index_;
-  }
-
-  void operator()(const LinearBackwardWeight& op) { note({op.dw}); }
-  void operator()(const FoldLayerScale& op) { note({op.d_weight, op.d_gamma}); }
-  void operator()(const AssembleTokensBackward& op) {
-    note({op.d_position, op.d_class_token, op.d_registers});
-  }
-  void operator()(const EmbedBackward& op) { note({op.d_table}); }
-  void operator()(const RmsNormBackward& op) { note({op.d_gamma}); }
-  void operator()(const QkNormRopeBackward& op) { note({op.d_gamma_q, op.d_gamma_k}); }
-  void operator()(const QkvAttentionBackward& op) { note({op.d_gamma_q, op.d_gamma_k}); }
-  void operator()(const AddBranchBackward& op) { note({op.d_gamma}); }
-  void operator()(const Clear& op) { note({op.what}); }
-  template <class Other>
-  void operator()(const Other&) {}
-
- private:
-  void note(std::initializer_list<TensorId> written) {
-    for (const TensorId id : written)
-      if (id.exists() && plan_.at(id).arena == Arena::gradients)
-        last_[plan_.at(id).offset] = index_;  // by place: a name may be another's memory
-  }
-  const MemoryPlan& plan_;
-  std::size_t index_ = 0;
-  std::map<std::size_t, std::size_t> last_;
-};
+/// Index of the last operation of backward that writes each gradient, by place: a name may be
+/// another's memory. reducer_test compares every bucket with what backward leaves in the end.
+std::map<std::size_t, std::size_t> last_writers(const Program& program) {
+  std::map<std::size_t, std::size_t> last;
+  for (std::size_t i = 0; i < program.backward.size(); ++i)
+    for (const TensorId id : touched_by(program.backward[i].work).written)
+      if (program.plan.at(id).arena == Arena::gradients) last[program.plan.at(id).offset] = i;
+  return last;
+}
 
 }  // namespace
 
@@ -57,12 +27,14 @@ std::vector<Bucket> gradient_buckets(const Program& program, std::size_t least_b
     std::size_t begin, end, ready;
     bool decayed;
   };
-  const LastWriter writer(program);
+  const std::map<std::size_t, std::size_t> last = last_writers(program);
+  const std::size_t end = program.backward.empty() ? 0 : program.backward.size() - 1;
   std::vector<Piece> pieces;
   for (const Parameter& parameter : program.parameters) {
     const Tensor& gradient = program.plan.at(parameter.gradient);
+    const auto written = last.find(gradient.offset);
     pieces.push_back({gradient.offset, gradient.offset + gradient.bytes(),
-                      writer.of(parameter.gradient), parameter.decayed});
+                      written != last.end() ? written->second : end, parameter.decayed});
   }
   std::sort(pieces.begin(), pieces.end(),
             [](const Piece& a, const Piece& b) { return a.begin < b.begin; });

@@ -5,6 +5,7 @@
 #include "sluice/core/result.h"
 
 #include <span>
+#include <string>
 
 namespace sluice::train {
 
@@ -24,6 +25,16 @@ class Communicator {
   virtual Status advance() = 0;
   /// Waits for all that was begun.
   virtual Status finish() = 0;
+
+  // For ranks whose devices add up by themselves:
+  /// Gives the text of rank 0 to every rank.
+  virtual Result<std::string> share(std::string text) = 0;
+  /// This rank has done its part of a step, and does not wait for the others here.
+  virtual Status arrive() = 0;
+  /// Seconds to wait for the slowest rank of a step.
+  [[nodiscard]] virtual double patience_s() const = 0;
+  /// After so long in vain: who has not arrived.
+  virtual Error too_late() = 0;
 };
 
 }  // namespace sluice::train

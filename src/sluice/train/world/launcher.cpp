@@ -23,7 +23,7 @@ struct Names {
   const char* local_rank;
   const char* only_with;
 };
-constexpr std::array<Names, 4> kNames{{
+constexpr std::array<Names, 4> kLaunchers{{
     // A batch script has rank and size as well, of no one: only a step does the work.
     {Launcher::srun, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_ID"},
     {Launcher::mpirun, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", nullptr},
@@ -31,16 +31,6 @@ constexpr std::array<Names, 4> kNames{{
      nullptr},
     {Launcher::torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", nullptr},
 }};
-
-Result<int> number(const char* name, const std::string& text, int low, int high) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || value < low || value > high)
-    return Error{Errc::usage,
-                 fmt::format("{} is {}; {} to {} are accepted", name, printable(text), low, high)};
-  return value;
-}
 
 /// Nothing: this launcher did not start us.
 Result<std::optional<LaunchedRank>> read(const Names& names, const Variables& variables) {
@@ -55,15 +45,25 @@ Result<std::optional<LaunchedRank>> read(const Names& names, const Variables& va
                              rank ? names.rank : names.size, rank ? names.size : names.rank)};
   LaunchedRank found;
   found.launcher = names.launcher;
-  SLUICE_TRY(found.size, number(names.size, *size, 1, kMostRanks));
-  SLUICE_TRY(found.rank, number(names.rank, *rank, 0, found.size - 1));
+  SLUICE_TRY(found.size, number_of(names.size, *size, 1, kMostRanks));
+  SLUICE_TRY(found.rank, number_of(names.rank, *rank, 0, found.size - 1));
   if (const auto local = variables(names.local_rank)) {
-    SLUICE_TRY(found.local_rank, number(names.local_rank, *local, 0, found.size - 1));
+    SLUICE_TRY(found.local_rank, number_of(names.local_rank, *local, 0, found.size - 1));
   }
   return std::optional(found);
 }
 
 }  // namespace
+
+Result<int> number_of(const char* name, const std::string& text, int low, int high) {
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < low || value > high)
+    return Error{Errc::usage,
+                 fmt::format("{} is {}; {} to {} are accepted", name, printable(text), low, high)};
+  return value;
+}
 
 const char* to_string(Launcher launcher) {
   constexpr std::array<const char*, 4> kTexts{"none", "srun", "mpirun", "torchrun"};
@@ -81,7 +81,7 @@ Variables process_variables() {
 Result<LaunchedRank> find_rank(const Variables& variables) {
   LaunchedRank chosen;
   const Names* by = nullptr;
-  for (const Names& names : kNames) {
+  for (const Names& names : kLaunchers) {
     SLUICE_TRY(const auto found, read(names, variables));
     if (!found) continue;
     const bool outer = by == nullptr || chosen.launcher == Launcher::srun;
@@ -95,6 +95,9 @@ Result<LaunchedRank> find_rank(const Variables& variables) {
     chosen = *found;
     by = &names;
   }
+  // srun --mpi=pmix; under pmi2 the variables of PMI were found, and counted as mpirun's.
+  chosen.by_tcp = chosen.launcher == Launcher::torchrun ||
+                  (chosen.launcher == Launcher::srun && !variables("PMIX_NAMESPACE"));
   return chosen;
 }
 

@@ -21,8 +21,10 @@ struct SluiceMpiTable {
   const char* (*start_sum)(float* values, std::int64_t count);
   /// Lets sums go on; `done`: none is under way.
   const char* (*advance)(std::int32_t* done);
-  /// Small messages wait nowhere: they are buffered.
+  /// Waits for nobody: the bytes are copied, and go while other calls are made.
   const char* (*send)(std::int32_t to, std::int32_t tag, const void* bytes, std::int64_t count);
+  /// `all`: nothing that was sent is still here.
+  const char* (*sent)(std::int32_t* all);
   /// from -1: whoever. `from` becomes the sender, -1 when nothing is there; `count` its bytes.
   const char* (*look)(std::int32_t* from, std::int32_t tag, std::int64_t* count);
   const char* (*receive)(std::int32_t from, std::int32_t tag, void* bytes, std::int64_t count);
@@ -37,5 +39,5 @@ using SluiceMpiTableFunction = const SluiceMpiTable*();
 
 }  // extern "C"
 
-inline constexpr std::uint32_t kSluiceMpiAbi = 1;
+inline constexpr std::uint32_t kSluiceMpiAbi = 2;
 inline constexpr const char* kSluiceMpiSymbol = "sluice_mpi_table";

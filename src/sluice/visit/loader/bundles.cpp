@@ -4,33 +4,13 @@
 
 #include "sluice/analysis/bottleneck.h"
 #include "sluice/analysis/peer_ratio.h"
-#include "sluice/core/clock.h"
-#include "sluice/loader/data/open_dataset.h"
-#include "sluice/storage/format/bundle_writer.h"
-#include "sluice/storage/open_store.h"
 #include "sluice/visit/loader/rows.h"
 
 namespace sluice::visit {
 
-Result<Json> pack_input(const LoaderRequest& request, const std::filesystem::path& out,
-                        Progress& progress, const std::function<bool()>& stop) {
-  SLUICE_TRY(const auto store, storage::open_store(storage::store_options(request.input, request)));
-  storage::BundleOptions options;
-  options.out = out;
-  options.bundle_bytes =
-      static_cast<std::uint64_t>(request.bundle_size_gb * static_cast<double>(1ULL << 30U));
-  options.wanted = [](const storage::Object& object) {
-    return loader::is_image_key(object.key) || loader::is_array_key(object.key);
-  };
-  options.stop = stop;
-  SystemClock clock;
-  const std::int64_t start_ns = clock.now_ns();
-  SLUICE_TRY(const auto report, storage::write_bundles(*store, options, progress));
-  Json json = report.json();
-  json.erase("bundles");
-  json["bundle_size_gb"] = request.bundle_size_gb;
-  json["pack_seconds"] = static_cast<double>(clock.now_ns() - start_ns) * 1e-9;
-  return json;
+/// Large files are what a map is for; another mode only when it was asked for.
+static std::string bundle_read_mode(const LoaderRequest& request) {
+  return request.remote || request.read_mode == "buffered" ? "mmap" : request.read_mode;
 }
 
 Json bundled_spec(const LoaderRequest& request, const std::filesystem::path& folder) {
@@ -39,10 +19,17 @@ Json bundled_spec(const LoaderRequest& request, const std::filesystem::path& fol
             {"region", ""},
             {"anonymous", false},
             {"cache_dir", ""}};
-  // Large files are what a map is for; another mode only when it was asked for.
-  spec["read_mode"] =
-      request.remote || request.read_mode == "buffered" ? "mmap" : request.read_mode;
+  spec["read_mode"] = bundle_read_mode(request);
   return spec;
+}
+
+LoaderRequest bundled_request(const LoaderRequest& request, const std::filesystem::path& folder) {
+  LoaderRequest packed = request;
+  packed.input = std::filesystem::absolute(folder).string();
+  packed.remote = packed.anonymous = packed.bundling = false;
+  packed.endpoint = packed.region = packed.cache_dir = "";
+  packed.read_mode = bundle_read_mode(request);
+  return packed;
 }
 
 results::BundlingGain bundling_gain(const results::ResultFile& file, const std::string& base_case) {

@@ -1,5 +1,5 @@
-// sluice/visit/loader/bundles.h - the samples of the input packed into bundles, to be measured
-// beside them as they are.
+// sluice/visit/loader/bundles.h - bundles of the input (bundle_cache.h), measured beside its
+// samples as they are.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,12 +9,11 @@
 
 namespace sluice::visit {
 
-/// Packs the input into `out`; what it took and became.
-Result<Json> pack_input(const LoaderRequest& request, const std::filesystem::path& out,
-                        Progress& progress, const std::function<bool()>& stop);
-
 /// Fields of the spec that make one of our rows read the bundles in `folder`.
 Json bundled_spec(const LoaderRequest& request, const std::filesystem::path& folder);
+
+/// The request that reads the bundles in `folder` instead.
+LoaderRequest bundled_request(const LoaderRequest& request, const std::filesystem::path& folder);
 
 /// Bundled over unbundled, first epoch and later, from the rows of the file.
 results::BundlingGain bundling_gain(const results::ResultFile& file, const std::string& base_case);

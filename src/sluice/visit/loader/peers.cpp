@@ -26,23 +26,6 @@ using Pictures = std::vector<peers::Picture>;
 constexpr std::int64_t kCompared = 32;
 constexpr double kLevels = 1.5, kSpdlLevels = 3;
 
-struct SetUp {
-  int workers = 0, prefetch = 2;
-};
-
-/// What a library leaves to the user is tried; the others size themselves by the cores.
-std::vector<SetUp> set_ups_of(const std::string& library, bool all) {
-  const int cores = static_cast<int>(usable_cores());
-  if (!library.starts_with("torch") && library != "webdataset" && library != "pyav")
-    return {{cores, 2}};
-  std::vector<SetUp> list;
-  for (const int workers : std::set<int>{1, 2, cores}) {
-    list.push_back({workers, 2});
-    if (all) list.push_back({workers, 4});
-  }
-  return list;
-}
-
 measure::SubjectSpec peer_spec(const RowMaker& maker, const std::string& library) {
   measure::SubjectSpec row;
   row.library = library;
@@ -59,7 +42,15 @@ Json peer_settings(const RowMaker& maker, const SetUp& set_up) {
   const Json ours = loader_spec_json(maker.plan, maker.input, maker.seed);
   return Json{{"batch_size", ours["batch_size"]},   {"workers", set_up.workers},
               {"prefetch", set_up.prefetch},        {"seed", ours["seed"]},
-              {"epoch_items", ours["epoch_items"]}, {"step_ms", 0}};
+              {"epoch_items", ours["epoch_items"]}, {"step_ms", 0},
+              {"variant", set_up.variant}};
+}
+
+/// A set-up as the result file tells of it.
+Json told(const Json& settings) {
+  Json line{{"workers", settings.at("workers")}, {"prefetch", settings.at("prefetch")}};
+  if (settings.at("variant") != "") line["variant"] = settings.at("variant");
+  return line;
 }
 
 void take_settings(measure::SubjectSpec& row, Json settings) {
@@ -170,7 +161,8 @@ class Chooser {
     SLUICE_CHECK(find_peer_worker(row));
     measure::WorkerSession session;
     SLUICE_CHECK(start(session, row));
-    const std::vector<SetUp> candidates = set_ups_of(row.library, maker_.plan.all_set_ups);
+    const std::vector<SetUp> candidates =
+        set_ups_of(row.library, static_cast<int>(usable_cores()), maker_.plan.all_set_ups);
     double best = 0;
     set_up["tried"] = Json::array();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -187,12 +179,12 @@ class Chooser {
         best = rate;
         take_settings(row, spec);
       }
-      Json line{{"workers", candidates[i].workers}, {"prefetch", candidates[i].prefetch}};
+      Json line = told(spec);
       if (candidates.size() > 1) line["samples_per_sec"] = rate;
       set_up["tried"].push_back(std::move(line));
     }
     session.stop();
-    set_up["used"] = Json{{"workers", row.spec["workers"]}, {"prefetch", row.spec["prefetch"]}};
+    set_up["used"] = told(row.spec);
     return ok;
   }
 
@@ -216,6 +208,26 @@ class Chooser {
 
 }  // namespace
 
+std::vector<SetUp> set_ups_of(const std::string& library, int cores, bool all) {
+  std::vector<SetUp> list;
+  const auto add = [&](int workers, const std::string& variant = "") {
+    list.push_back({workers, 2, variant});
+    if (all) list.push_back({workers, 4, variant});
+  };
+  if (library == "dali-cpu" || library == "spdl") {
+    // Threads of one process: one a core is what their guides begin with, two hide reads.
+    add(cores);
+    add(2 * cores);
+    add(cores, library == "spdl" ? "images" : "affinity");
+    return list;
+  }
+  if (!library.starts_with("torch") && library != "webdataset" && library != "pyav")
+    return {{cores, 2, ""}};  // it sizes itself by the cores
+  for (const int workers : std::set<int>{1, 2, cores})
+    add(workers);
+  return list;
+}
+
 double mean_difference(const std::vector<peers::Picture>& a, const std::vector<peers::Picture>& b) {
   double sum = 0;
   double count = 0;
@@ -237,7 +249,7 @@ Result<measure::SubjectSpec> peer_row(const RowMaker& maker, const std::string& 
   state.values = axes;
   row.case_name = measure::case_name(row.case_name, state);
   row.params = axes;
-  take_settings(row, peer_settings(maker, {workers, prefetch}));
+  take_settings(row, peer_settings(maker, {workers, prefetch, ""}));
   return row;
 }
 

@@ -14,6 +14,15 @@ namespace sluice::visit {
 /// Mean absolute difference in levels of 255; infinite where the shapes differ or there is nothing.
 double mean_difference(const std::vector<peers::Picture>& a, const std::vector<peers::Picture>& b);
 
+/// A way to set another library's loader up.
+struct SetUp {
+  int workers = 0, prefetch = 2;
+  std::string variant{};  // of its guide; empty: the usual one
+};
+/// Those that are tried, the fastest counts: what a library or its guide leaves to the user. `all`:
+/// more than the usual prefetch as well.
+std::vector<SetUp> set_ups_of(const std::string& library, int cores, bool all);
+
 struct PeerRows {
   std::vector<measure::SubjectSpec> rows;  // to be measured
   std::vector<measure::Row> refused;       // not there, or not comparable: why

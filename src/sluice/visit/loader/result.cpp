@@ -4,6 +4,8 @@
 
 #include "sluice/analysis/loader_verdict.h"
 #include "sluice/analysis/peer_ratio.h"
+#include "sluice/analysis/sweep/worker_guide.h"
+#include "sluice/core/free_memory.h"
 #include "sluice/core/thread_pool.h"
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/visit/loader/bundles.h"
@@ -123,6 +125,7 @@ std::vector<results::LoaderSweepLine> sweep_lines(const std::vector<SweptRow>& l
     line.workers = one.workers;
     line.prefetch = one.prefetch;
     line.optimal = &one == best;
+    if (one.row->peak_rss_bytes) line.memory_bytes = static_cast<double>(*one.row->peak_rss_bytes);
     if (!summary)
       line.samples_per_s.reason = one.row->reason;
     else if (summary->ci95)
@@ -156,6 +159,16 @@ std::string advice_of(const SweptRow& best, double slowest, unsigned cores) {
     return "more workers than cores are fastest: they wait for storage" + times;
   if (best.workers >= 16) return "many workers: make sure of cores and memory for them" + times;
   return "a balanced setting; storage that is far away may want more workers" + times;
+}
+
+std::optional<results::WorkerGuide> guide_of(const std::vector<results::LoaderSweepLine>& lines,
+                                             bool remote) {
+  std::vector<analysis::WorkerPoint> points;
+  for (const results::LoaderSweepLine& line : lines)
+    if (line.samples_per_s.value)
+      points.push_back({line.workers, line.samples_per_s.value->point, line.memory_bytes});
+  return analysis::worker_guide(points,
+                                {usable_cores(), static_cast<double>(free_memory_bytes()), remote});
 }
 
 results::RecommendedFlags recommendation(const DataloaderPlan& plan,
@@ -213,6 +226,7 @@ void conclude(results::ResultFile& file, const DataloaderPlan& plan, const Input
       facts, base != nullptr && base->summary->n_runs > 1 ? base->summary->cv : 0);
   if (facts.steady) loader.stages = analysis::stage_shares(*facts.steady);
   loader.sweep = sweep_lines(swept, best);
+  loader.guide = guide_of(loader.sweep, plan.loader.remote);
   loader.recommended = recommendation(plan, swept, best);
   if (base != nullptr) loader.epoch = estimate_of(*base, input, plan.loader);
   if (facts.first) loader.first_epoch = {facts.first->page_cache, facts.first->samples};

@@ -8,6 +8,7 @@
 #include "sluice/loader/recipe/train_crop.h"
 #include "sluice/peers/places.h"
 #include "sluice/scenario/loader/outbox.h"
+#include "sluice/visit/loader/bundle_cache.h"
 #include "sluice/visit/loader/bundles.h"
 #include "sluice/visit/loader/peers.h"
 #include "sluice/visit/loader/probe.h"
@@ -51,6 +52,7 @@ Json run_config_of(const DataloaderPlan& plan, const InputFacts& input) {
     config["loader"] = to_string(loader.lanes);
   }
   if (loader.random_erasing > 0) config["random_erasing"] = loader.random_erasing;
+  if (loader.decode_scaled) config["decode"] = "scaled";
   if (loader.bundling) config["bundle_size_gb"] = loader.bundle_size_gb;
   if (plan.step_ms > 0) config["step_ms"] = plan.step_ms;
   return config;
@@ -72,6 +74,7 @@ class DataloaderVisit {
     visit_.file.block_order_seed = plan_.policy.seed;
     SLUICE_CHECK(visit_.described());
     SLUICE_CHECK(visit_.start());
+    visit_.watch_resources(plan_.loader.gpu_index);
     const RowMaker maker{plan_, input_, places.worker(), measure::subject_seed(plan_.policy)};
     SLUICE_TRY(const bool interrupted, is_interrupted(measure_all(maker)));
     conclude(visit_.file, plan_, input_, gpu_,
@@ -85,12 +88,12 @@ class DataloaderVisit {
 
  private:
   Status measure_all(const RowMaker& maker) {
-    const FolderGuard bundles(visit_.path() / "bundles");  // may be gigabytes
     SLUICE_TRY(measure::Row first, first_epoch(maker, Json::object(), {}));
     size_samples(first);
     visit_.add({std::move(first)});
     std::vector<measure::SubjectSpec> rows{maker.ours(base_case(input_), {}, {})};
-    if (plan_.loader.bundling) SLUICE_CHECK(add_bundled(maker, bundles.path(), rows));
+    const FolderGuard packed(visit_.path() / "packed");  // bundles that do not stay in the cache
+    if (plan_.loader.bundling) SLUICE_CHECK(add_bundled(maker, packed.path() / "set", rows));
     if (plan_.step_ms > 0)
       rows.push_back(maker.ours(base_case(input_), Json{{"step_ms", plan_.step_ms}},
                                 {{"step_ms", fmt::format("{:g}", plan_.step_ms)}}));
@@ -144,12 +147,12 @@ class DataloaderVisit {
     visit_.file.run_config["batches_per_sample"] = batches_;
   }
 
-  Status add_bundled(const RowMaker& maker, const fs::path& bundles,
+  Status add_bundled(const RowMaker& maker, const fs::path& scratch,
                      std::vector<measure::SubjectSpec>& rows) {
-    SLUICE_TRY(
-        visit_.file.run_config["bundles"],
-        pack_input(plan_.loader, bundles, *visit_.runner.progress, visit_.runner.interrupted));
-    const Json over = bundled_spec(plan_.loader, bundles);
+    SLUICE_TRY(KeptBundles kept, keep_bundles(plan_.loader, scratch, *visit_.runner.progress,
+                                              visit_.runner.interrupted));
+    visit_.file.run_config["bundles"] = std::move(kept.report);
+    const Json over = bundled_spec(plan_.loader, kept.folder);
     SLUICE_TRY(measure::Row first, first_epoch(maker, over, {{"bundling", "on"}}));
     visit_.add({std::move(first)});
     rows.push_back(maker.ours(base_case(input_), over, {{"bundling", "on"}}));

@@ -18,6 +18,10 @@ struct MixturePlan {
   std::vector<std::uint64_t> seeds;
   std::vector<std::string> libraries{"sluice"};
   report::MixtureDrawing drawing;
+  /// Beside other loaders ours compares checksums at every visit, as they do; then a row of ours as
+  /// it is by itself, with checks at the first visit of a record, stands below.
+  bool also_first_checks = false;
+  bool validate = false;  // one pass over the validation split, after all rows
   measure::Policy policy;
 };
 

@@ -107,7 +107,8 @@ std::string settings(const MixturePlan& plan, const MixtureTake& take) {
       "mixture of {}: {} data sets, batch {}, {} of an episode, metadata {}, mix {} in blocks of "
       "{}, "
       "queue {}, decode/read threads {}/{}, {} shards in turn, cores {}\n",
-      plan.spec.preset, take.run.stats.sources.size(), options.batch_size,
+      loader::episodes::preset_label(plan.spec.preset), take.run.stats.sources.size(),
+      options.batch_size,
       options.samples_per_episode == 0   ? "all pairs"
       : options.samples_per_episode == 1 ? "1 pair"
                                          : fmt::format("{} pairs", options.samples_per_episode),
@@ -215,6 +216,23 @@ Result<std::string> conclude_mixture(results::ResultFile& file, const MixturePla
   return text;
 }
 
+std::string validation_text(const results::MixtureValidation& validation) {
+  std::string text = fmt::format(
+      "\nValidation, one pass with full metadata\n---------------------------------------\n"
+      "  {} samples in {} batches, {:.1f} samples/s; {}\n"
+      "  {:<34} {:<10} {:<14} {:>9} {:>6} {:>9} {:>6} {:>8} {:>11}\n",
+      validation.samples, validation.batches,
+      validation.time_s > 0 ? static_cast<double>(validation.samples) / validation.time_s : 0,
+      validation.whole ? "every episode was seen" : "NOT every episode was seen", "data set",
+      "type", "split", "episodes", "seen", "too short", "bad", "samples", "no language");
+  for (const results::ValidationRow& row : validation.rows)
+    text +=
+        fmt::format("  {:<34} {:<10} {:<14} {:>9} {:>6} {:>9} {:>6} {:>8} {:>11}\n",
+                    printable(row.name), printable(row.type), printable(row.split), row.episodes,
+                    row.seen, row.too_short, row.bad, row.samples, row.without_language);
+  return text;
+}
+
 Status place_batch_times(const fs::path& folder, const std::vector<MixtureTake>& takes,
                          std::vector<measure::Row>& rows) {
   for (const MixtureTake& take : takes) {
@@ -227,7 +245,8 @@ Status place_batch_times(const fs::path& folder, const std::vector<MixtureTake>&
                                       "{}-{}-{}.jsonl", take.case_name, take.library, take.block));
     SLUICE_CHECK(create_folders((folder / to).parent_path()));
     std::error_code problem;
-    fs::rename(take.run.batch_times, folder / to, problem);
+    if (!fs::equivalent(take.run.batch_times, folder / to, problem))
+      fs::rename(take.run.batch_times, folder / to, problem);
     if (problem)
       return Error{Errc::io,
                    fmt::format("{}: {}", printable((folder / to).string()), problem.message())};

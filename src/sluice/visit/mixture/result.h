@@ -20,6 +20,9 @@ const MixtureTake* shown_take(const std::vector<MixtureTake>& takes);
 Result<std::string> conclude_mixture(results::ResultFile& file, const MixturePlan& plan,
                                      const std::vector<MixtureTake>& takes);
 
+/// A section for people.
+std::string validation_text(const results::MixtureValidation& validation);
+
 /// The files that workers wrote find their place: batch_times.jsonl of the shown run, those of the
 /// others in batch_times/; the rows then name them, relative to `folder`.
 Status place_batch_times(const std::filesystem::path& folder, const std::vector<MixtureTake>& takes,

@@ -23,7 +23,8 @@ measure::SubjectSpec named_mixture_row(const scenario::MixtureSpec& spec,
                                        const std::string& library,
                                        const std::map<std::string, std::string>& axes) {
   measure::SubjectSpec row;
-  row.case_name = measure::case_name("mixture/" + spec.preset, measure::State{axes});
+  row.case_name = measure::case_name("mixture/" + loader::episodes::preset_label(spec.preset),
+                                     measure::State{axes});
   row.params = axes;
   row.library = library;
   row.unit = "samples/s";
@@ -38,8 +39,13 @@ Result<measure::SubjectSpec> mixture_row(const scenario::MixtureSpec& spec,
   row.params["batch_size"] = std::to_string(spec.options.batch_size);
   scenario::MixtureSpec sent = spec;
   if (!sent.remote()) sent.root = fs::absolute(sent.root).string();
+  if (loader::episodes::is_preset_file(sent.preset))
+    sent.preset = fs::absolute(sent.preset).string();
+  const bool one_file = batches.extension() == ".jsonl";
   sent.batch_times =
-      fs::absolute(batches / results::file_name_part(row.case_name + "-" + library)).string();
+      fs::absolute(one_file ? batches
+                            : batches / results::file_name_part(row.case_name + "-" + library))
+          .string();
   row.spec = to_json(sent);
   row.threads = spec.options.decode_threads;
   row.thread_policy = measure::kLoaderThreads;

@@ -23,7 +23,8 @@ measure::SubjectSpec named_mixture_row(const scenario::MixtureSpec& spec,
                                        const std::map<std::string, std::string>& axes);
 
 /// One row: a run of `spec` in a fresh process of `library` each time. Batch times go
-/// into `batches`, a folder that exists. Errc::unsupported: the library is not installed.
+/// into `batches`, a folder that exists, or of a single run a file, which ends in .jsonl.
+/// Errc::unsupported: the library is not installed.
 Result<measure::SubjectSpec> mixture_row(const scenario::MixtureSpec& spec,
                                          const std::string& library,
                                          const std::map<std::string, std::string>& axes,

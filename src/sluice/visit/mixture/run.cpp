@@ -7,6 +7,8 @@
 #include "sluice/core/log.h"
 #include "sluice/core/sha256.h"
 #include "sluice/measure/axes.h"
+#include "sluice/report/mixture/text.h"
+#include "sluice/scenario/mixture/validate.h"
 #include "sluice/train/cuda/library.h"
 #include "sluice/visit/mixture/artifacts.h"
 #include "sluice/visit/mixture/peers.h"
@@ -30,6 +32,7 @@ class MixtureVisit {
 
   Result<MixtureResult> run() {
     SLUICE_TRY(const results::Dataset dataset, look_at_mixture(plan_.spec));
+    SLUICE_CHECK(keep_data_sets());
     SLUICE_CHECK(visit_.open({.storage = fs::path(plan_.spec.remote() ? "." : plan_.spec.root)}));
     SLUICE_CHECK(visit_.begin());
     visit_.file.dataset = dataset;
@@ -38,7 +41,10 @@ class MixtureVisit {
     SLUICE_CHECK(visit_.start());
     const FolderGuard scratch(visit_.path() / "scratch");
     SLUICE_CHECK(create_folders(scratch.path()));
+    SLUICE_TRY(const int gpu_index, gpu_of_mixture(plan_.spec));
+    visit_.watch_resources(gpu_index);
     SLUICE_TRY(const bool interrupted, is_interrupted(measure_all(scratch.path())));
+    visit_.keep_resources();
     SLUICE_TRY(std::string text, conclude());
     SLUICE_TRY(Visited visited, visit_.finish(interrupted));
     return MixtureResult{std::move(visited), std::move(text)};
@@ -50,6 +56,8 @@ class MixtureVisit {
     for (const char* key : {"batch_times", "seed", "endpoint", "region", "anonymous", "cache_dir"})
       config.erase(key);
     config["root"] = plan_.spec.remote() ? plan_.spec.root : "local";
+    config["preset"] = loader::episodes::preset_label(plan_.spec.preset);
+    if (loader::episodes::is_preset_file(plan_.spec.preset)) config["data_sets"] = data_sets_;
     config["cached"] = !plan_.spec.cache_dir.empty();
     config["cpus"] = measure::to_string(plan_.spec.cpus);
     config["seeds"] = plan_.seeds;
@@ -62,6 +70,24 @@ class MixtureVisit {
                           .includes_decode = true,
                           .includes_collate = true};
     visit_.file.block_order_seed = plan_.policy.seed;
+  }
+
+  /// What a preset of one's own says, without the places: the file may be another tomorrow.
+  Status keep_data_sets() {
+    if (!loader::episodes::is_preset_file(plan_.spec.preset)) return ok;
+    SLUICE_TRY(const auto sources, scenario::open_sources(plan_.spec));
+    for (const loader::mixture::SourceSpec& source : sources)
+      data_sets_.push_back({{"name", source.name},
+                            {"type", source.type},
+                            {"split", source.split},
+                            {"weight", source.weight},
+                            {"offset", source.offset},
+                            {"image", source.image},
+                            {"action", source.action},
+                            {"state", source.state},
+                            {"language", source.language},
+                            {"parallelism", source.interleave}});
+    return ok;
   }
 
   /// Why a library cannot stand beside ours; nothing: it can. Found out once.
@@ -86,7 +112,11 @@ class MixtureVisit {
   /// A row, or why there is none.
   Status add(const std::string& library, const scenario::MixtureSpec& spec,
              const std::map<std::string, std::string>& axes, const fs::path& scratch) {
-    auto row = mixture_row(spec, library, axes, scratch);
+    // The run that is shown, where there is one run of it: its lines are in their place from the
+    // first batch on. Others wait in a folder that a killed visit leaves as well.
+    const bool shown = library == "sluice" && subjects_.empty() && plan_.policy.runs == 1;
+    auto row = mixture_row(spec, library, axes,
+                           shown ? visit_.path() / results::kBatchTimesFile : scratch);
     const Status usable = row ? comparable(*row, spec, scratch) : Status(row.error());
     if (usable) {
       subjects_.push_back(std::move(*row));
@@ -107,14 +137,37 @@ class MixtureVisit {
       if (plan_.seeds.size() > 1) axes["seed"] = std::to_string(seed);
       for (const std::string& library : plan_.libraries)
         SLUICE_CHECK(add(library, spec, axes, scratch));
+      if (!plan_.also_first_checks) continue;
+      spec.options.check_always = false;
+      axes["checks"] = "first";
+      SLUICE_CHECK(add("sluice", spec, axes, scratch));
     }
-    return visit_.measure(subjects_, plan_.policy);
+    SLUICE_CHECK(visit_.measure(subjects_, plan_.policy));
+    visit_.keep_resources();
+    return plan_.validate ? validate() : Status(ok);
+  }
+
+  /// One that fails is a row that failed; the others stay.
+  Status validate() {
+    auto done = scenario::validate_mixture(plan_.spec, visit_.runner.interrupted);
+    if (done) {
+      validation_ = std::move(*done);
+      return ok;
+    }
+    if (done.error().code == Errc::interrupted) return done.error();
+    measure::SubjectSpec row = named_mixture_row(plan_.spec, "sluice", {});
+    row.case_name += "/validation";
+    visit_.file.rows.push_back(measure::refused_row(row, done.error()));
+    return ok;
   }
 
   Result<std::string> conclude() {
     results::ResultFile& file = visit_.file;
     SLUICE_TRY(const auto takes, mixture_takes(file.rows));
     SLUICE_TRY(std::string text, conclude_mixture(file, plan_, takes));
+    if (file.resources) text += report::mixture_resources(*file.resources);
+    if (validation_) text += validation_text(*validation_);
+    if (file.mixture) file.mixture->validation = validation_;
     SLUICE_CHECK(place_batch_times(visit_.path(), takes, file.rows));
     const MixtureTake* shown = shown_take(takes);
     if (shown == nullptr) return text;
@@ -129,17 +182,22 @@ class MixtureVisit {
 
   const MixturePlan& plan_;
   Visit visit_;
+  Json data_sets_ = Json::array();
+  std::optional<results::MixtureValidation> validation_;
   std::vector<measure::SubjectSpec> subjects_;
   std::map<std::string, std::optional<Error>> refusals_;  // by library; nothing: comparable
 };
 
 }  // namespace
 
+Result<int> gpu_of_mixture(const scenario::MixtureSpec& spec) {
+  if (spec.device == "cpu") return -1;
+  return train::cuda::device_index(spec.device);
+}
+
 Result<results::Dataset> look_at_mixture(const scenario::MixtureSpec& spec) {
-  if (spec.device != "cpu") {
-    SLUICE_TRY(const int index, train::cuda::device_index(spec.device));
-    SLUICE_CHECK(train::cuda::device_facts(index));
-  }
+  SLUICE_TRY(const int gpu_index, gpu_of_mixture(spec));
+  if (gpu_index >= 0) SLUICE_CHECK(train::cuda::device_facts(gpu_index));
   SLUICE_TRY(auto sources, scenario::open_sources(spec));
   results::Dataset dataset;
   Sha256 sha;

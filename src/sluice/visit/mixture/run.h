@@ -18,6 +18,9 @@ struct MixtureResult : Visited {
 /// do not fit. A library that fails costs its rows only.
 Result<MixtureResult> run_mixture_bench(const Caller& caller, const MixturePlan& plan);
 
+/// The index of its GPU; -1: it has none.
+Result<int> gpu_of_mixture(const scenario::MixtureSpec& spec);
+
 /// Everything about the data that can be refused: data sets opened, features found, weights summed.
 /// The episodes, bytes and a hash over the names and sizes of their files.
 Result<results::Dataset> look_at_mixture(const scenario::MixtureSpec& spec);

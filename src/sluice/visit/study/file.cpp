@@ -220,6 +220,7 @@ Result<StudyFile> StudyFile::parse(const Node& node) {
               config::names<Mix>({{"deficit", Mix::deficit}, {"random", Mix::random}}));
   reader.read("min_ready", study.min_ready, closed_interval(1, kMostOfAxis));
   reader.read("prime", study.prime);
+  reader.read("prime_samples", study.prime_samples, closed_interval(0, kMostOfAxis));
   double target = 0;
   reader.read("target_samples_per_s", target, config::above(0.0));
   if (target > 0) study.target_samples_per_s = target;

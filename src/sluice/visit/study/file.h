@@ -32,6 +32,7 @@ struct StudyFile {
   loader::mixture::Mix order = loader::mixture::Mix::deficit;
   int min_ready = 8;
   bool prime = false;
+  int prime_samples = 0;  // of every data set before the first batch; 0: none
   std::optional<double> target_samples_per_s;
   analysis::MixtureKnobs base;
   std::vector<StudyCase> cases;  // in the order of the file, as written

@@ -5,6 +5,7 @@
 #include "sluice/core/file.h"
 #include "sluice/core/json.h"
 #include "sluice/core/text.h"
+#include "sluice/loader/episodes/presets.h"
 #include "sluice/results/result_file.h"
 
 #include <fmt/format.h>
@@ -35,15 +36,17 @@ Json study_json(const StudyFile& study) {
     json["seed"] = std::to_string(one.seed);
     cases.push_back(std::move(json));
   }
-  return Json{{"name", study.name},
-              {"preset", study.preset},
-              {"batch_size", study.batch_size},
-              {"pipeline_interleave", study.pipeline_interleave},
-              {"order", to_string(study.order)},
-              {"min_ready", study.min_ready},
-              {"prime", study.prime},
-              {"base", knobs_json(study.base)},
-              {"settings", std::move(cases)}};
+  Json json{{"name", study.name},
+            {"preset", loader::episodes::preset_label(study.preset)},
+            {"batch_size", study.batch_size},
+            {"pipeline_interleave", study.pipeline_interleave},
+            {"order", to_string(study.order)},
+            {"min_ready", study.min_ready},
+            {"prime", study.prime},
+            {"base", knobs_json(study.base)},
+            {"settings", std::move(cases)}};
+  if (study.prime_samples > 0) json["prime_samples"] = study.prime_samples;
+  return json;
 }
 
 Json to_json(const StudyRecord& record) {
@@ -53,10 +56,13 @@ Json to_json(const StudyRecord& record) {
   Json machines = Json::object();
   for (const auto& machine : record.remarks)
     machines[machine.first] = Json{{"remarks", machine.second}};
-  return Json{{"schema_version", kVersion},
-              {"study", record.study},
-              {"machines", std::move(machines)},
-              {"runs", std::move(runs)}};
+  Json json{{"schema_version", kVersion},
+            {"study", record.study},
+            {"machines", std::move(machines)},
+            {"runs", std::move(runs)}};
+  for (const analysis::MixtureTrainedRun& run : record.trained)
+    json["trained"].push_back(analysis::to_json(run));
+  return json;
 }
 
 Result<StudyRecord> read_study_record(const std::filesystem::path& path) {
@@ -89,15 +95,31 @@ Result<StudyRecord> read_study_record(const std::filesystem::path& path) {
                              json["runs"][i], fmt::format("{}: runs[{}]", name, i)));
     record.runs.push_back(std::move(run));
   }
+  if (!json.contains("trained")) return record;
+  if (!json["trained"].is_array()) return wrong("trained must be a list");
+  for (std::size_t i = 0; i < json["trained"].size(); ++i) {
+    SLUICE_TRY(auto run, analysis::mixture_trained_run_from_json(
+                             json["trained"][i], fmt::format("{}: trained[{}]", name, i)));
+    record.trained.push_back(std::move(run));
+  }
   return record;
 }
 
 bool is_finished(const StudyRecord& record, const std::string& machine, const StudyCase& one,
                  int repeat) {
   return std::any_of(record.runs.begin(), record.runs.end(), [&](const auto& run) {
-    return run.machine == machine && run.repeat == repeat && run.seed == one.seed &&
+    return machine_of(run) == machine && run.repeat == repeat && run.seed == one.seed &&
            run.knobs == one.knobs && run.failure.empty();
   });
+}
+
+report::StudyFacts facts_of(const StudyFile& study) {
+  return {.name = study.name,
+          .preset = loader::episodes::preset_label(study.preset),
+          .batch_size = study.batch_size,
+          .base = study.base,
+          .repeats = study.repeats,
+          .target_samples_per_s = study.target_samples_per_s};
 }
 
 Status write_study(const std::filesystem::path& folder, const StudyRecord& record,
@@ -106,7 +128,8 @@ Status write_study(const std::filesystem::path& folder, const StudyRecord& recor
   SLUICE_CHECK(write_file_atomic(folder / kStudyRecord, results::to_text(to_json(record))));
   SLUICE_CHECK(
       write_file_atomic(folder / kStudyLog, report::study_run_log(facts, record.runs, verdicts)));
-  return write_file_atomic(folder / kStudyAdvice, report::study_recommendation(facts, verdicts));
+  return write_file_atomic(folder / kStudyAdvice, report::study_recommendation(facts, verdicts) +
+                                                      report::study_end_to_end(record.trained));
 }
 
 }  // namespace sluice::visit

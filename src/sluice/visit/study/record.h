@@ -22,6 +22,7 @@ struct StudyRecord {
   Json study;  // of study_json(): what must agree for runs to be added
   std::map<std::string, std::vector<std::string>> remarks;  // by machine
   std::vector<analysis::MixtureStudyRun> runs;
+  std::vector<analysis::MixtureTrainedRun> trained{};  // of --then-train, best setting first
 };
 
 /// What a study says, without how often; two that differ here do not share a folder.
@@ -31,9 +32,12 @@ Json to_json(const StudyRecord& record);
 /// An error names the file and the run that is wrong.
 Result<StudyRecord> read_study_record(const std::filesystem::path& path);
 
-/// This run is there and did not fail.
+/// This run is there, of this machine (analysis::machine_of), and did not fail.
 bool is_finished(const StudyRecord& record, const std::string& machine, const StudyCase& one,
                  int repeat);
+
+/// What pages say of a study; remarks and the number of runs are still to be filled in.
+report::StudyFacts facts_of(const StudyFile& study);
 
 /// study.json, run_log.md and recommendation.md into `folder`.
 Status write_study(const std::filesystem::path& folder, const StudyRecord& record,

@@ -10,7 +10,9 @@
 #include "sluice/core/text.h"
 #include "sluice/core/utc.h"
 #include "sluice/env/core_time.h"
+#include "sluice/env/host.h"
 #include "sluice/measure/usage.h"
+#include "sluice/visit/gpu_watch.h"
 #include "sluice/visit/mixture/artifacts.h"
 #include "sluice/visit/mixture/rows.h"
 #include "sluice/visit/mixture/run.h"
@@ -20,6 +22,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 namespace sluice::visit {
@@ -30,6 +33,21 @@ namespace fs = std::filesystem;
 /// CPU seconds of this process and of those it has waited for.
 double own_cpu_s() {
   return 1e-9 * static_cast<double>(measure::usage_now().cpu_ns + measure::children_usage().cpu_ns);
+}
+
+double mean_value(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::optional<analysis::MixtureRunUse> mean_use(const results::ResourceUse& seen) {
+  if (seen.cpu.empty()) return std::nullopt;
+  analysis::MixtureRunUse use;
+  use.cpu = mean_value(seen.cpu);
+  use.ram_bytes = mean_value(seen.ram);
+  if (!seen.gpu.empty()) use.gpu = mean_value(seen.gpu);
+  if (!seen.gpu_ram.empty()) use.gpu_ram_bytes = mean_value(seen.gpu_ram);
+  use.no_gpu = seen.no_gpu;
+  return use;
 }
 
 /// What others take of some cores while it lives.
@@ -74,9 +92,14 @@ class StudyVisit {
     SLUICE_CHECK(open_folder());
     SLUICE_TRY(const bool interrupted, is_interrupted(measure_all()));
     SLUICE_CHECK(write());
-    const bool failed = std::any_of(record_.runs.begin(), record_.runs.end(), [&](const auto& one) {
-      return one.machine == machine_ && !one.failure.empty();
-    });
+    const bool untrained =
+        std::any_of(record_.trained.begin(), record_.trained.end(), [&](const auto& one) {
+          return machine_of(one.run) == machine_ && !one.run.failure.empty();
+        });
+    const bool failed =
+        untrained || std::any_of(record_.runs.begin(), record_.runs.end(), [&](const auto& one) {
+          return machine_of(one) == machine_ && !one.failure.empty();
+        });
     return StudyResult{std::move(record_), visit_.path(), failed, interrupted, facts_.planned};
   }
 
@@ -104,7 +127,7 @@ class StudyVisit {
     spec.options.batch_size = study_.batch_size;
     spec.options.interleave = study_.pipeline_interleave;
     spec.options.min_ready = study_.min_ready;
-    spec.options.prime = study_.prime;
+    spec.options.prime = std::max(study_.prime ? 1 : 0, study_.prime_samples);
     spec.options.samples_per_episode = one.knobs.samples_per_episode;
     spec.options.decode_threads = one.knobs.decode;
     spec.options.read_threads = one.knobs.interleave;
@@ -141,19 +164,16 @@ class StudyVisit {
     if (resume) SLUICE_CHECK(read_record());  // locked now: with what was added until then
     SLUICE_CHECK(visit_.begin());
     SLUICE_CHECK(visit_.write_environment());
-    machine_ = visit_.file.machine_profile;
+    host_ = env::host_hash(env::SystemRoot{});
+    machine_ = analysis::machine_name(visit_.file.machine_profile, host_);
     // A run that failed before is measured again.
-    std::erase_if(record_.runs,
-                  [&](const auto& one) { return one.machine == machine_ && !one.failure.empty(); });
+    std::erase_if(record_.runs, [&](const auto& one) {
+      return machine_of(one) == machine_ && !one.failure.empty();
+    });
     record_.remarks[machine_] = fitted_.remarks;
-    facts_ = {.name = study_.name,
-              .preset = study_.preset,
-              .batch_size = study_.batch_size,
-              .base = study_.base,
-              .repeats = study_.repeats,
-              .target_samples_per_s = study_.target_samples_per_s,
-              .remarks = record_.remarks,
-              .planned = record_.runs.size() + to_do().size()};
+    facts_ = facts_of(study_);
+    facts_.remarks = record_.remarks;
+    facts_.planned = record_.runs.size() + to_do().size();
     return ok;
   }
 
@@ -167,6 +187,7 @@ class StudyVisit {
   [[nodiscard]] std::vector<ToDo> to_do() const {
     std::vector<ToDo> list;
     for (int repeat = 1; repeat <= study_.repeats; ++repeat) {
+      if (request_.only_repeat > 0 && repeat != request_.only_repeat) continue;
       std::vector<ToDo> order;
       for (const StudyCase& one : fitted_.cases)
         order.push_back({&one, repeat, 0});
@@ -192,43 +213,110 @@ class StudyVisit {
       SLUICE_CHECK(write());
       bar.add();
     }
+    return train_best(scratch.path());
+  }
+
+  /// The best settings of this machine that say which data set a sample is of, each once more with
+  /// a model behind it. What was trained before is not trained again.
+  Status train_best(const fs::path& scratch) {
+    const ThenTrain& then = request_.then_train;
+    if (then.settings == 0) return ok;
+    std::erase_if(record_.trained, [&](const auto& one) {
+      return machine_of(one.run) == machine_ && !one.run.failure.empty();
+    });
+    int left = then.settings;
+    for (const analysis::StudyVerdict& verdict : analysis::judge_study(record_.runs, facts_.base)) {
+      if (verdict.machine != machine_) continue;
+      for (const analysis::StudySetting& setting : verdict.settings) {  // fastest first
+        if (left == 0) break;
+        const auto found =
+            std::find_if(fitted_.cases.begin(), fitted_.cases.end(),
+                         [&](const StudyCase& one) { return one.knobs == setting.knobs; });
+        if (setting.knobs.metadata == "off" || found == fitted_.cases.end()) continue;
+        --left;
+        if (is_trained(setting.knobs)) continue;
+        SLUICE_CHECK(train_one(*found, scratch));
+        SLUICE_CHECK(write());
+      }
+    }
+    return ok;
+  }
+
+  [[nodiscard]] bool is_trained(const analysis::MixtureKnobs& knobs) const {
+    return std::any_of(record_.trained.begin(), record_.trained.end(), [&](const auto& one) {
+      return machine_of(one.run) == machine_ && one.run.knobs == knobs &&
+             one.model == request_.then_train.model && one.device == request_.then_train.device;
+    });
+  }
+
+  Status train_one(const StudyCase& one, const fs::path& scratch) {
+    SLUICE_TRY(scenario::MixtureSpec spec, spec_of(one));
+    spec.train = request_.then_train.model;
+    spec.device = request_.then_train.device;
+    analysis::MixtureTrainedRun trained;
+    trained.model = spec.train;
+    trained.device = spec.device;
+    SLUICE_TRY(const MixtureTake take, measure_spec(trained.run, one, spec, order_seed_, scratch));
+    if (trained.run.failure.empty()) {
+      const double samples = static_cast<double>(take.run.batches) * take.run.batch_size;
+      trained.trained_per_s = take.run.wall_s > 0 ? samples / take.run.wall_s : 0;
+      trained.wait_fraction = take.run.wait_fraction();
+      trained.step_s = take.run.step_s;
+      trained.first_loss = take.run.first_loss;
+      trained.loss = take.run.loss;
+    }
+    trained.run.id = fmt::format("t{:02}", record_.trained.size() + 1);
+    record_.trained.push_back(std::move(trained));
     return ok;
   }
 
   /// A failed run is one of the record; an Error is what ends the study.
   Status measure_one(const ToDo& next, const fs::path& scratch) {
     SLUICE_TRY(const scenario::MixtureSpec spec, spec_of(*next.one));
-    SLUICE_TRY(const measure::SubjectSpec row, mixture_row(spec, "sluice", {}, scratch));
-    const measure::Policy policy = mixture_policy(spec, 1, order_seed_ + next.place);
     analysis::MixtureStudyRun run;
     run.id = fmt::format("r{}.{:02}", next.repeat, next.place);
-    run.date = utc_now("%Y-%m-%d %H:%M:%S");
-    run.machine = machine_;
-    run.labels = next.one->labels;
-    run.knobs = next.one->knobs;
-    run.seed = next.one->seed;
     run.repeat = next.repeat;
-    const OthersWatch watch(spec.cpus, *visit_.runner.clock);
-    SLUICE_TRY(const measure::WaveResult wave, measure::run_wave({row}, policy, visit_.runner));
-    run.others = watch.share();
-    if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
-    SLUICE_CHECK(fill(run, wave.rows.front(), spec));
+    SLUICE_TRY(const MixtureTake take,
+               measure_spec(run, *next.one, spec, order_seed_ + next.place, scratch));
+    if (run.failure.empty()) SLUICE_CHECK(keep_batches(run, take));
     record_.runs.push_back(std::move(run));
     return ok;
   }
 
-  Status fill(analysis::MixtureStudyRun& run, const measure::Row& row,
-              const scenario::MixtureSpec& spec) const {
+  /// One run in a process of its own. Without a `failure` in it the take is what it left.
+  Result<MixtureTake> measure_spec(analysis::MixtureStudyRun& run, const StudyCase& one,
+                                   const scenario::MixtureSpec& spec, std::uint64_t seed,
+                                   const fs::path& scratch) {
+    SLUICE_TRY(const measure::SubjectSpec row, mixture_row(spec, "sluice", {}, scratch));
+    const measure::Policy policy = mixture_policy(spec, 1, seed);
+    run.date = utc_now("%Y-%m-%d %H:%M:%S");
+    run.machine = visit_.file.machine_profile;
+    run.host = host_;
+    run.labels = one.labels;
+    run.knobs = one.knobs;
+    run.seed = one.seed;
+    SLUICE_TRY(const int gpu_index, gpu_of_mixture(spec));
+    const OthersWatch watch(spec.cpus, *visit_.runner.clock);
+    ResourceWatch resources(gpu_index);
+    SLUICE_TRY(const measure::WaveResult wave, measure::run_wave({row}, policy, visit_.runner));
+    run.use = mean_use(resources.stop());
+    run.others = watch.share();
+    if (wave.interrupted) return Error{Errc::interrupted, "interrupted"};
+    return fill(run, wave.rows.front(), spec);
+  }
+
+  static Result<MixtureTake> fill(analysis::MixtureStudyRun& run, const measure::Row& row,
+                                  const scenario::MixtureSpec& spec) {
     if (row.status != measure::RowStatus::ok || row.runs.empty()) {
       run.failure = row.reason.empty() ? "no run was measured" : row.reason;
-      return ok;
+      return MixtureTake{};
     }
-    SLUICE_TRY(const std::vector<MixtureTake> takes, mixture_takes({row}));
+    SLUICE_TRY(std::vector<MixtureTake> takes, mixture_takes({row}));
     if (takes.empty()) {
       run.failure = "the worker said nothing of its run";
-      return ok;
+      return MixtureTake{};
     }
-    const MixtureTake& take = takes.front();
+    MixtureTake take = std::move(takes.front());
     run.throttled = row.runs.front().throttled;
     run.batches_per_s = take.run.batches_per_s();
     run.samples_per_s = take.run.samples_per_s();
@@ -242,7 +330,7 @@ class StudyVisit {
       run.switch_rate = analysis->switch_rate;
       run.dominants = static_cast<std::int64_t>(analysis->dominants.size());
     }
-    return keep_batches(run, take);
+    return take;
   }
 
   /// Every run's batches; drawings of the long ones.
@@ -267,7 +355,8 @@ class StudyVisit {
   Visit visit_;
   FittedStudy fitted_;
   measure::CpuList cpus_;
-  std::string machine_;  // its profile
+  std::string host_;
+  std::string machine_;  // its profile, and which of those alike
   StudyRecord record_;
   report::StudyFacts facts_;
   std::uint64_t order_seed_ = caller_.seed_given ? caller_.seed : std::random_device{}();

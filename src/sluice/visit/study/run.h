@@ -14,12 +14,21 @@
 
 namespace sluice::visit {
 
+/// What is trained after a study.
+struct ThenTrain {
+  int settings = 0;  // the best so many; 0: none
+  std::string model{};
+  std::string device = "cpu";
+};
+
 struct StudyRequest {
   std::filesystem::path file;
   StudyFile study;
   scenario::MixtureSpec data;            // where the episodes lie; the study says how to load them
   std::optional<std::uint64_t> steps{};  // of every run, instead of the study's
+  int only_repeat = 0;                   // 0: all of them
   report::MixtureDrawing drawing{};
+  ThenTrain then_train{};
 };
 
 struct StudyResult {

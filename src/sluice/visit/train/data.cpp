@@ -5,6 +5,7 @@
 #include "sluice/scenario/loader/split_dataset.h"
 #include "sluice/scenario/loader/subset_dataset.h"
 #include "sluice/visit/train/request.h"
+#include "sluice/visit/train/world.h"
 
 #include <fmt/format.h>
 
@@ -41,6 +42,10 @@ scenario::LoaderSpec spec_of(const TrainRequest& request, const std::string& inp
   spec.skip_errors = request.skip_errors;
   spec.sequence = loader.sequence;
   spec.vocabulary = loader.vocabulary;
+  if (request.world != nullptr) {
+    spec.rank = static_cast<std::uint32_t>(request.world->ranks().rank());
+    spec.ranks = static_cast<std::uint32_t>(request.world->ranks().size());
+  }
   return spec;
 }
 

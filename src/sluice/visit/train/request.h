@@ -15,6 +15,8 @@
 
 namespace sluice::visit {
 
+class TrainWorld;
+
 struct TrainRequest {
   LoaderRequest loader;
   train::EngineConfig engine;
@@ -23,6 +25,7 @@ struct TrainRequest {
   std::string val_input;
   double val_split = 0.1;  // with no other validation data; 0: none
   bool resume = false;
+  TrainWorld* world = nullptr;  // engine.batch samples of a micro-step for each rank; null: alone
 };
 /// Where the samples come from, opened and checked.
 struct TrainData {
@@ -46,6 +49,9 @@ struct TrainResult {
 /// Nothing is written before input, checkpoints and device were looked at. An interruption is no
 /// Error: the last checkpoint goes on.
 Result<TrainResult> run_train(const Caller& caller, TrainRequest request);
+/// The same as one of the ranks of `world`. `asked` may be an error of this rank: the others learn
+/// of it. Only rank 0 writes and has a document; the error of another rank is one of its world.
+Result<TrainResult> run_train(const Caller& caller, Result<TrainRequest> asked, TrainWorld& world);
 /// "epoch 1/8  loss ...": one of `epochs` in train.json, for people.
 std::string epoch_line(const Json& epoch, std::uint64_t epochs);
 

@@ -5,15 +5,20 @@
 #include "sluice/config/from_json.h"
 #include "sluice/core/file.h"
 #include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
 #include "sluice/core/version.h"
 #include "sluice/env/collect.h"
 #include "sluice/measure/interrupt.h"
+#include "sluice/train/cuda/library.h"
 #include "sluice/visit/train/request.h"
+#include "sluice/visit/train/world.h"
 #include "sluice/visit/visit.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
+#include <utility>
 
 namespace sluice::visit {
 namespace {
@@ -102,6 +107,21 @@ class Watcher final : public scenario::TrainingObserver {
   std::optional<Progress::Bar> bar_;  // from the first step on: an error before it is one line
 };
 
+/// Of a rank that only takes part.
+class Follower final : public scenario::TrainingObserver {
+ public:
+  Status on_step(const scenario::StepRecord&) override { return ok; }
+  Status on_epoch(const Json&) override { return ok; }
+  bool interrupted() override { return interrupt_.requested(); }
+
+ private:
+  measure::Interrupt interrupt_;
+};
+
+int ranks_of(const TrainRequest& request) {
+  return request.world != nullptr ? request.world->ranks().size() : 1;
+}
+
 Json plan_json(const TrainRequest& request) {
   const scenario::TrainingSchedule& plan = request.plan;
   const train::OptimizerConfig& update = request.engine.update;
@@ -112,6 +132,9 @@ Json plan_json(const TrainRequest& request) {
               {"val_every", plan.val_every},
               {"batch_size", request.engine.batch},
               {"grad_accum", request.engine.grad_accum},
+              {"world_size", ranks_of(request)},
+              {"samples_per_step",
+               std::int64_t{request.engine.batch} * request.engine.grad_accum * ranks_of(request)},
               {"optimizer", to_string(update.kind)},
               {"learning_rate", update.learning_rate},
               {"weight_decay", update.weight_decay},
@@ -137,7 +160,8 @@ Json data_json(const TrainData& data) {
               {"recipe", data.train->describe()}};
 }
 
-/// All of a training but its folder: nothing is written before this has succeeded.
+/// All of a training but its folder: nothing is written before prepare() and make_engine() have
+/// succeeded.
 struct Prepared {
   TrainRequest request;
   std::unique_ptr<train::Engine> engine;
@@ -154,10 +178,48 @@ Status check_checkpoint_dir(const TrainRequest& request) {
                            printable(request.plan.checkpoint_dir.string()))};
 }
 
+Status set_rank(TrainRequest& request, TrainWorld& world) {
+  request.engine.world = &world.ranks();
+  SLUICE_TRY(request.engine.device,
+             train::cuda::device_of_rank(request.engine.device, world.ranks().local_rank()));
+  const int cores = std::max(1, static_cast<int>(usable_cores()) / world.sharing_cores());
+  if (request.engine.threads == 0) request.engine.threads = cores;
+  if (!request.loader.workers_given)
+    request.loader.workers = std::max(1, request.loader.workers / world.sharing_cores());
+  if (request.engine.device == "cpu") return ok;
+  // Once devices join each other, nobody can be told politely that one of them is not there.
+  SLUICE_CHECK(train::plan_engine(request.engine));
+  return ok;
+}
+
+/// What every rank must have as rank 0 has it.
+Json common_of(const Prepared& prepared) {
+  Json common{{"sluice", version::text()},
+              {"the model", train::to_json(prepared.request.engine.model)}};
+  common.update(scenario::training_settings(prepared.request.engine, prepared.request.plan,
+                                            *prepared.data.train));
+  for (const auto& [name, feed] : {std::pair("training data", &prepared.data.train),
+                                   std::pair("validation data", &prepared.data.validation)})
+    common[fmt::format("the digest of names and labels of its {}", name)] =
+        *feed != nullptr ? Json(scenario::digest_of((*feed)->dataset())) : Json();
+  // Devices add up by another library than processors, in the order of their kind of program.
+  const train::EngineConfig& engine = prepared.request.engine;
+  const bool on_cpu = engine.device == "cpu";
+  common["--gpu"] = on_cpu ? "cpu" : "cuda";
+  common["--compile"] = on_cpu ? Json() : Json(to_string(engine.rung));
+  common["--checkpoint-activations"] = engine.checkpointing;
+  common["--checkpoint-every"] = prepared.request.plan.checkpoint_every;
+  common["--val-every"] = prepared.request.plan.val_every;
+  common["--resume"] = prepared.request.resume;
+  return common;
+}
+
+/// All but the engine.
 Result<Prepared> prepare(TrainRequest asked) {
   Prepared prepared;
   prepared.request = std::move(asked);
   TrainRequest& request = prepared.request;
+  if (request.world != nullptr) SLUICE_CHECK(set_rank(request, *request.world));
   SLUICE_CHECK(check_checkpoint_dir(request));
   SLUICE_TRY(prepared.data, open_train_data(request));
   const std::uint64_t steps =
@@ -169,15 +231,29 @@ Result<Prepared> prepare(TrainRequest asked) {
                              request.engine.grad_accum, prepared.data.train->steps(),
                              prepared.data.train->steps())};
   set_schedule(request.engine.update, request.plan, steps);
-  SLUICE_TRY(prepared.engine, train::Engine::make(request.engine));
+  return prepared;
+}
+
+/// Of several ranks all come here, or none: GPUs then join each other.
+Status make_engine(Prepared& prepared) {
+  SLUICE_TRY(prepared.engine, train::Engine::make(prepared.request.engine));
   for (const auto* feed : {&prepared.data.train, &prepared.data.validation})
     if (*feed != nullptr) SLUICE_CHECK((*feed)->connect(*prepared.engine));
-  return prepared;
+  return ok;
 }
 
 class Training {
  public:
   Training(const Caller& caller, Prepared& prepared) : caller_(caller), prepared_(prepared) {}
+
+  /// As a rank that is not rank 0.
+  Result<TrainResult> follow() {
+    Follower follower;
+    scenario::TrainingRun run = make_run(follower);
+    if (prepared_.request.resume) SLUICE_CHECK(run.resume());
+    SLUICE_TRY(const scenario::TrainingOutcome outcome, run.run());
+    return TrainResult{{}, {}, {}, outcome.interrupted};
+  }
 
   Result<TrainResult> run() {
     TrainRequest& request = prepared_.request;
@@ -205,14 +281,20 @@ class Training {
     const Json config = plan_json(request);
     SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(config))));
     SLUICE_CHECK(watcher.log.open(folder.path() / "steps.jsonl", prepared_.engine->steps()));
-    SLUICE_TRY(const scenario::TrainingOutcome outcome, run->run());
-    const Json document = document_of(config, outcome, profile);
-    SLUICE_CHECK(write_file_atomic(folder.path() / "train.json", dump_json(document) + "\n"));
+    const auto ended = run->run();
+    const scenario::TrainingOutcome outcome = ended ? *ended : run->outcome();
+    Json document = document_of(config, outcome, profile);
+    if (!ended) document["status"] = "failed";
+    document["reason"] = ended ? Json() : Json(ended.error().message);
+    const Status written =
+        write_file_atomic(folder.path() / "train.json", dump_json(document) + "\n");
+    if (!ended) return ended.error();
+    SLUICE_CHECK(written);
     return TrainResult{document, folder.path(), request.plan.checkpoint_dir, outcome.interrupted};
   }
 
  private:
-  scenario::TrainingRun make_run(Watcher& watcher) {
+  scenario::TrainingRun make_run(scenario::TrainingObserver& watcher) {
     return {*prepared_.engine, *prepared_.data.train, prepared_.data.validation.get(),
             prepared_.request.plan, watcher};
   }
@@ -228,6 +310,7 @@ class Training {
                 {"machine_profile", profile},
                 {"status", outcome.interrupted ? "interrupted" : "complete"},
                 {"engine", engine_json(*prepared_.engine)},
+                {"world", world_json()},
                 {"config", config},
                 {"data", data_json(prepared_.data)},
                 {"steps", outcome.steps},
@@ -235,6 +318,14 @@ class Training {
                 {"checkpoints",
                  {{"last", (checkpoints / "last.safetensors").string()},
                   {"best", fs::exists(best, problem) ? Json(best.string()) : Json()}}}};
+  }
+
+  [[nodiscard]] Json world_json() const {
+    TrainWorld* const world = prepared_.request.world;
+    if (world == nullptr) return Json{{"size", 1}, {"library", nullptr}};
+    const std::string& sums = prepared_.engine->info().sums;  // of devices that add up themselves
+    return Json{{"size", world->ranks().size()},
+                {"library", sums.empty() ? world->ranks().library() : sums}};
   }
 
   const Caller& caller_;
@@ -269,7 +360,22 @@ Json engine_json(const train::Engine& engine) {
 
 Result<TrainResult> run_train(const Caller& caller, TrainRequest request) {
   SLUICE_TRY(Prepared prepared, prepare(std::move(request)));
+  SLUICE_CHECK(make_engine(prepared));
   return Training(caller, prepared).run();
+}
+
+Result<TrainResult> run_train(const Caller& caller, Result<TrainRequest> asked, TrainWorld& world) {
+  if (asked) asked->world = &world;
+  Result<Prepared> prepared = asked ? prepare(std::move(*asked)) : asked.error();
+  SLUICE_CHECK(world.agree(prepared ? Result<Json>(common_of(*prepared)) : prepared.error()));
+  const auto train = [&]() -> Result<TrainResult> {
+    SLUICE_CHECK(make_engine(*prepared));
+    Training training(caller, *prepared);
+    return world.leads() ? training.run() : training.follow();
+  };
+  auto result = train();
+  if (!result) world.ranks().give_up(result.error());
+  return result;
 }
 
 }  // namespace sluice::visit

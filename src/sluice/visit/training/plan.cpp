@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/visit/training/plan.h"
 
+#include "sluice/core/text.h"
 #include "sluice/scenario/loader/spec.h"
 
 #include <algorithm>
+#include <set>
 
 namespace sluice::visit {
 
@@ -43,6 +45,16 @@ std::vector<LoaderRequest> TrainingPlan::inputs() const {
   if (input) all.push_back(*input);
   all.insert(all.end(), others.begin(), others.end());
   return all;
+}
+
+std::string TrainingPlan::optimizers() const {
+  std::vector<std::string> of_regimes;
+  for (const train::Regime regime : regimes)
+    of_regimes.emplace_back(
+        engine_of(regime, engine.batch).optimizer ? to_string(engine.update.kind) : "none");
+  if (std::set<std::string>(of_regimes.begin(), of_regimes.end()).size() == 1)
+    return of_regimes.front();
+  return join(of_regimes, ",");
 }
 
 train::EngineConfig TrainingPlan::engine_of(train::Regime regime, int batch) const {

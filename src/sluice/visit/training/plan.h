@@ -21,7 +21,9 @@ struct TrainingPlan {
   std::vector<train::LastBlock> last_blocks{train::LastBlock::full};
   std::vector<int> batches;  // one, or those of a sweep
   int world_size = 1;        // ranks of our rows; more than one: beside one rank, the reference
+  bool sync_alone = false;   // one rank more, whose gradients pass through NCCL all the same
   double rank_timeout_s = 120;
+  bool ranks_launched = false;  // by mpirun or srun: they can be used once
   bool swept = false;
   bool sweep_to_max = false;           // extend_sweep() has more to say
   bool synthetic = false;              // exactly when there is no input
@@ -42,6 +44,9 @@ struct TrainingPlan {
   [[nodiscard]] std::vector<int> worlds() const;
   /// All of them, the first first.
   [[nodiscard]] std::vector<LoaderRequest> inputs() const;
+  /// What updates the weights: "lamb", "none" where nothing does, and where dtypes differ in it one
+  /// for each, as in "none,lamb".
+  [[nodiscard]] std::string optimizers() const;
   [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch) const;
   [[nodiscard]] train::EngineConfig engine_of(train::Regime regime, int batch,
                                               train::Rung rung) const;

@@ -73,6 +73,7 @@ void count_hardware(const TrainingPlan& plan, results::TrainingMetrics& metrics)
   }();
   if (counted) {
     metrics.memory_bandwidth_use = {counted->dram_share, ""};
+    metrics.memory_bandwidth_label = "counted by the hardware";
     metrics.hardware_counters = train::to_json(*counted);
   } else {
     metrics.memory_bandwidth_use = {std::nullopt, counted.error().message};

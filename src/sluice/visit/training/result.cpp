@@ -5,8 +5,10 @@
 #include "sluice/analysis/batch_estimates.h"
 #include "sluice/analysis/peer_ratio.h"
 #include "sluice/analysis/training_verdict.h"
+#include "sluice/analysis/world/peer_scaling.h"
 #include "sluice/analysis/world_scaling.h"
 #include "sluice/core/file.h"
+#include "sluice/core/thread_pool.h"
 #include "sluice/core/utc.h"
 #include "sluice/core/version.h"
 #include "sluice/stats/summary.h"
@@ -137,17 +139,55 @@ Json config_json(const TrainingPlan& plan, const Measured& one) {
             {"compile", to_string(engine.rung)},
             {"last_block", to_string(one.last_block)},
             {"checkpoint_activations", engine.checkpointing},
-            {"threads", engine.threads}};
+            {"threads", engine.threads},
+            {"mixup", plan.mix.mixup},  // also where it is off: a baseline must tell
+            {"cutmix", plan.mix.cutmix},
+            {"random_erasing", plan.input ? plan.input->random_erasing : 0.0}};
   if (!one.storage.empty()) json["storage"] = one.storage;
-  if (plan.mix.on()) {
-    json["mixup"] = plan.mix.mixup;
-    json["cutmix"] = plan.mix.cutmix;
-  }
   return json;
 }
 
 std::string text_of(const Json& json, const std::string& fallback) {
   return json.is_string() ? json.get<std::string>() : fallback;
+}
+
+/// Of one device, in the type that is in force.
+measure::Measured<double> peak_tflops_of(const Measured& one, const TrainingPlan& plan) {
+  if (plan.peak_tflops) return {*plan.peak_tflops, ""};
+  const std::string in_force = text_of(at(one.use->engine, "dtype"), to_string(one.regime));
+  const auto peak = train::peak_tflops(
+      text_of(at(one.use->engine, "device"), plan.engine.device),
+      in_force != to_string(train::Regime::fp32) ? train::PeakType::bf16 : train::PeakType::fp32);
+  if (peak) return {*peak, ""};
+  return {std::nullopt, peak.error().message};
+}
+
+double samples_per_step(const Measured& one, const TrainingPlan& plan) {
+  return static_cast<double>(one.batch) * plan.engine.grad_accum * one.world;
+}
+
+double tokens_per_step(const Measured& one, const TrainingPlan& plan) {
+  return static_cast<double>(analysis::tokens_per_step(
+      one.batch, one.world, plan.engine.model.tokens(), plan.engine.grad_accum));
+}
+
+/// By step, of all ranks together; nothing without a peak.
+std::vector<double> mfu_of(const Measured& one, const TrainingPlan& plan,
+                           const measure::Measured<double>& peak) {
+  std::vector<double> list;
+  if (!peak.value) return list;
+  const double flop =
+      train::step_flop(plan.engine.model, plan.estimator, samples_per_step(one, plan));
+  for (const double seconds : one.use->step_s)
+    list.push_back(train::mfu(flop, seconds, one.world, *peak.value));
+  return list;
+}
+
+measure::Measured<double> mfu_p50_of(const Measured& one, const TrainingPlan& plan) {
+  const measure::Measured<double> peak = peak_tflops_of(one, plan);
+  const auto median = stats::median(mfu_of(one, plan, peak));
+  if (median) return {*median, ""};
+  return {std::nullopt, peak.reason};
 }
 
 analysis::TrainingFacts facts_of(const results::ResultFile& file, const TrainingPlan& plan,
@@ -166,35 +206,21 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const Training
   facts.env = env_json(file);
   facts.timestamp = utc_now();
   facts.use = *one.use;
-  facts.samples_per_step = static_cast<double>(one.batch) * plan.engine.grad_accum * one.world;
-  facts.tokens_per_step = static_cast<double>(
-      analysis::tokens_per_step(one.batch, one.world, model.tokens(), plan.engine.grad_accum));
+  facts.samples_per_step = samples_per_step(one, plan);
+  facts.tokens_per_step = tokens_per_step(one, plan);
   facts.step_flop = train::step_flop(model, plan.estimator, facts.samples_per_step);
   facts.six_nd_flop = train::step_flop(model, train::MfuEstimator::six_nd, facts.samples_per_step);
   facts.non_embedding_parameters = train::count_flops(model).non_embedding_parameters;
   facts.estimator = to_string(plan.estimator);
   const std::string in_force = text_of(at(one.use->engine, "dtype"), to_string(one.regime));
   facts.mixed_precision = in_force != to_string(train::Regime::fp32);
-  if (plan.peak_tflops) {
-    facts.peak_tflops = {*plan.peak_tflops, ""};
-  } else {
-    const auto peak =
-        train::peak_tflops(text_of(at(one.use->engine, "device"), plan.engine.device),
-                           facts.mixed_precision ? train::PeakType::bf16 : train::PeakType::fp32);
-    if (peak)
-      facts.peak_tflops = {*peak, ""};
-    else
-      facts.peak_tflops = {std::nullopt, peak.error().message};
-  }
-  if (facts.peak_tflops.value) {
-    for (const double seconds : one.use->step_s)
-      facts.mfu.push_back(
-          train::mfu(facts.step_flop, seconds, one.world, *facts.peak_tflops.value));
-  }
+  facts.peak_tflops = peak_tflops_of(one, plan);
+  facts.mfu = mfu_of(one, plan, facts.peak_tflops);
   if (one.row->peak_rss_bytes) facts.peak_rss_bytes = static_cast<double>(*one.row->peak_rss_bytes);
   facts.memory_total_bytes = gpu.use ? gpu.use->total_bytes : machine_memory();
   facts.gpu = gpu.use;
   facts.no_gpu = gpu.reason;
+  facts.cores = usable_cores();
   facts.phases_by_device = plan.gpu_index >= 0;
   if (around.resumed)
     facts.first_step_s = {std::nullopt, "the run was resumed"};
@@ -203,6 +229,16 @@ analysis::TrainingFacts facts_of(const results::ResultFile& file, const Training
   else if (one.use->first_step_ns)
     facts.first_step_s = {seconds_since_start(*one.use->first_step_ns), ""};
   return facts;
+}
+
+/// How much of a step the GPU works by its events; nothing on a CPU.
+std::optional<double> compute_use_of(const Measured& one, const TrainingPlan& plan) {
+  if (plan.gpu_index < 0) return std::nullopt;
+  analysis::TrainingFacts facts;
+  facts.use = *one.use;
+  facts.phases_by_device = true;
+  const auto busy = analysis::gpu_busy(facts);
+  return busy ? std::optional(busy->share) : std::nullopt;
 }
 
 std::vector<results::TrainingSweepLine> sweep_lines(const std::vector<Measured>& list,
@@ -222,11 +258,19 @@ std::vector<results::TrainingSweepLine> sweep_lines(const std::vector<Measured>&
       continue;
     }
     line.samples_per_s.value = one.samples_per_s;
-    line.step_ms = *stats::median(one.use->step_s) * 1e3;
+    const double step_s = *stats::median(one.use->step_s);
+    line.step_ms = step_s * 1e3;
+    if (line.world_size) {
+      line.steps_per_s = 1 / step_s;
+      line.tokens_per_s = tokens_per_step(one, plan) / step_s;
+      line.mfu_p50 = mfu_p50_of(one, plan);
+    }
     for (const analysis::PhaseUse& phase : one.use->phases)
       line.phases_ms.emplace_back(phase.name, phase.seconds * 1e3);
     line.peak_bytes = one.use->peak_bytes;
     if (!one.use->losses.empty()) line.loss = one.use->losses.back();
+    line.compute_use = compute_use_of(one, plan);
+    line.cpu_use = analysis::cpu_use(*one.use, usable_cores()).value;
   }
   return lines;
 }
@@ -242,12 +286,15 @@ results::BatchEstimates estimates_of(const std::vector<Measured>& list, const Tr
         one.last_block != plan.last_blocks.front() || one.input != 0 || one.world != 1)
       continue;
     if (one.use && one.use->peak_bytes)
-      points.push_back({one.batch, *one.use->peak_bytes, one.samples_per_s});
+      points.push_back(
+          {one.batch, *one.use->peak_bytes, one.samples_per_s, compute_use_of(one, plan)});
     else if (one.row != nullptr)
       estimates.lost.push_back(one.batch);
   }
   estimates.most.value = analysis::max_batch(points, total_bytes);
   if (!estimates.most.value) estimates.most.reason = kFew;
+  if (points.size() > 1) estimates.best.value = analysis::best_batch(points);
+  if (!estimates.best.value) estimates.best.reason = kFew;
   if (const auto critical = analysis::critical_batch(points)) {
     results::CriticalBatch& found = estimates.critical.value.emplace();
     found.batch = critical->batch;
@@ -258,6 +305,27 @@ results::BatchEstimates estimates_of(const std::vector<Measured>& list, const Tr
     estimates.critical.reason = kFew;
   }
   return estimates;
+}
+
+/// The line of the sweep that the best batch is of.
+void mark_best(results::TrainingSummary& summary, const TrainingPlan& plan) {
+  if (!summary.estimates->best.value) return;
+  for (results::TrainingSweepLine& line : summary.sweep) {
+    if (line.batch != summary.estimates->best.value->batch ||
+        line.dtype != to_string(plan.regimes.front()) || !line.samples_per_s.value)
+      continue;
+    line.best = true;
+    return;
+  }
+}
+
+/// Of rows out of the first input, which is the bucket, the fastest; else `best`.
+const Measured& bucket_row(const std::vector<Measured>& list, const Measured& best) {
+  const Measured* found = nullptr;
+  for (const Measured& one : list)
+    if (one.use && one.input == 0 && (found == nullptr || one.samples_per_s > found->samples_per_s))
+      found = &one;
+  return found != nullptr ? *found : best;
 }
 
 /// fp32 beside the first other type, at the batch, rung, last block and input of `main`.
@@ -273,11 +341,31 @@ std::optional<analysis::AmpComparison> amp_of(const std::vector<Measured>& list,
     if (place == nullptr) place = &one;
   }
   if (plain == nullptr || mixed == nullptr) return std::nullopt;
-  return analysis::compare_amp(*plain->use, *mixed->use);
+  return analysis::compare_amp(*plain->row, *mixed->row);
+}
+
+/// Beside the samples per second of all ranks.
+void put_rates(results::WorldScaling& scaling, const Measured& together, const TrainingPlan& plan) {
+  scaling.tokens_per_s = tokens_per_step(together, plan) / *stats::median(together.use->step_s);
+  scaling.mfu_p50 = mfu_p50_of(together, plan);
+  scaling.mfu_estimator = to_string(plan.estimator);
+}
+
+/// One rank whose gradients pass through NCCL beside the same one without.
+std::optional<results::WorldScaling> sync_alone_of(const results::ResultFile& file,
+                                                   const TrainingPlan& plan,
+                                                   const std::vector<Measured>& list) {
+  const std::string name = training_case(plan, plan.regimes.front(), plan.batches.front(),
+                                         plan.rungs.back(), plan.last_blocks.front(), "", 1, true);
+  for (const Row& row : file.rows)
+    if (row.case_name == name && !list.empty() && list.front().row != nullptr)
+      return analysis::world_scaling(row, *list.front().row);
+  return std::nullopt;
 }
 
 /// The fastest of several ranks beside one rank in the same settings.
-std::optional<results::WorldScaling> scaling_of(const std::vector<Measured>& list) {
+std::optional<results::WorldScaling> scaling_of(const std::vector<Measured>& list,
+                                                const TrainingPlan& plan) {
   const Measured* together = nullptr;
   for (const Measured& one : list)
     if (one.world > 1 && one.use &&
@@ -287,8 +375,11 @@ std::optional<results::WorldScaling> scaling_of(const std::vector<Measured>& lis
   for (const Measured& one : list)
     if (one.world == 1 && one.use && one.batch == together->batch &&
         one.regime == together->regime && one.rung == together->rung &&
-        one.last_block == together->last_block && one.input == together->input)
-      return analysis::world_scaling(*together->row, *one.row);
+        one.last_block == together->last_block && one.input == together->input) {
+      auto scaling = analysis::world_scaling(*together->row, *one.row);
+      if (scaling) put_rates(*scaling, *together, plan);
+      return scaling;
+    }
   return std::nullopt;
 }
 
@@ -331,6 +422,29 @@ std::vector<results::TrainingLibrary> library_lines(const results::ResultFile& f
   return lines;
 }
 
+/// Peaks over the runs of a row, as its worker told them: allocated, and taken from the device.
+std::optional<measure::GpuMemory> gpu_memory_of(const Row& row) {
+  const auto bytes = [](const Json& one, const char* key) {
+    const Json& found = at(one, key);
+    return found.is_number() ? found.get<std::int64_t>() : std::int64_t{0};
+  };
+  measure::GpuMemory most;
+  for (const measure::Run& run : row.runs) {
+    if (!run.details.is_array()) continue;
+    for (const Json& one : run.details) {
+      const std::int64_t allocated = bytes(one, "peak_bytes");
+      // PyTorch tells what its allocator has reserved; ours takes from the driver what it needs.
+      std::int64_t reserved = bytes(one, "reserved_bytes");
+      if (reserved == 0) reserved = bytes(one, "driver_peak_bytes");
+      most.peak_allocated_bytes = std::max(most.peak_allocated_bytes, allocated);
+      most.peak_reserved_bytes =
+          std::max({most.peak_reserved_bytes, reserved, reserved == 0 ? allocated : 0});
+    }
+  }
+  if (most.peak_allocated_bytes == 0) return std::nullopt;
+  return most;
+}
+
 std::string limit_of(const TrainingUse& use) {
   const auto most = std::max_element(use.phases.begin(), use.phases.end(),
                                      [](const analysis::PhaseUse& a, const analysis::PhaseUse& b) {
@@ -365,6 +479,8 @@ Json metrics_env_json(const Json& environment) {
 void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
                        const TrainingSurroundings& around) {
   fail_slow_peers(file, plan, around.anchors);
+  for (Row& row : file.rows)
+    if (plan.gpu_index >= 0 && !row.gpu_memory) row.gpu_memory = gpu_memory_of(row);
   const std::vector<Measured> list = our_rows(file, plan, around.storages);
   const Measured* best = nullptr;
   for (const Measured& one : list)
@@ -373,14 +489,21 @@ void conclude_training(results::ResultFile& file, const TrainingPlan& plan,
   summary.libraries = library_lines(file, plan, around.anchors);
   const double total_bytes = around.gpu.use ? around.gpu.use->total_bytes : machine_memory();
   if (list.size() > 1) summary.sweep = sweep_lines(list, plan);
-  summary.scaling = scaling_of(list);
-  if (plan.swept) summary.estimates = estimates_of(list, plan, total_bytes);
+  summary.scaling = scaling_of(list, plan);
+  if (plan.sync_alone) summary.scaling = sync_alone_of(file, plan, list);
+  summary.peer_scaling = analysis::peer_scaling(file.rows);
+  if (plan.swept) {
+    summary.estimates = estimates_of(list, plan, total_bytes);
+    mark_best(summary, plan);
+  }
   file.peer_ratios = analysis::peer_ratios(file);
   if (best == nullptr) return;
   const analysis::TrainingFacts facts = facts_of(file, plan, *best, around);
   const auto amp = amp_of(list, *best);
   results::TrainingMetrics& metrics = file.training.emplace(analysis::training_metrics(facts));
   put_machine(metrics, file);
+  if (plan.input && plan.input->remote)
+    metrics.cloud = analysis::training_cloud(*bucket_row(list, *best).row, around.downloads);
   if (const auto program = own_digest()) metrics.program = *program;
   if (amp)
     metrics.amp = {metrics.amp.enabled, amp->speedup, amp->memory_saving, amp->loss_difference};

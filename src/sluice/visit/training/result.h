@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/analysis/training_metrics.h"
 #include "sluice/visit/gpu_watch.h"
 #include "sluice/visit/training/anchors.h"
 #include "sluice/visit/training/run.h"
@@ -16,6 +17,8 @@ struct TrainingSurroundings {
   WatchedGpu gpu{};
   TrainingAnchors anchors{};  // of other libraries
   bool resumed = false;       // rows may be of an earlier process
+  analysis::DownloadProbe downloads{{std::nullopt, "the input is no bucket"},
+                                    {std::nullopt, "the input is no bucket"}};
 };
 
 /// `env` of metrics.json and eval.json, from env.json.

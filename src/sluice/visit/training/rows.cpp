@@ -41,7 +41,8 @@ struct RowSettings {
   int batch = 1;
   train::LastBlock last_block = train::LastBlock::full;
   const TrainingSource* source = nullptr;
-  int world = 1;  // ranks
+  int world = 1;            // ranks
+  bool sync_alone = false;  // one rank, as if it were of several
 };
 
 scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, const RowSettings& of,
@@ -56,6 +57,7 @@ scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, const RowSettings&
   const int turns = (plan.measure_steps + per_turn - 1) / per_turn;
   spec.phase_steps = std::max(1, std::min(plan.measure_steps, kPhaseSteps) / turns);
   spec.world_size = of.world;
+  spec.sync_alone = of.sync_alone;
   spec.rank_timeout_s = plan.rank_timeout_s;
   spec.loader = of.source->loader;
   if (spec.loader.is_object()) spec.loader["batch_size"] = of.batch;
@@ -65,13 +67,15 @@ scenario::TrainingSpec spec_of(const TrainingRowMaker& maker, const RowSettings&
 measure::SubjectSpec row_of(const TrainingPlan& plan, const RowSettings& of, train::Rung rung) {
   measure::SubjectSpec row;
   const std::string& storage = of.source->storage;
-  row.case_name = training_case(plan, of.regime, of.batch, rung, of.last_block, storage, of.world);
+  row.case_name = training_case(plan, of.regime, of.batch, rung, of.last_block, storage, of.world,
+                                of.sync_alone);
   row.params = {{"batch_size", std::to_string(of.batch)},
                 {"dtype", to_string(of.regime)},
                 {"grad_accum", std::to_string(plan.engine.grad_accum)}};
   if (of.last_block != train::LastBlock::full) row.params["last_block"] = to_string(of.last_block);
   if (!storage.empty()) row.params["storage"] = storage;
   if (of.world > 1) row.params["world_size"] = std::to_string(of.world);
+  if (of.sync_alone) row.params["grad_sync"] = "nccl";
   for (const auto& [name, value] : work_of(plan))
     row.params[name] = value;
   row.threads = plan.engine.threads;
@@ -170,8 +174,9 @@ std::string training_case(const TrainingPlan& plan, train::Regime regime, int ba
 
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
                           train::Rung rung, train::LastBlock last_block, const std::string& storage,
-                          int world) {
+                          int world, bool sync_alone) {
   measure::State state;
+  if (sync_alone) state.values["grad_sync"] = "nccl";
   if (world > 1) state.values["world_size"] = std::to_string(world);
   if (!storage.empty()) state.values["storage"] = storage;
   for (const auto& [name, value] : work_of(plan))
@@ -192,6 +197,10 @@ Result<TrainingRows> TrainingRowMaker::rows(int batch, const fs::path& scratch) 
         for (const int world : plan.worlds())
           add_libraries(*this, made, {regime, batch, last_block, &source, world}, reference,
                         scratch);
+    if (plan.sync_alone)
+      made.rows.push_back(
+          our_row(*this, {regime, batch, plan.last_blocks.front(), &sources.front(), 1, true},
+                  plan.rungs.back()));
   }
   return made;
 }

@@ -3,15 +3,21 @@
 #include "sluice/visit/training/run.h"
 
 #include "sluice/core/folder_guard.h"
+#include "sluice/core/log.h"
 #include "sluice/core/text.h"
+#include "sluice/loader/recipe/numbers.h"
+#include "sluice/loader/recipe/recipes.h"
 #include "sluice/peers/places.h"
 #include "sluice/results/resume.h"
+#include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/training/spec.h"
 #include "sluice/train/cuda/library.h"
 #include "sluice/visit/canary_run.h"
 #include "sluice/visit/gpu_watch.h"
+#include "sluice/visit/loader/bundle_cache.h"
 #include "sluice/visit/loader/bundles.h"
 #include "sluice/visit/resumed.h"
+#include "sluice/visit/training/downloads.h"
 #include "sluice/visit/training/profile.h"
 #include "sluice/visit/training/result.h"
 #include "sluice/visit/training/rows.h"
@@ -28,10 +34,11 @@ namespace fs = std::filesystem;
 class TrainingVisit {
  public:
   TrainingVisit(const Caller& caller, const TrainingPlan& plan)
-      : plan_(plan), visit_(caller, "bench-training") {}
+      : plan_(plan), progress_(*caller.progress), visit_(caller, "bench-training") {}
 
   Result<Visited> run(const results::RunFolder* given) {
     SLUICE_CHECK(look());
+    if (log::level() <= log::Level::debug) tell_precision();
     if (given != nullptr)
       visit_.open_in(*given, training_visit(plan_));
     else
@@ -45,19 +52,28 @@ class TrainingVisit {
     SLUICE_CHECK(visit_.begin());
     describe();
     if (earlier_) SLUICE_CHECK(go_on());
+    const FolderGuard packed(visit_.path() / "packed");  // bundles that do not stay in the cache
+    if (bundling()) SLUICE_CHECK(add_bundles(packed.path() / "set"));
     SLUICE_CHECK(visit_.described());
     SLUICE_CHECK(visit_.start());
+    visit_.watch_resources(plan_.gpu_index);
     results::ResultFile& file = visit_.file;
     visit_.after_block = [&]() -> Status {
       SLUICE_TRY(file.canary, take_canary(places.worker(), plan_.policy, visit_.runner, 1,
                                           std::move(file.canary)));
       return ok;
     };
+    // Ranks that a launcher started end together; ranks that differ are to be looked after first.
+    visit_.runner.goes_on = [&](const measure::Row& row) {
+      const bool of_ranks = row.params.count("world_size") > 0;
+      return !of_ranks || !(plan_.ranks_launched || row.reason.starts_with("rank "));
+    };
     SLUICE_TRY(const bool interrupted, is_interrupted(measure_all(places.worker())));
     backend::check_noise(file);
     SLUICE_CHECK(visit_.write_environment());
-    conclude_training(file, plan_,
-                      {inputs_, storages_, gpu_, std::move(anchors), earlier_.has_value()});
+    conclude_training(
+        file, plan_,
+        {inputs_, storages_, gpu_, std::move(anchors), earlier_.has_value(), downloads_});
     if (!interrupted && file.training && plan_.gpu_index >= 0)
       count_hardware(plan_, *file.training);
     if (!interrupted && plan_.profile != "off") {
@@ -70,6 +86,21 @@ class TrainingVisit {
   }
 
  private:
+  /// The workers' own words about it go to their log.
+  void tell_precision() const {
+    if (!plan_.has_ours()) return;
+    for (const train::Regime regime : plan_.regimes) {
+      const auto program = train::plan_engine(plan_.engine_of(regime, plan_.batches.front()));
+      if (!program) continue;
+      const train::Regime in_force = program->options.regime;
+      log::debug("{}: --dtype {} on {}, activations {}, residual stream {}",
+                 train::precision_words(train::activation_type(in_force) == train::Dtype::bf16),
+                 to_string(regime), plan_.engine.device,
+                 to_string(train::activation_type(in_force)),
+                 to_string(train::residual_type(in_force)));
+    }
+  }
+
   /// Everything that can be refused, before anything is written.
   Status look() {
     if (!plan_.has_ours()) {
@@ -89,12 +120,63 @@ class TrainingVisit {
                    "--mode e2e: needs --input DIR; --mode synthetic measures the step alone"};
     for (const LoaderRequest& request : plan_.inputs()) {
       SLUICE_TRY(const InputFacts facts, inspect_input(request));
-      if (facts.arrays)
-        return Error{Errc::usage,
-                     fmt::format("--input {}: holds arrays; training takes images", request.input)};
+      if (facts.arrays) SLUICE_CHECK(check_arrays(request));
       inputs_.push_back(facts);
     }
     storages_ = storage_names(plan_.inputs());
+    if (bundling()) storages_.emplace_back("bundles");
+    return ok;
+  }
+
+  /// Arrays become the pixels of a model of images; only our loader makes them so.
+  [[nodiscard]] Status check_arrays(const LoaderRequest& request) const {
+    if (plan_.libraries != std::vector<std::string>{"sluice"})
+      return Error{Errc::usage,
+                   fmt::format("--input {}: holds arrays, which sluice alone reads; --libraries "
+                               "sluice is accepted",
+                               request.input)};
+    const std::pair<const char*, bool> of_images[] = {
+        {"--recipe three-augment", request.three_augment},
+        {"--random-erasing", request.random_erasing > 0},
+        {"--loader", request.lanes != loader::gpu::LanePolicy::cpu},
+        {"--upload other than fp32",
+         plan_.gpu_index >= 0 && request.upload != train::PixelType::f32}};
+    for (const auto& [flag, asked] : of_images)
+      if (asked)
+        return Error{Errc::usage, fmt::format("{}: is for images; --input {} holds arrays", flag,
+                                              printable(request.input))};
+    SLUICE_TRY(const scenario::LoaderInput input, open_input(request));
+    storage::ReadBuffer buffer;
+    SLUICE_TRY(const auto bytes, input.dataset->read(0, buffer));
+    SLUICE_TRY(const loader::OutputSpec first, loader::array_output(bytes));
+    const train::ModelSpec& model = plan_.engine.model;
+    const auto values = static_cast<std::size_t>(first.height) *
+                        static_cast<std::size_t>(first.width) *
+                        static_cast<std::size_t>(first.channels);
+    const std::size_t room =
+        3 * static_cast<std::size_t>(model.image) * static_cast<std::size_t>(model.image);
+    if (values > room)
+      return Error{Errc::usage,
+                   fmt::format("--image-size {}: takes {} values of a sample, {} has {}; "
+                               "--image-size {} takes them all",
+                               model.image, room, printable(input.dataset->name(0)), values,
+                               loader::side_for(values, model.patch))};
+    return ok;
+  }
+
+  [[nodiscard]] bool bundling() const { return plan_.input && plan_.input->bundling; }
+
+  /// The same samples in bundles: an input of its own, measured in the same turns. Packing may take
+  /// hours, so whatever can be refused without it has been.
+  Status add_bundles(const fs::path& scratch) {
+    SLUICE_TRY(KeptBundles kept, keep_bundles(*plan_.input, scratch, progress_,
+                                              [this] { return visit_.interrupted(); }));
+    plan_.others.push_back(bundled_request(*plan_.input, kept.folder));
+    SLUICE_TRY(const InputFacts facts, inspect_input(plan_.others.back()));
+    inputs_.push_back(facts);
+    visit_.file.run_config["inputs"] = inputs_json();
+    if (earlier_) return check_resumable();
+    visit_.file.run_config["bundles"] = std::move(kept.report);
     return ok;
   }
 
@@ -119,7 +201,7 @@ class TrainingVisit {
                            {"grad_accum", plan_.engine.grad_accum},
                            {"warmup_steps", plan_.warmup_steps},
                            {"measure_steps", plan_.measure_steps},
-                           {"optimizer", to_string(plan_.engine.update.kind)},
+                           {"optimizer", plan_.optimizers()},
                            {"compile", std::move(rungs)},
                            {"last_block", std::move(last_blocks)},
                            {"mfu_estimator", to_string(plan_.estimator)},
@@ -135,6 +217,17 @@ class TrainingVisit {
     if (!inputs_.empty()) {
       file.run_config["num_workers"] = plan_.input->workers;
       file.run_config["prefetch"] = plan_.input->prefetch;
+      file.run_config["persistent_workers"] = plan_.input->persistent_workers;
+      file.run_config["pin_memory"] = plan_.input->pin_memory;
+      file.run_config["cached"] = !plan_.input->cache_dir.empty();
+      file.run_config["sample_ratio"] = plan_.input->sample_ratio;
+      file.run_config["loader"] = to_string(plan_.input->lanes);
+      file.run_config["bundling"] = plan_.input->bundling;
+      if (plan_.input->bundling) file.run_config["bundle_size_gb"] = plan_.input->bundle_size_gb;
+      if (!plan_.input->remote) file.run_config["read_mode"] = plan_.input->read_mode;
+      if (plan_.input->decode_scaled) file.run_config["decode"] = "scaled";
+      if (plan_.gpu_index >= 0)
+        file.run_config["upload"] = scenario::to_string(plan_.input->upload);
       if (plan_.input->random_erasing > 0)
         file.run_config["random_erasing"] = plan_.input->random_erasing;
       file.run_config["storage"] = join(storages_, ",");
@@ -165,11 +258,20 @@ class TrainingVisit {
   /// What was measured before stays, if it may stand beside what will be.
   Status go_on() {
     results::ResultFile& file = visit_.file;
-    if (earlier_->run_config.contains("bundles"))  // known when they are packed
-      file.run_config["bundles"] = earlier_->run_config["bundles"];
-    SLUICE_CHECK(results::check_resumable(*earlier_, file, visit_.result_path().string()));
+    const Json& before = earlier_->run_config;
+    if (bundling() && before.contains("bundles")) {  // what is known when they are packed
+      file.run_config["bundles"] = before["bundles"];
+      file.run_config["inputs"] = inputs_json();
+      if (const Json& inputs = at(before, "inputs"); inputs.is_array() && !inputs.empty())
+        file.run_config["inputs"].push_back(inputs.back());
+    }
+    SLUICE_CHECK(check_resumable());
     file.canary = earlier_->canary;
     return ok;
+  }
+
+  [[nodiscard]] Status check_resumable() const {
+    return results::check_resumable(*earlier_, visit_.file, visit_.result_path().string());
   }
 
   /// One batch size. Rows of later ones that an earlier visit left stay in the file meanwhile.
@@ -198,7 +300,6 @@ class TrainingVisit {
   /// of one batch size in turn.
   Status measure_all(const std::vector<std::string>& worker) {
     const FolderGuard scratch(visit_.path() / "reference");
-    const FolderGuard bundles(visit_.path() / "bundles");  // may be gigabytes
     TrainingRowMaker maker{plan_, {}, worker};
     const std::vector<LoaderRequest> requests = plan_.inputs();
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -209,11 +310,9 @@ class TrainingVisit {
            loader_spec_json(data, inputs_[i], measure::subject_seed(plan_.policy))});
     }
     if (requests.empty()) maker.sources.emplace_back();
-    if (plan_.input && plan_.input->bundling) {
-      SLUICE_TRY(visit_.file.run_config["bundles"],
-                 pack_input(*plan_.input, bundles.path(), *visit_.runner.progress,
-                            visit_.runner.interrupted));
-      maker.sources.front().loader.update(bundled_spec(*plan_.input, bundles.path()));
+    if (plan_.input && plan_.input->remote && plan_.has_ours()) {
+      SLUICE_TRY(downloads_, probe_downloads(*plan_.input, inputs_.front(), worker, visit_.runner,
+                                             plan_.policy));
     }
     GpuWatch watch(plan_.gpu_index);
     Status measured = ok;
@@ -227,12 +326,15 @@ class TrainingVisit {
   }
 
   TrainingPlan plan_;
+  Progress& progress_;
   Visit visit_;
   std::optional<results::ResultFile> earlier_;  // of the visit that is resumed
   std::vector<measure::SubjectSpec> seen_;      // of the batch sizes so far, when resumed
   std::vector<InputFacts> inputs_;              // of plan_.inputs()
   std::vector<std::string> storages_;           // likewise: what each lies on
   WatchedGpu gpu_;
+  analysis::DownloadProbe downloads_{{std::nullopt, "the input is no bucket"},
+                                     {std::nullopt, "the input is no bucket"}};
 };
 
 }  // namespace

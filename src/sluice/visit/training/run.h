@@ -27,6 +27,6 @@ std::string training_case(const TrainingPlan& plan, train::Regime regime, int ba
                           train::Rung rung);
 std::string training_case(const TrainingPlan& plan, train::Regime regime, int batch,
                           train::Rung rung, train::LastBlock last_block,
-                          const std::string& storage = "", int world = 1);
+                          const std::string& storage = "", int world = 1, bool sync_alone = false);
 
 }  // namespace sluice::visit

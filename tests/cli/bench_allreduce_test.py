@@ -1,0 +1,146 @@
+# tests/cli/bench_allreduce_test.py - `sluice bench allreduce` with real ranks, started here or by mpirun; and what it refuses.
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from ranks_case import WAIT_S, RanksCase, has_mpi
+
+PROGRAM = Path(sys.argv.pop(1)).resolve()
+HAS_MPI = has_mpi(PROGRAM)
+NO_MPI = "no Open MPI on this machine; tools/setup installs it"
+
+
+def busy_ticks(process):
+    """CPU time of a process so far."""
+    fields = (process / "stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+class BenchAllreduceTest(RanksCase):
+    def bench(self, *flags, by=(), **variables):
+        return subprocess.run([*by, PROGRAM, "bench", "allreduce", *flags], cwd=self.folder, env={**self.environment, **variables},
+                              capture_output=True, text=True, timeout=WAIT_S, check=False)
+
+    def measured(self, done, ranks, sizes, runs, samples, library="Open MPI"):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads((self.folder / "run/results/bench-allreduce.json").read_text())
+        rows = {int(row["params"]["bytes"]): row for row in document["rows"]}
+        self.assertEqual(sorted(rows), sizes)
+        for size, row in rows.items():
+            self.assertEqual((row["status"], row["params"]["world_size"], len(row["runs"])), ("ok", str(ranks), runs))
+            self.assertEqual({len(run["samples_ns"]) for run in row["runs"]}, {samples})
+            self.assertIn(f"exact sums of {ranks} ranks", row["output_digest"])
+            self.assertEqual(row["case"], f"allreduce/sum/bytes={size}/world_size={ranks}")
+        found = document["summary"]["allreduce"]
+        self.assertEqual((found["world_size"], found["machines"]), (ranks, 1))
+        self.assertIn(library, found["library"])
+        for line in found["sizes"]:
+            row = rows[line["bytes"]]
+            rate = statistics.geometric_mean(statistics.median(row["items_per_sample"] / ns for ns in run["samples_ns"]) for run in row["runs"])
+            self.assertAlmostEqual(line["algorithm_gb_per_s"]["point"] / (line["bytes"] * rate), 1, delta=1e-6)
+            self.assertAlmostEqual(line["bus_gb_per_s"]["point"], line["algorithm_gb_per_s"]["point"] * 2 * (ranks - 1) / ranks)
+            self.assertAlmostEqual(line["time_us"]["point"], line["bytes"] * 1e-3 / line["algorithm_gb_per_s"]["point"])
+            self.assertLessEqual(line["time_us"]["low"], line["time_us"]["point"])
+        self.assertEqual(done.stdout.count("bus bandwidth"), 1, "rank 0 alone speaks")
+        return document
+
+    @unittest.skipUnless(HAS_MPI, NO_MPI)
+    def test_ranks_that_it_starts(self):
+        flags = ["--world-size", "2", "--min-bytes", "8", "--max-bytes", "1m", "--factor", "16", "--runs", "2", "--samples", "3", "--out", "run"]
+        self.measured(self.bench(*flags), 2, [8, 128, 2048, 32768, 524288], 2, 3)
+        page = (self.folder / "run/report.html").read_text()
+        self.assertIn("All-reduce by size", page)
+        self.assertIn("2 ranks by Open MPI", page)
+        report = subprocess.run([PROGRAM, "report", "run"], cwd=self.folder, capture_output=True, text=True, timeout=WAIT_S, check=False)
+        self.assertEqual(report.returncode, 0, report.stderr)
+        self.assertIn("allreduce/sum/bytes=8/world_size=2", (self.folder / "run/report.md").read_text())
+        valid = subprocess.run([PROGRAM, "validate", "run"], cwd=self.folder, capture_output=True, text=True, timeout=WAIT_S, check=False)
+        self.assertEqual(valid.returncode, 0, valid.stdout + valid.stderr)
+
+    @unittest.skipUnless(HAS_MPI, NO_MPI)
+    def test_ranks_of_mpirun_have_one_run(self):
+        flags = ["--min-bytes", "4", "--max-bytes", "4k", "--factor", "32", "--sums", "5", "--samples", "2", "--out", "run"]
+        document = self.measured(self.bench(*flags, by=("mpirun", "-n", "3")), 3, [4, 128, 4096], 1, 2)
+        self.assertEqual({row["items_per_sample"] for row in document["rows"]}, {5})
+
+    @unittest.skipUnless(HAS_MPI, NO_MPI)
+    def test_ranks_with_too_little_memory_are_named(self):
+        done = self.bench("--max-bytes", "1024g", "--out", "run", by=("mpirun", "-n", "2"))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        row = json.loads((self.folder / "run/results/bench-allreduce.json").read_text())["rows"][0]
+        self.assertEqual(row["status"], "unsupported")
+        self.assertIn("sluice: rank 0 of 2: 4194304 MiB", done.stderr)
+        self.assertRegex(row["reason"], r"rank 0 of 2: 4194304 MiB are wanted by the 2 ranks of its machine, \d+ are free")
+
+    @unittest.skipUnless(HAS_MPI, NO_MPI)
+    def test_a_rank_that_is_killed_costs_the_row(self):
+        process = subprocess.Popen([PROGRAM, "bench", "allreduce", "--world-size", "2", "--max-bytes", "64k", "--samples", "10000", "--sums", "10000",
+                                    "--rank-timeout", "2", "--timeout", "60", "--runs", "1", "--out", "run"], cwd=self.folder, env=self.environment,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        victim = None
+        while victim is None and process.poll() is None:  # ends with the run at the latest
+            for one in Path("/proc").glob("[0-9]*/cmdline"):
+                try:
+                    words = one.read_bytes().split(b"\0")
+                    ours = b"--allreduce-rank" in words and os.readlink(one.parent / "cwd") == str(self.folder)
+                    if ours and busy_ticks(one.parent) >= 100:  # it has joined, and adds up
+                        victim = int(one.parent.name)
+                except OSError:
+                    continue
+        self.assertIsNotNone(victim, "no rank was started")
+        os.kill(victim, signal.SIGKILL)
+        out, error = process.communicate(timeout=WAIT_S)
+        self.assertEqual(process.returncode, 5, out + error)
+        row = json.loads((self.folder / "run/results/bench-allreduce.json").read_text())["rows"][0]
+        self.assertEqual(row["status"], "failed")
+
+    def test_ranks_of_torchrun(self):
+        first, second = self.by_torchrun(2, [PROGRAM, "bench", "allreduce", "--max-bytes", "128", "--samples", "3", "--sums", "4", "--out", "run"])
+        self.measured(subprocess.CompletedProcess([], *first), 2, [8, 16, 32, 64, 128], 1, 3, library="TCP")
+        self.assertEqual(second, (0, "", ""), "rank 0 alone speaks")
+
+    @unittest.skipUnless(HAS_MPI, NO_MPI)
+    def test_a_rank_of_another_version_is_named(self):
+        self.refused_by_version(PROGRAM, "bench", "allreduce", "--max-bytes", "64", "--out", "run")
+
+    def test_a_port_that_is_taken(self):
+        codes, said, words = self.at_a_taken_port([PROGRAM, "bench", "allreduce", "--max-bytes", "64", "--out", "run"])
+        self.assertEqual(codes, [2, 2], said)
+        self.assertIn(f"sluice: {words}\n", said)
+
+    def refused(self, done, text, code=2):
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_refusals(self):
+        self.refused(self.bench("--world-size", "0", "--out", "run"), "--world-size 0: 2 to 1024 add up, or -1")
+        self.refused(self.bench("--world-size", "1", "--out", "run"), "--world-size 1: 2 to 1024 add up, or -1")
+        self.refused(self.bench("--world-size", "2", "--min-bytes", "2", "--out", "run"), "--min-bytes 2: one number has 4")
+        self.refused(self.bench("--world-size", "2", "--min-bytes", "1m", "--max-bytes", "1k", "--out", "run"), "--max-bytes 1k: is less than --min-bytes 1m")
+        self.refused(self.bench("--world-size", "2", "--max-bytes", "much", "--out", "run"), "--max-bytes 'much': expected bytes")
+        self.refused(self.bench("--world-size", "2", "--max-bytes", "1024g", "--out", "run"), "--max-bytes 1024g: 2 ranks want 4194304 MiB of memory")
+        self.refused(self.bench("--out", "run", RANK="1", WORLD_SIZE="2"), "MASTER_ADDR is not set; torchrun sets it")
+        self.refused(self.bench("--out", "run", RANK="0", WORLD_SIZE="2"), "MASTER_ADDR is not set; torchrun sets it")
+        self.refused(self.bench("--out", "run", "--world-size", "3", OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="2"), "--world-size 3: mpirun started 2 ranks")
+        self.refused(self.bench("--out", "run", "--runs", "3", OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="2"), "--runs 3: the ranks that mpirun started")
+
+    def test_without_the_module_it_says_so(self):
+        modules = self.folder / "modules"
+        modules.mkdir()
+        done = self.bench("--world-size", "2", "--out", "run", SLUICE_MODULE_DIR=str(modules))
+        row = json.loads((self.folder / "run/results/bench-allreduce.json").read_text())["rows"][0]
+        self.assertEqual((row["status"], done.returncode), ("unsupported", 2), done.stderr)
+        self.assertIn("libsluice_mpi.so is not installed; `make build` builds it where Open MPI is", row["reason"])
+        self.assertIn("sluice: libsluice_mpi.so is not installed", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

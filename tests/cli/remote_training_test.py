@@ -12,6 +12,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "storage"))
 import servers  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
+# Eight batches of 8. Before the timed steps at most seven are read (four taken, three waiting), so none twice; all steps
+# together take ten, so all samples lie in the cache then.
+SAMPLES = 64
 
 
 def run(*arguments, **variables):
@@ -22,7 +25,7 @@ def run(*arguments, **variables):
 class RemoteTrainingTest(unittest.TestCase):
     def test_the_report_has_what_the_bucket_cost(self):
         with tempfile.TemporaryDirectory() as folder:
-            made = run("data", "make", "--kind", "rgb", "--count", 48, "--out", Path(folder) / "root" / "bucket" / "D")
+            made = run("data", "make", "--kind", "rgb", "--count", SAMPLES, "--out", Path(folder) / "root" / "bucket" / "D")
             self.assertEqual(made.returncode, 0, made.stderr)
             with servers.Rclone(Path(folder) / "root") as server:
                 cached = ["--cache-dir", Path(folder) / "cache"]

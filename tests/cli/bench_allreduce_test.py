@@ -48,6 +48,7 @@ class BenchAllreduceTest(RanksCase):
             self.assertAlmostEqual(line["time_us"]["point"], line["bytes"] * 1e-3 / line["algorithm_gb_per_s"]["point"])
             self.assertLessEqual(line["time_us"]["low"], line["time_us"]["point"])
         self.assertEqual(done.stdout.count("bus bandwidth"), 1, "rank 0 alone speaks")
+        self.assertNotIn("left running", done.stderr)
         return document
 
     @unittest.skipUnless(HAS_MPI, NO_MPI)

@@ -18,16 +18,16 @@ MORE = {"SLUICE_MODULE_DIR": str(MODULES), "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 @unittest.skipIf(shutil.which("mpirun") is None or not (MODULES / "libsluice_mpi.so").exists(), "no Open MPI on this machine; tools/setup installs it")
 class MpiWorldTest(world_case.WorldCase):
-    def run_ranks(self, ranks, *flags, start=False):
+    def run_ranks(self, ranks, *flags, start=False, **variables):
         out = self.folder / f"{ranks}-{start}.json"
         by = [] if start else ["mpirun", "-n", str(ranks)]
         more = ["--start", str(ranks)] if start else []
-        done = subprocess.run([*by, PROGRAM, out, str(SAMPLES), *more, *flags], env={**self.environment, **MORE},
+        done = subprocess.run([*by, PROGRAM, out, str(SAMPLES), *more, *flags], env={**self.environment, **MORE, **variables},
                               capture_output=True, text=True, timeout=LIMIT_S, check=False)
         return done, json.loads(out.read_text()) if out.exists() else None
 
-    def trained(self, ranks, start=False):
-        done, told = self.run_ranks(ranks, start=start)
+    def trained(self, ranks, start=False, **variables):
+        done, told = self.run_ranks(ranks, start=start, **variables)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(told["ranks"], ranks)
         self.assertEqual(told["answers"], [f"done? {rank}" for rank in range(1, ranks)])
@@ -43,6 +43,15 @@ class MpiWorldTest(world_case.WorldCase):
 
     def test_a_process_starts_the_others_itself(self):
         self.assert_same(self.trained(2, start=True), self.trained(2))
+
+    def test_memory_that_ranks_share_and_messages_give_the_same_sums(self):
+        for start in (False, True):
+            shared, sent = self.trained(3, start=start), self.trained(3, start=start, SLUICE_SUMS_BY="mpi")
+            self.assertTrue(shared["library"].endswith(", sums in shared memory"), shared["library"])
+            self.assertNotIn("shared memory", sent["library"])
+            self.assert_same(shared, sent)
+        done, _ = self.run_ranks(2, start=True, SLUICE_SUMS_BY="luck")
+        self.assertEqual((done.returncode, done.stderr), (5, "sluice: SLUICE_SUMS_BY 'luck': accepted: memory (the default on one machine), mpi\n"))
 
     def test_a_rank_that_hangs_is_named(self):
         for start in (False, True):

@@ -26,7 +26,8 @@ namespace sluice::measure {
 namespace {
 
 constexpr double kByeTimeoutS = 2.0;
-constexpr double kHelpersS = 0.2;  // of a runtime, which leave a moment after their worker
+constexpr double kHelpersS =
+    2.0;  // of a runtime, which leave after their worker; MPI's daemon late
 constexpr int kChildIn = 3;
 constexpr int kChildOut = 4;
 

@@ -1,6 +1,8 @@
 // sluice/train/mpi_module/mpi.cpp - libsluice_mpi.so: the ranks of a world by MPI.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/mpi_module/node_memory.h"
 #include "sluice/train/world/mpi_table.h"
+#include "sluice/train/world/node_sums.h"
 
 #define OMPI_SKIP_MPICXX 1  // C only: the old C++ bindings want a library of their own
 #define MPICH_SKIP_MPICXX 1
@@ -10,6 +12,7 @@
 #include <dlfcn.h>
 #include <limits>
 #include <mpi.h>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +22,8 @@ constexpr std::int64_t kMostElements = std::numeric_limits<int>::max() / 2;  // 
 
 MPI_Comm g_world = MPI_COMM_NULL;
 std::vector<MPI_Request> g_sums;
+std::optional<NodeMemory> g_shared;  // of ranks that are all on one machine
+std::optional<sluice::train::NodeSums> g_node_sums;
 struct Sent {
   std::vector<char> bytes;  // until they are gone
   MPI_Request request = MPI_REQUEST_NULL;
@@ -44,8 +49,27 @@ void show_symbols() {
     dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
 }
 
-const char* open(std::int32_t spawned, const char* const* argv, std::int32_t* rank,
-                 std::int32_t* size) {
+/// Where every rank can have the memory of rank 0, sums go through it: Open MPI sends them over
+/// sockets between ranks that a rank started, and copies them more often between others.
+void share_memory(bool wanted, int rank, int size) {
+  if (size == 1) return;
+  NodeMemory::Place place{};
+  if (rank == 0 && wanted) {
+    g_shared = NodeMemory::make(sluice::train::NodeSums::bytes_needed(size));
+    if (g_shared) place = g_shared->place();
+  }
+  MPI_Bcast(&place, sizeof place, MPI_BYTE, 0, g_world);
+  if (rank != 0) g_shared = NodeMemory::find(place);
+  int mine = g_shared ? 1 : 0, all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, g_world);
+  if (all == 0)
+    g_shared.reset();
+  else
+    g_node_sums.emplace(g_shared->bytes(), rank, size);
+}
+
+const char* open(std::int32_t spawned, const char* const* argv, std::int32_t shares_memory,
+                 std::int32_t* rank, std::int32_t* size) {
   show_symbols();
   int provided = 0;
   if (const char* wrong =
@@ -75,10 +99,15 @@ const char* open(std::int32_t spawned, const char* const* argv, std::int32_t* ra
   MPI_Comm_set_errhandler(g_world, MPI_ERRORS_RETURN);
   MPI_Comm_rank(g_world, rank);
   MPI_Comm_size(g_world, size);
+  share_memory(shares_memory != 0, *rank, *size);
   return nullptr;
 }
 
 const char* start_sum(float* values, std::int64_t count) {
+  if (g_node_sums) {
+    g_node_sums->start({values, static_cast<std::size_t>(count)});
+    return nullptr;
+  }
   while (count > 0) {
     const std::int64_t part = std::min(count, kMostElements);
     MPI_Request& request = g_sums.emplace_back(MPI_REQUEST_NULL);
@@ -92,6 +121,10 @@ const char* start_sum(float* values, std::int64_t count) {
 }
 
 const char* advance(std::int32_t* done) {
+  if (g_node_sums) {
+    *done = g_node_sums->advance() ? 1 : 0;
+    return nullptr;
+  }
   int all = 1;
   if (!g_sums.empty()) {
     if (const char* wrong = text_of(
@@ -164,13 +197,14 @@ const char* library() {
     const std::string whole(text.data(), static_cast<std::size_t>(length));
     return whole.substr(0, whole.find_first_of(",\n"));
   }();
-  return name.c_str();
+  g_text = name + (g_node_sums ? ", sums in shared memory" : "");
+  return g_text.c_str();
 }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const SluiceMpiTable* sluice_mpi_table() {
-  static const SluiceMpiTable table{kSluiceMpiAbi, library(), open,    start_sum, advance, send,
-                                    sent,          look,      receive, close,     abort};
+  static const SluiceMpiTable table{kSluiceMpiAbi, library, open,    start_sum, advance, send,
+                                    sent,          look,    receive, close,     abort};
   return &table;
 }

@@ -52,6 +52,20 @@ Result<const SluiceMpiTable*> load_table() {
   return table;
 }
 
+/// Who adds up: ranks of one machine in memory that they share, unless the variable says MPI.
+constexpr const char* kSumsVariable = "SLUICE_SUMS_BY";
+bool sums_by_mpi() {
+  const char* const by = std::getenv(kSumsVariable);
+  return by != nullptr && std::string_view(by) == "mpi";
+}
+Status check_sums() {
+  const char* const by = std::getenv(kSumsVariable);
+  if (by == nullptr || sums_by_mpi() || std::string_view(by) == "memory") return ok;
+  return Error{Errc::usage,
+               fmt::format("{} '{}': accepted: memory (the default on one machine), mpi",
+                           kSumsVariable, printable(by))};
+}
+
 /// Ranks that start on this machine are none of Slurm's: Open MPI would ask it who it is, and start
 /// them by srun, which waits for the cores that this step has.
 void forget_slurm() {
@@ -128,6 +142,7 @@ MpiWorld::MpiWorld(const SluiceMpiTable& table, const Options& options)
 
 Result<std::unique_ptr<MpiWorld>> MpiWorld::start(int size, const std::vector<std::string>& command,
                                                   const Options& options) {
+  SLUICE_CHECK(check_sums());
   SLUICE_TRY(const SluiceMpiTable* const table, load_table());
   // More ranks than cores are wanted at times, and as root in containers; Open MPI asks first.
   ::setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
@@ -136,6 +151,9 @@ Result<std::unique_ptr<MpiWorld>> MpiWorld::start(int size, const std::vector<st
   forget_slurm();
   // Its daemon would end the ranks that are left when one has died, and nobody knew which it was.
   ::setenv("OMPI_MCA_orte_enable_recovery", "1", 0);
+  // It may think of a rank that has just ended that it does not want to, and sleeps twice so many
+  // seconds.
+  ::setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 0);
   std::unique_ptr<MpiWorld> world(new MpiWorld(*table, options));
   {
     const QuietStderr quiet;  // the daemon keeps it: pages about a rank that we name in one line
@@ -150,6 +168,7 @@ Result<std::unique_ptr<MpiWorld>> MpiWorld::start(int size, const std::vector<st
 
 Result<std::unique_ptr<MpiWorld>> MpiWorld::join(const LaunchedRank& launched,
                                                  const Options& options) {
+  SLUICE_CHECK(check_sums());
   SLUICE_TRY(const SluiceMpiTable* const table, load_table());
   std::unique_ptr<MpiWorld> world(new MpiWorld(*table, options));
   world->launched_ = launched.launcher != Launcher::none;
@@ -165,12 +184,20 @@ Result<std::unique_ptr<MpiWorld>> MpiWorld::join(const LaunchedRank& launched,
 }
 
 MpiWorld::~MpiWorld() {
-  if (failed_) return;  // the others do not come
+  const bool starter = rank_ == 0 && !launched_;
+  if (!failed_ && starter) (void)look_around();  // who they are: all have said so
+  if (failed_) return;                           // the others do not come
   table_.close();
+  if (!starter) return;
+  // MPI's daemon ends with this process, and kills what still runs then.
+  const auto runs = [](const Other& one) { return state_of(one.process) == ProcessState::running; };
+  for (const std::int64_t start_ns = now_ns();
+       now_ns() - start_ns < kLingerNs && std::ranges::any_of(others_, runs);)
+    std::this_thread::sleep_for(kNap);
 }
 
 std::string MpiWorld::library() const {
-  return table_.library;
+  return table_.library();
 }
 
 Status MpiWorld::check(const char* wrong, const char* doing) {
@@ -211,7 +238,8 @@ Status MpiWorld::come_together(int spawned, const std::vector<std::string>& comm
     for (const std::string& one : words)
       argv.push_back(one.c_str());
     argv.push_back(nullptr);
-    opening->done.set_value(open(spawned, argv.data(), &opening->rank, &opening->size));
+    opening->done.set_value(
+        open(spawned, argv.data(), sums_by_mpi() ? 0 : 1, &opening->rank, &opening->size));
   }).detach();
   // Rank 0 is the first to lose patience, and says so.
   const double patience_s = std::max(options_.timeout_s, kStart_s);

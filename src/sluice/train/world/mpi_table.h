@@ -11,12 +11,14 @@ extern "C" {
 
 struct SluiceMpiTable {
   std::uint32_t abi;
-  const char* library;  // "Open MPI v4.1.4"
+  /// "Open MPI v4.1.4", and how it adds up once it is open: ", sums in shared memory".
+  const char* (*library)();
   /// Once in a process. Joins the ranks that a launcher started this one among; with `spawned` > 0
   /// this process must be alone, and starts so many others as `argv` (ended by null), which join it
   /// by the same call with 0.
-  const char* (*open)(std::int32_t spawned, const char* const* argv, std::int32_t* rank,
-                      std::int32_t* size);
+  /// Sums go through memory that ranks of one machine share, where rank 0 says so.
+  const char* (*open)(std::int32_t spawned, const char* const* argv, std::int32_t shares_memory,
+                      std::int32_t* rank, std::int32_t* size);
   /// Begins values = their sum over all ranks.
   const char* (*start_sum)(float* values, std::int64_t count);
   /// Lets sums go on; `done`: none is under way.
@@ -39,5 +41,5 @@ using SluiceMpiTableFunction = const SluiceMpiTable*();
 
 }  // extern "C"
 
-inline constexpr std::uint32_t kSluiceMpiAbi = 2;
+inline constexpr std::uint32_t kSluiceMpiAbi = 3;
 inline constexpr const char* kSluiceMpiSymbol = "sluice_mpi_table";

@@ -21,7 +21,7 @@ struct WorldOptions {
 class World : public Communicator {
  public:
   [[nodiscard]] virtual int local_rank() const = 0;       // on its machine
-  [[nodiscard]] virtual std::string library() const = 0;  // "Open MPI v4.1.4"
+  [[nodiscard]] virtual std::string library() const = 0;  // "Open MPI v4.1.4, ..."
   [[nodiscard]] virtual bool failed() const = 0;          // a call gave an error: it is over
   /// The error of this rank is, or was caused by, what another rank says: nothing is to be printed.
   [[nodiscard]] virtual bool is_spoken_for() const = 0;

@@ -139,6 +139,7 @@ TEST(TrainingRowTest, StepsLossesAndPhases) {
     ASSERT_EQ(first.at("losses").size(), 5u) << "warm-up and instrumented steps are not among them";
     EXPECT_EQ(first.at("gradient_norms").size(), 5u);
     EXPECT_EQ(first.at("warmup_steps"), 2);
+    EXPECT_EQ((*subject)->untimed_passes(), 5) << "they explain CPU time that no sample has";
     EXPECT_EQ(first.at("phased_step_ns").size(), 3u);
     EXPECT_EQ(first.at("phases_ns").size(), 7u);
     for (const char* phase : {"forward", "loss", "backward", "optimizer_step"})
@@ -148,6 +149,7 @@ TEST(TrainingRowTest, StepsLossesAndPhases) {
       EXPECT_EQ(value, 0) << "the batch stays where it is";
     const Json second = turn(**subject, 4);
     EXPECT_EQ(second.at("losses").size(), 4u);
+    EXPECT_EQ((*subject)->untimed_passes(), 3) << "warm once";
     EXPECT_LT(second.at("losses").back().get<double>(), first.at("losses").front().get<double>())
         << "the same batch again and again is learnt";
     EXPECT_GT(second.at("peak_bytes").get<std::int64_t>(), 0);

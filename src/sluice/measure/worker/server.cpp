@@ -244,6 +244,7 @@ class Server {
     answer.involuntary_switches = used.involuntary_switches;
     answer.throttled = throttled_periods() > throttled_before;
     answer.details = subject_->measured_info();
+    answer.warmup_passes += subject_->untimed_passes();
     answer.counters = counters_.read();
     return answer.json();
   }

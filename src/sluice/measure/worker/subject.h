@@ -67,6 +67,9 @@ class Subject {
   }
   /// Called right before a timed sample, after its warm-up: nothing done here is timed.
   virtual void begin_sample() {}
+  /// Passes that the subject itself took around the last sample, in begin_sample() and
+  /// measured_info(): what a sample is not timed for has its cost too.
+  [[nodiscard]] virtual std::int64_t untimed_passes() const { return 0; }
   /// What the subject counted during the last sample (stages, bytes, waits); null: nothing. Ends up
   /// in the `details` of the run.
   [[nodiscard]] virtual Json measured_info() { return {}; }

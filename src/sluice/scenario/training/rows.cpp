@@ -162,6 +162,7 @@ class TrainingSubject final : public measure::Subject {
 
   void begin_sample() override {
     memory_.begin(engine_->device_free_bytes());
+    untimed_ = -steps_->taken();
     for (; warmed_ < spec_.warmup_steps; ++warmed_) {
       step();
       note_memory();
@@ -200,6 +201,7 @@ class TrainingSubject final : public measure::Subject {
     json["flop_executed"] =
         train::executed_flop(engine_->program()) * spec_.engine.grad_accum * spec_.world_size;
     json["engine"] = info_json(engine_->info(), engine_->program());
+    untimed_ += steps_->taken() - static_cast<std::int64_t>(losses_.size());
     json["data"] = Json{{"source", to_string(spec_.data)}};
     if (const TrainingFeed* feed = steps_->feed()) {
       json["data"]["recipe"] = feed->describe();
@@ -210,6 +212,7 @@ class TrainingSubject final : public measure::Subject {
     return json;
   }
 
+  [[nodiscard]] std::int64_t untimed_passes() const override { return untimed_; }
   [[nodiscard]] Json output_info() const override {
     return Json{{"parameters", train::parameter_count(spec_.engine.model)}, {"loss", first_loss_}};
   }
@@ -285,6 +288,7 @@ class TrainingSubject final : public measure::Subject {
   train::Engine* engine_;  // of the steps
   SystemClock clock_;
   int warmed_ = 0;
+  std::int64_t untimed_ = 0;      // steps around the last sample
   std::int64_t first_timed_ = 0;  // steps before losses_.front(), timed or not
   std::int64_t first_step_ns_ = 0;
   float first_loss_ = 0;

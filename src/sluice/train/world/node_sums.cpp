@@ -1,5 +1,4 @@
-// sluice/train/world/node_sums.cpp - chunks shown, added up and taken, each when all ranks are so
-// far.
+// sluice/train/world/node_sums.cpp - chunks shown, added up, taken: each when all ranks are so far.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/world/node_sums.h"
 
@@ -10,7 +9,7 @@
 namespace sluice::train {
 namespace {
 
-constexpr std::size_t kBlock = 512;  // values added up at a time, in registers and the first cache
+constexpr std::size_t kTogether = 512;  // values: they stay in the first cache
 
 void add_to(std::span<float> sum, const float* values) {
   for (std::size_t i = 0; i < sum.size(); ++i)
@@ -102,9 +101,9 @@ void NodeSums::add_up(std::uint64_t index) {
   const std::span<float> values = chunk(index);
   const std::span<float> own = part(values, rank_);
   const std::ptrdiff_t begin = own.data() - values.data();
-  std::array<float, kBlock> block;
-  for (std::size_t at = 0; at < own.size(); at += kBlock) {
-    const std::span<float> to = own.subspan(at, std::min(kBlock, own.size() - at));
+  std::array<float, kTogether> block;
+  for (std::size_t at = 0; at < own.size(); at += kTogether) {
+    const std::span<float> to = own.subspan(at, std::min(kTogether, own.size() - at));
     const std::span<float> sum(block.data(), to.size());
     const std::ptrdiff_t place = begin + static_cast<std::ptrdiff_t>(at);
     const auto of_rank = [&](int rank) -> const float* {

@@ -195,6 +195,21 @@ TEST(Listing, WarningsSayWhyTheSetsMayNotBeComparable) {
   EXPECT_THAT(must_compare(other, other).warnings, Contains(HasSubstr("share 1 runs")));
 }
 
+TEST(Listing, AnotherVersionOfAPeerIsNamed) {
+  measure::Row peer = row_of("a", kSteady);
+  peer.library = "torch-compile";
+  peer.library_version = "2.14.0";
+  const auto base = file_of({row_of("a", kSteady), peer});
+  auto candidate = base;
+  candidate.rows[0].library_version = "0.2.0";  // ours is what is compared
+  EXPECT_THAT(must_compare(base, candidate).warnings, IsEmpty());
+  candidate.rows[1].library_version = "2.15.0";
+  EXPECT_THAT(must_compare(base, candidate).warnings,
+              Contains(HasSubstr("torch-compile (base 2.14.0, candidate 2.15.0)")));
+  candidate.rows[1].library_version = "";  // a failed row does not know it
+  EXPECT_THAT(must_compare(base, candidate).warnings, IsEmpty());
+}
+
 TEST(Listing, CanaryIsReportedButNeverJudged) {
   auto base = file_of({row_of("a", kSteady)});
   base.canary = {row_of("canary/gemm", kSteady), row_of("canary/read", {5, 6})};

@@ -135,10 +135,18 @@ void warn_about_runs(std::vector<std::string>& warnings, const analysis::PooledR
 void warn_about_pairs(std::vector<std::string>& warnings, const analysis::PooledRows& base,
                       const analysis::PooledRows& candidate) {
   std::vector<std::string> changed;
+  Texts updated;  // other libraries; of ours the versions are what is compared
   std::size_t shared = 0;
   for (const analysis::PooledRow& row : base.rows) {
     const analysis::PooledRow* other = candidate.find(analysis::key_of(row.row));
     if (other == nullptr) continue;
+    const std::string& version = row.row.library_version;
+    const std::string& version_now = other->row.library_version;
+    if (row.row.library != "sluice" && !version.empty() && !version_now.empty() &&
+        version != version_now) {
+      updated.insert(fmt::format("{} (base {}, candidate {})", printable(row.row.library),
+                                 printable(version), printable(version_now)));
+    }
     const std::string& digest = row.row.output_digest;
     if (!digest.empty() && !other->row.output_digest.empty() &&
         digest != other->row.output_digest) {
@@ -153,6 +161,11 @@ void warn_about_pairs(std::vector<std::string>& warnings, const analysis::Pooled
   }
   if (!changed.empty()) {
     warnings.push_back("different output for " + names(changed) + "; the work is not the same");
+  }
+  if (!updated.empty()) {
+    warnings.push_back(
+        fmt::format("different versions of {}; their rows compare versions of the library",
+                    join({updated.begin(), updated.end()})));
   }
   if (shared > 0) {
     warnings.push_back(fmt::format(

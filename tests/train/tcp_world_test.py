@@ -4,6 +4,7 @@
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import unittest
@@ -173,8 +174,9 @@ class TcpWorldTest(world_case.WorldCase):
                                                              "SLUICE_WORLD_PORT names another port\n"))
 
     def test_a_stranger_that_listens_is_not_waited_for(self):
-        """It never accepts, which the system does for it; or it says something else; or nothing."""
-        for answer, words in ((None, "nothing came within 2 s"), (b"220 mail.example.org ESMTP\r\n", "what came is not ours"), (b"", "the connection was closed")):
+        """It never accepts, which the system does for it; or it says something else; or nothing; or breaks off."""
+        for answer, words in ((None, "nothing came within 2 s"), (b"220 mail.example.org ESMTP\r\n", "what came is not ours"),
+                              (b"", "the connection was closed"), (b"reset", "the connection was closed")):
             with socket.socket() as stranger:
                 stranger.bind(("127.0.0.1", 0))
                 stranger.listen()
@@ -185,7 +187,10 @@ class TcpWorldTest(world_case.WorldCase):
                     if answer is not None:
                         with stranger.accept()[0] as one:
                             one.recv(4096)
-                            one.sendall(answer)
+                            if answer == b"reset":
+                                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                            else:
+                                one.sendall(answer)
                     said = rank_1.communicate(timeout=LIMIT_S / 10)[1]
                 finally:
                     rank_1.kill()

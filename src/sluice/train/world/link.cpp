@@ -64,8 +64,11 @@ Result<bool> wait_for(int socket, short what, const Deadline& deadline) {
   }
 }
 
+/// Whether a close is seen as the end of what comes or as one of these depends on what was still on
+/// its way.
 Error gone(int number) {
-  return {Errc::io, number == 0 ? "the connection was closed" : why(number)};
+  const bool closed = number == 0 || number == ECONNRESET || number == EPIPE;
+  return {Errc::io, closed ? "the connection was closed" : why(number)};
 }
 
 struct Addresses {

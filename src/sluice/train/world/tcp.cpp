@@ -97,7 +97,9 @@ Status TcpWorld::call_rank_0(const Meeting& meeting) {
   link.expect_signs(silence_of(options_));
   links_.push_back(std::move(link));
   const Json hello{{"rank", rank_}, {"size", size_}, {"key", meeting.key}};
-  SLUICE_CHECK(send(0, Kind::hello, bytes_of(dump_json(hello))));
+  // Whoever closes before it has read this is no rank 0: found where its answer is awaited.
+  (void)links_.front().send(static_cast<std::uint32_t>(Kind::hello), bytes_of(dump_json(hello)),
+                            options_.timeout_s);
   return await_welcome(meeting);
 }
 

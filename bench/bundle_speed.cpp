@@ -2,9 +2,14 @@
 // loader: epochs of both in turn, cold when they lie on a disk.
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: bundle_speed ARRAYS BUNDLES [WORKERS [ROUNDS [SHUFFLE [READ_MODE]]]]
+// usage: bundle_speed ARRAYS BUNDLES [WORKERS [ROUNDS [SHUFFLE [READ_MODE [FILE]]]]]
 // ARRAYS and BUNDLES are folders, or s3:// and gs:// (AWS_ENDPOINT_URL and so on say where). A
-// folder BUNDLES that is not there is made of ARRAYS, in bundles of 64 MiB.
+// folder BUNDLES that is not there is made of ARRAYS, in bundles of 64 MiB. Beside both, of
+// folders: the bytes of the bundles read in order, which is what the disk gives to any loader.
+// FILE: JSON.
+#include "sluice/core/cores.h"
+#include "sluice/core/file.h"
+#include "sluice/core/version.h"
 #include "sluice/loader/data/open_dataset.h"
 #include "sluice/loader/loader.h"
 #include "sluice/loader/recipe/recipes.h"
@@ -19,6 +24,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -79,6 +85,42 @@ Epoch run(const std::string& input, const Settings& settings, std::uint64_t seed
   return epoch;
 }
 
+/// Seconds for all bytes of a folder, cold, each thread every n-th 4 MiB in the order in which they
+/// lie; nothing is done with them.
+double in_order_s(const std::string& input, const Settings& settings) {
+  (void)make_cold(input);
+  storage::StoreOptions options;
+  options.input = input;
+  options.read_mode = settings.read_mode;
+  const auto store = must(storage::open_store(options));
+  struct Block {
+    storage::Object object;
+    std::uint64_t begin;
+    std::size_t size;
+  };
+  constexpr std::uint64_t kBlock = std::uint64_t{4} << 20;
+  std::vector<Block> blocks;
+  const Status listed = store->list("", [&](std::span<const storage::Object> objects) {
+    for (const storage::Object& object : objects)
+      for (std::uint64_t at = 0; at < object.size; at += kBlock)
+        blocks.push_back({object, at, std::min(kBlock, object.size - at)});
+    return ok;
+  });
+  if (!listed) must(Result<int>(listed.error()));
+  const auto start = Clock::now();
+  std::vector<std::thread> threads;
+  const auto step = static_cast<std::size_t>(settings.workers);
+  for (std::size_t first = 0; first < step; ++first)
+    threads.emplace_back([&, first] {
+      storage::ReadBuffer buffer;
+      for (std::size_t i = first; i < blocks.size(); i += step)
+        (void)must(store->read(blocks[i].object, blocks[i].begin, blocks[i].size, buffer));
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 void make_bundles(const std::string& arrays, const std::string& bundles) {
   if (bundles.find("://") != bundles.npos || std::filesystem::exists(bundles)) return;
   storage::StoreOptions options;
@@ -100,7 +142,8 @@ double median(std::vector<double> values) {
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   if (args.size() < 2) {
-    fmt::print("usage: bundle_speed ARRAYS BUNDLES [WORKERS [ROUNDS [SHUFFLE [READ_MODE]]]]\n");
+    fmt::print(
+        "usage: bundle_speed ARRAYS BUNDLES [WORKERS [ROUNDS [SHUFFLE [READ_MODE [FILE]]]]]\n");
     return 2;
   }
   Settings settings;
@@ -109,20 +152,43 @@ int main(int argc, char** argv) {
   if (args.size() > 4) settings.shuffle = must(parse_shuffle(args[4]));
   if (args.size() > 5) settings.read_mode = must(storage::parse_read_mode(args[5]));
   make_bundles(args[0], args[1]);
-  std::vector<double> ratios, plain_rates, bundled_rates;
+  const bool local = args[1].find("://") == args[1].npos;
+  std::vector<double> ratios, plain_rates, bundled_rates, in_order_rates;
   for (int i = 0; i < rounds; ++i) {
     const Epoch plain = run(args[0], settings, static_cast<std::uint64_t>(i));
     const Epoch bundled = run(args[1], settings, static_cast<std::uint64_t>(i));
+    const double samples = static_cast<double>(plain.samples);
+    in_order_rates.push_back(local ? samples / in_order_s(args[1], settings) : 0);
     ratios.push_back(bundled.rate / plain.rate);
     plain_rates.push_back(plain.rate);
     bundled_rates.push_back(bundled.rate);
     fmt::print(
         "{} samples: one by one {:.0f}/s (opened in {:.3f} s, {}), bundled {:.0f}/s (opened "
-        "in {:.3f} s, {}), ratio {:.2f}\n",
+        "in {:.3f} s, {}), ratio {:.2f}; bundles read in order {:.0f}/s\n",
         plain.samples, plain.rate, plain.open_s, plain.cache, bundled.rate, bundled.open_s,
-        bundled.cache, ratios.back());
+        bundled.cache, ratios.back(), in_order_rates.back());
   }
-  fmt::print("median of {}: one by one {:.0f}/s, bundled {:.0f}/s, ratio {:.2f}\n", rounds,
-             median(plain_rates), median(bundled_rates), median(ratios));
+  Json found{
+      {"what", "arrays one by one beside the same in bundles and beside their bytes in order"},
+      {"commit", version::git()},
+      {"cores", affinity_cores().value_or(0)},
+      {"workers", settings.workers},
+      {"shuffle", to_string(settings.shuffle)},
+      {"read_mode", storage::to_string(settings.read_mode)},
+      {"samples_per_s",
+       {{"one_by_one", plain_rates},
+        {"bundled", bundled_rates},
+        {"in_order", local ? Json(in_order_rates) : Json(nullptr)}}},
+      {"ratio", ratios},
+      {"median",
+       {{"one_by_one", median(plain_rates)},
+        {"bundled", median(bundled_rates)},
+        {"in_order", local ? Json(median(in_order_rates)) : Json(nullptr)},
+        {"ratio", median(ratios)}}}};
+  fmt::print("median of {}: {}\n", rounds, found["median"].dump());
+  if (args.size() > 6) {
+    const Status written = write_file_atomic(args[6], dump_json(found) + "\n");
+    if (!written) must(Result<int>(written.error()));
+  }
   return 0;
 }

@@ -54,7 +54,7 @@ test-peers:  ## set up with every library that we measure beside, then the tests
 	@$(PYTHON_ENV) "$(BUILD)/python-env" || echo "make test-peers: the Python package is not built, its tests are skipped"
 	$(compile)
 	@$(MAKE) --no-print-directory peers-install
-	@ctest --test-dir "$(tree)" --output-on-failure -L peers
+	@ctest --test-dir "$(tree)" --output-on-failure -L peers -j $(JOBS)
 
 nightly: test-peers  ## test-peers, then what takes minutes each: perturbed engines, mutations, archives, every failure of a cloud; long commands and the Python package under sanitizers
 	@ctest --test-dir "$(tree)" --output-on-failure -L slow -LE "gpu|peers"; tests=$$?; tools/check sanitize_longest && tools/python_sanitize && exit $$tests

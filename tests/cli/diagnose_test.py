@@ -74,19 +74,21 @@ class DiagnoseTest(unittest.TestCase):
         self.assertIn("emulated", found["transfer_ms_per_batch_reason"])
         self.assertEqual(document["verdict"]["bottleneck"], found["verdict"])
 
-    def diagnose_a_fast_model(self, *arguments, advised=False):
-        """The first of four visits in which it waits: a sample may be one batch, and others may have its core for longer than that.
-        `advised`: and in which two runs were alike enough for a promise."""
+    def diagnose_a_fast_model(self, *arguments):
+        """The first of four visits in which it waits, with advice, or the last: a sample may be one batch, and others may have its core for longer than that."""
         for _ in range(4):
             document = self.diagnose("--model-time-ms", 0.01, *arguments)
             found = document["summary"]["attribution"]
             self.check_identities(found)
-            if found["verdict"] == "INPUT" and found["wait_share"] > 0.5 and (not advised or "advice" in document["summary"]):
-                return document
-        return self.fail(f"four visits, the last one: {found}, advice {document['summary'].get('advice')}")
+            if found["verdict"] == "INPUT" and found["wait_share"] > 0.5 and document["summary"].get("advice"):
+                break
+        return document
 
     def test_a_fast_one_waits_for_the_loader(self):
         document = self.diagnose_a_fast_model()
+        found = document["summary"]["attribution"]
+        self.assertEqual(found["verdict"], "INPUT")
+        self.assertGreater(found["wait_share"], 0.5)
         self.check_advice(document["summary"])
         self.assertIn("decode", [stage["stage"] for stage in document["summary"]["stages"]])
 
@@ -103,9 +105,10 @@ class DiagnoseTest(unittest.TestCase):
         big = Path(self.scratch.name) / "big"
         if not big.exists():  # 1,024 pixels wide: most of each decode is lost work
             self.assertEqual(run("data", "make", "--kind", "rgb", "--count", 8, "--width", 1024, "--height", 768, "--out", big).returncode, 0)
-        document = self.diagnose_a_fast_model("--verify", "--input", big, advised=True)
+        document = self.diagnose_a_fast_model("--verify", "--input", big)
         summary = document["summary"]
         self.check_advice(summary)
+        self.assertTrue(summary["advice"])
         taken = summary["advice_taken"]
         self.assertEqual(taken["what"], summary["advice"][0]["what"])
         self.assertEqual(taken["promised"], summary["advice"][0]["gain"])

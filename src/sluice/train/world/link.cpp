@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -17,7 +16,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <thread>
 #include <vector>
 
@@ -149,29 +147,23 @@ Link linked(Descriptor socket) {
 
 Status Link::send(std::uint32_t kind, std::span<const std::byte> bytes, double limit_s) {
   const Header header{kind, kMark, bytes.size()};
-  const std::array parts{std::as_bytes(std::span(&header, 1)), bytes};
+  const std::span<const std::byte> head = std::as_bytes(std::span(&header, 1));
   const Deadline deadline(limit_s);
-  for (std::size_t done = 0; done < sizeof header + bytes.size();) {
-    // All that is left in one call: a header alone would be a packet of its own.
-    std::array<iovec, 2> left{};
-    msghdr message{};
-    message.msg_iov = left.data();
-    std::size_t skipped = done;
-    for (const std::span<const std::byte> part : parts) {
-      const std::span<const std::byte> rest = part.subspan(std::min(skipped, part.size()));
-      skipped -= part.size() - rest.size();
-      if (!rest.empty())
-        left[message.msg_iovlen++] = {const_cast<std::byte*>(rest.data()), rest.size()};
+  for (std::span<const std::byte> part : {head, bytes}) {
+    // A header waits for its bytes: alone it would be a packet of its own.
+    const bool more = part.data() == head.data() && !bytes.empty();
+    const int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+    while (!part.empty()) {
+      const ssize_t sent = ::send(socket_.get(), part.data(), part.size(), flags);
+      if (sent >= 0) {
+        part = part.subspan(static_cast<std::size_t>(sent));
+        continue;
+      }
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) return gone(errno);
+      SLUICE_TRY(const bool ready, wait_for(socket_.get(), POLLOUT, deadline));
+      if (!ready) return Error{Errc::timeout, "nothing was taken"};
     }
-    const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
-    if (sent >= 0) {
-      done += static_cast<std::size_t>(sent);
-      continue;
-    }
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) return gone(errno);
-    SLUICE_TRY(const bool ready, wait_for(socket_.get(), POLLOUT, deadline));
-    if (!ready) return Error{Errc::timeout, "nothing was taken"};
   }
   return ok;
 }

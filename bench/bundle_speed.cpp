@@ -13,6 +13,8 @@
 #include "sluice/loader/data/open_dataset.h"
 #include "sluice/loader/loader.h"
 #include "sluice/loader/recipe/recipes.h"
+#include "sluice/scenario/storage/input.h"
+#include "sluice/stats/summary.h"
 #include "sluice/storage/format/bundle_writer.h"
 #include "sluice/storage/local/page_cache.h"
 #include "sluice/storage/open_store.h"
@@ -47,9 +49,20 @@ struct Epoch {
   std::string cache{};
 };
 
+bool is_remote(const std::string& input) {
+  return input.find("://") != input.npos;
+}
+
+std::shared_ptr<storage::ObjectStore> opened(const std::string& input, const Settings& settings) {
+  storage::StoreOptions options;
+  options.input = input;
+  options.read_mode = settings.read_mode;
+  return must(storage::open_store(options));
+}
+
 /// "cold" or what it is instead; "remote" when there is no file to look at.
 std::string make_cold(const std::string& input) {
-  if (input.find("://") != input.npos) return "remote";
+  if (is_remote(input)) return "remote";
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(input))
     if (entry.is_regular_file()) files.push_back(entry.path());
@@ -60,11 +73,8 @@ std::string make_cold(const std::string& input) {
 Epoch run(const std::string& input, const Settings& settings, std::uint64_t seed) {
   Epoch epoch;
   epoch.cache = make_cold(input);
-  storage::StoreOptions options;
-  options.input = input;
-  options.read_mode = settings.read_mode;
   const auto begin = Clock::now();
-  auto dataset = must(open_dataset(must(storage::open_store(options)), {}));
+  auto dataset = must(open_dataset(opened(input, settings), {}));
   storage::ReadBuffer buffer;
   auto recipe = must(make_array(must(array_output(must(dataset->read(0, buffer))))));
   epoch.open_s = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -89,10 +99,7 @@ Epoch run(const std::string& input, const Settings& settings, std::uint64_t seed
 /// lie; nothing is done with them.
 double in_order_s(const std::string& input, const Settings& settings) {
   (void)make_cold(input);
-  storage::StoreOptions options;
-  options.input = input;
-  options.read_mode = settings.read_mode;
-  const auto store = must(storage::open_store(options));
+  const auto store = opened(input, settings);
   struct Block {
     storage::Object object;
     std::uint64_t begin;
@@ -100,13 +107,9 @@ double in_order_s(const std::string& input, const Settings& settings) {
   };
   constexpr std::uint64_t kBlock = std::uint64_t{4} << 20;
   std::vector<Block> blocks;
-  const Status listed = store->list("", [&](std::span<const storage::Object> objects) {
-    for (const storage::Object& object : objects)
-      for (std::uint64_t at = 0; at < object.size; at += kBlock)
-        blocks.push_back({object, at, std::min(kBlock, object.size - at)});
-    return ok;
-  });
-  if (!listed) must(Result<int>(listed.error()));
+  for (const storage::Object& object : must(scenario::list_storage(*store)))
+    for (std::uint64_t at = 0; at < object.size; at += kBlock)
+      blocks.push_back({object, at, std::min(kBlock, object.size - at)});
   const auto start = Clock::now();
   std::vector<std::thread> threads;
   const auto step = static_cast<std::size_t>(settings.workers);
@@ -122,7 +125,7 @@ double in_order_s(const std::string& input, const Settings& settings) {
 }
 
 void make_bundles(const std::string& arrays, const std::string& bundles) {
-  if (bundles.find("://") != bundles.npos || std::filesystem::exists(bundles)) return;
+  if (is_remote(bundles) || std::filesystem::exists(bundles)) return;
   storage::StoreOptions options;
   options.input = arrays;
   storage::BundleOptions how;
@@ -130,11 +133,6 @@ void make_bundles(const std::string& arrays, const std::string& bundles) {
   how.bundle_bytes = std::uint64_t{64} << 20;
   how.wanted = [](const storage::Object& object) { return is_array_key(object.key); };
   (void)must(storage::write_bundles(*must(storage::open_store(options)), how));
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 }  // namespace
@@ -152,40 +150,44 @@ int main(int argc, char** argv) {
   if (args.size() > 4) settings.shuffle = must(parse_shuffle(args[4]));
   if (args.size() > 5) settings.read_mode = must(storage::parse_read_mode(args[5]));
   make_bundles(args[0], args[1]);
-  const bool local = args[1].find("://") == args[1].npos;
+  const bool local = !is_remote(args[1]);
   std::vector<double> ratios, plain_rates, bundled_rates, in_order_rates;
   for (int i = 0; i < rounds; ++i) {
     const Epoch plain = run(args[0], settings, static_cast<std::uint64_t>(i));
     const Epoch bundled = run(args[1], settings, static_cast<std::uint64_t>(i));
-    const double samples = static_cast<double>(plain.samples);
-    in_order_rates.push_back(local ? samples / in_order_s(args[1], settings) : 0);
     ratios.push_back(bundled.rate / plain.rate);
     plain_rates.push_back(plain.rate);
     bundled_rates.push_back(bundled.rate);
     fmt::print(
         "{} samples: one by one {:.0f}/s (opened in {:.3f} s, {}), bundled {:.0f}/s (opened "
-        "in {:.3f} s, {}), ratio {:.2f}; bundles read in order {:.0f}/s\n",
+        "in {:.3f} s, {}), ratio {:.2f}",
         plain.samples, plain.rate, plain.open_s, plain.cache, bundled.rate, bundled.open_s,
-        bundled.cache, ratios.back(), in_order_rates.back());
+        bundled.cache, ratios.back());
+    if (local) {
+      in_order_rates.push_back(static_cast<double>(plain.samples) / in_order_s(args[1], settings));
+      fmt::print("; bundles read in order {:.0f}/s", in_order_rates.back());
+    }
+    fmt::print("\n");
   }
-  Json found{
+  Json rates{{"one_by_one", plain_rates}, {"bundled", bundled_rates}};
+  Json medians{{"one_by_one", must(stats::median(plain_rates))},
+               {"bundled", must(stats::median(bundled_rates))},
+               {"ratio", must(stats::median(ratios))}};
+  if (local) {
+    rates["in_order"] = in_order_rates;
+    medians["in_order"] = must(stats::median(in_order_rates));
+  }
+  const Json found{
       {"what", "arrays one by one beside the same in bundles and beside their bytes in order"},
       {"commit", version::git()},
       {"cores", affinity_cores().value_or(0)},
       {"workers", settings.workers},
       {"shuffle", to_string(settings.shuffle)},
       {"read_mode", storage::to_string(settings.read_mode)},
-      {"samples_per_s",
-       {{"one_by_one", plain_rates},
-        {"bundled", bundled_rates},
-        {"in_order", local ? Json(in_order_rates) : Json(nullptr)}}},
+      {"samples_per_s", rates},
       {"ratio", ratios},
-      {"median",
-       {{"one_by_one", median(plain_rates)},
-        {"bundled", median(bundled_rates)},
-        {"in_order", local ? Json(median(in_order_rates)) : Json(nullptr)},
-        {"ratio", median(ratios)}}}};
-  fmt::print("median of {}: {}\n", rounds, found["median"].dump());
+      {"median", medians}};
+  fmt::print("median of {}: {}\n", rounds, medians.dump());
   if (args.size() > 6) {
     const Status written = write_file_atomic(args[6], dump_json(found) + "\n");
     if (!written) must(Result<int>(written.error()));

@@ -1,8 +1,9 @@
 # adapters/python/ddp_ranks.py - the ranks of torch-ddp: processes of this machine that train one model by DistributedDataParallel.
 # SPDX-License-Identifier: Apache-2.0
 """Rank 0 is the worker that is measured. It starts the others as `ddp_ranks.py`, tells each by a line on its standard input what to
-do next (`step`, `compare`), and is met by them in torch.distributed over gloo on the loopback device. A rank whose input ends
-is done: none outlives the worker. Between two lines it sleeps, so that it is in nobody's way while the worker is stopped.
+do next (`step`, `compare`), and is met by them in torch.distributed: over gloo on the loopback device on the CPU, over NCCL on
+GPUs, one for each rank. A rank whose input ends is done: none outlives the worker. Between two lines it sleeps, so that it is in
+nobody's way while the worker is stopped.
 """
 import datetime
 import json
@@ -23,7 +24,8 @@ HERE = "here"
 class Ranks:
     """Of one training: the group, and on rank 0 the other processes."""
 
-    def __init__(self, raw, threads, seed):
+    def __init__(self, raw, threads, seed, device):
+        self.backend = "nccl" if device.type == "cuda" else "gloo"
         self.size, self.rank = raw["world_size"], raw.get("rank", 0)
         self.others = []
         self.timeout_s = float(raw.get("rank_timeout_s", 120))
@@ -33,7 +35,7 @@ class Ranks:
         try:
             if self.rank == 0:
                 self.start_others({**raw, "inputs": None, "expected_loss": None, "port": store.port}, threads, seed)
-            dist.init_process_group("gloo", store=store, rank=self.rank, world_size=self.size,
+            dist.init_process_group(self.backend, store=store, rank=self.rank, world_size=self.size,
                                     timeout=datetime.timedelta(seconds=self.timeout_s))
         except BaseException:
             self.close()
@@ -60,9 +62,11 @@ class Ranks:
         for other in self.others:
             self.say(other, line)
 
-    def wrap(self, model):
-        """Gradients are added up in place while backward goes on; there are no buffers to keep alike."""
-        return DistributedDataParallel(model, gradient_as_bucket_view=True, broadcast_buffers=False)
+    def wrap(self, model, mode):
+        """Gradients are added up in place while backward goes on; there are no buffers to keep alike. Compiled after it is
+        wrapped, as PyTorch's notes on DDP advise: so graphs end where buckets do."""
+        wrapped = DistributedDataParallel(model, gradient_as_bucket_view=True, broadcast_buffers=False)
+        return wrapped if mode is None else torch.compile(wrapped, mode=mode)
 
     def compare(self, model):
         """Weights and gradients are the same bits on every rank, though each has a batch of its own. Every rank calls it."""

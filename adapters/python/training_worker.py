@@ -24,7 +24,7 @@ A case is `training/<model>`, axes may follow. Its `spec`, sent with `prepare`:
  "expected_loss": 6.91|null,       of the first step, before its update; `check` fails beyond `tolerance` (relative; 1e-4
                                    in fp32, 2e-2 in bf16 of either kind, unless given)
  "seed": 42,
- "world_size": 1,                  of torch-ddp: ranks, processes of this machine over gloo (ddp_ranks.py), each with as many threads and
+ "world_size": 1,                  of torch-ddp: ranks, processes of this machine over gloo or NCCL (ddp_ranks.py), each with as many threads and
                                    a batch of its own; items are of all of them. 1: PyTorch as in torch-eager
  "rank_timeout_s": 120,            for the slowest rank
  "data": "loader", "loader": {...}, images from files (training_feed.py): input, workers, prefetch, seed, epoch_items,

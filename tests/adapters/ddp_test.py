@@ -7,6 +7,7 @@ import select
 import sys
 import tempfile
 import unittest
+from unittest import mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -16,6 +17,8 @@ peer.enter("torch")
 
 import torch  # noqa: E402
 from lamb_torch import Optimizer, OptimizerConfig  # noqa: E402
+from sluice_worker.adapter import Unsupported  # noqa: E402
+from sluice_worker.modes.training import device_of  # noqa: E402
 from safetensors_file import load_weights, read_safetensors, write_safetensors  # noqa: E402
 from vit5_torch import ModelSpec, is_decayed, loss_of, make_model  # noqa: E402
 
@@ -100,10 +103,20 @@ class Ddp(unittest.TestCase):
 
     def test_what_it_has_no_row_for(self):
         worker = self.worker()
-        for more, words in (({"data": "loader", "loader": {}}, "no row that is fed from files"), ({"device": "cuda:0"}, "on the CPU"),
+        for more, words in (({"data": "loader", "loader": {}}, "no row that is fed from files"), ({"device": "cuda:99"}, "finds no device cuda:100"),
                             ({"world_size": 0}, "world_size")):
             reply = worker.ask("prepare", case="training/small", spec={**self.spec(2), **more})
             self.assertIn(words, reply["reason"])
+
+    def test_every_rank_has_a_gpu_of_its_own_or_shares_one(self):
+        with mock.patch("torch.cuda.is_available", return_value=True), mock.patch("torch.cuda.device_count", return_value=2):
+            self.assertEqual([device_of("cuda:0", rank).index for rank in (0, 1)], [0, 1])
+            with self.assertRaisesRegex(Unsupported, "finds no device cuda:2: 2 CUDA devices"):
+                device_of("cuda:1", 1)
+            with mock.patch.dict(os.environ, NCCL_MULTI_RANK_GPU_ENABLE="1"):
+                self.assertEqual([device_of("cuda:1", rank).index for rank in (0, 1, 2)], [1, 0, 1])
+                with self.assertRaisesRegex(Unsupported, "finds no device cuda:2"):
+                    device_of("cuda:2")
 
     def test_no_rank_outlives_the_worker(self):
         worker = self.worker(ends_it=False)

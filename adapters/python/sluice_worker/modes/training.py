@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fields of a case are described in training_worker.py. The adapter says how the step is compiled (`compile_mode`)."""
 import math
+import os
 import re
 import time
 from contextlib import nullcontext
@@ -67,7 +68,7 @@ class Training:
             raise Failed(f"'optimizer' is '{kind}', lamb, adamw or none is meant")
         if dtype == "bf16-weights" and kind != "none":
             raise Unsupported("dtype 'bf16-weights' is forward and backward alone: optimizer none")
-        device = device_of(raw.get("device", "cpu"))
+        device = device_of(raw.get("device", "cpu"), raw.get("rank", 0))
         if device.type == "cpu" and self.adapter.compile_mode == "max-autotune":
             raise Unsupported(f"{self.adapter.name} is for a GPU: on the CPU torch-compile is the compiled row")
         if self.adapter.loader == "dali":
@@ -79,8 +80,7 @@ class Training:
     def check_ranks(self, raw):
         if self.adapter.name != "torch-ddp":
             raise Unsupported(f"{self.adapter.name} is one process: torch-ddp has several ranks")
-        if raw.get("device", "cpu") != "cpu":
-            raise Unsupported("torch-ddp's ranks are on the CPU here, by gloo")
+        device_of(raw.get("device", "cpu"), raw["world_size"] - 1)  # before any rank waits for the last one
         if raw.get("data") == "loader":
             raise Unsupported("torch-ddp's ranks have a fixed batch each: it has no row that is fed from files")
 
@@ -126,12 +126,13 @@ class Training:
         self.world_size = whole(raw, "world_size", 1)
         if self.world_size > 1:
             from ddp_ranks import Ranks
-            self.ranks = Ranks(raw, torch.get_num_threads(), self.adapter.session.seed)
-            self.network = self.ranks.wrap(self.model)
-        mode = self.compile_mode()
+            self.ranks = Ranks(raw, torch.get_num_threads(), self.adapter.session.seed, self.device)
+        mode = self.mode = self.compile_mode()
+        if self.ranks:
+            self.network = self.ranks.wrap(self.model, mode)
         self.optimizer = (Optimizer(self.model.named_parameters(), is_decayed, update, mode is not None)
                           if update else None)
-        self.loss = self.compute_loss if mode is None else torch.compile(self.compute_loss, mode=mode)
+        self.loss = self.compute_loss if mode is None or self.ranks else torch.compile(self.compute_loss, mode=mode)
         return {"items_per_pass": self.items(), "bytes_per_item": 0}
 
     def items(self):
@@ -151,8 +152,11 @@ class Training:
                         prefetch=whole(given, "prefetch", 2), seed=given.get("seed", 0))
 
     def compile_mode(self):
-        """Gradients that are added up may not lie in memory that the next replay of a CUDA graph writes."""
+        """Gradients that are added up may not lie in memory that the next replay of a CUDA graph writes. torch-ddp is compiled
+        where that pays, on a GPU."""
         mode = self.adapter.compile_mode
+        if self.adapter.name == "torch-ddp" and self.device.type == "cuda":
+            return "default"
         return "max-autotune-no-cudagraphs" if mode == "max-autotune" and self.accumulate > 1 else mode
 
     def replays_graphs(self):
@@ -295,7 +299,7 @@ class Training:
         told = {"device": "cpu", "library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(),
                 "dtype": self.dtype, "compile": self.compile_mode() or "off", "last_block": self.last_block}
         if self.ranks:
-            told.update(ranks=self.world_size, backend="gloo")
+            told.update(ranks=self.world_size, backend=self.ranks.backend)
         if self.device.type == "cuda":
             told.update(device=f"{self.device} {torch.cuda.get_device_name(self.device)}", cuda=torch.version.cuda,
                         cudnn=str(torch.backends.cudnn.version()), driver=driver_version(),
@@ -383,9 +387,10 @@ class Training:
         self.fixed = self.executed_flop = self.mixer = None
         self.checked = False  # the first step: images as they are
         self.queued_step_ns = self.driver_bytes = 0
-        if self.adapter.compile_mode is not None:
+        if getattr(self, "mode", None) is not None:
             torch.compiler.reset()
             end_compilers()
+        self.mode = None
         if torch.cuda.is_initialized():
             torch.cuda.empty_cache()
 
@@ -436,17 +441,21 @@ def whole(raw, key, default, least=1):
     return value
 
 
-def device_of(name):
-    """"cpu" or "cuda:N", which must be there."""
+def device_of(name, rank=0):
+    """"cpu" or "cuda:N", which must be there. Rank r of several has the r-th after it; where NCCL lets ranks share a GPU
+    they go round."""
     if name == "cpu":
         return torch.device("cpu")
     found = re.fullmatch(r"cuda:(\d{1,3})", str(name))
     if not found:
         raise Failed(f"'device' is {name!r}, cpu or cuda:N is meant")
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if int(found[1]) >= count:
-        raise Unsupported(f"PyTorch {torch.__version__} finds no device {name}: {count} CUDA devices")
-    return torch.device("cuda", int(found[1]))
+    index = int(found[1]) + rank
+    if index >= count > int(found[1]) and os.environ.get("NCCL_MULTI_RANK_GPU_ENABLE") == "1":
+        index %= count
+    if index >= count:
+        raise Unsupported(f"PyTorch {torch.__version__} finds no device cuda:{index}: {count} CUDA devices")
+    return torch.device("cuda", index)
 
 
 def driver_version():

@@ -110,11 +110,6 @@ Status set_world(visit::TrainingPlan& plan, const BenchTrainingFlags& flags) {
                     printable(flags.libraries), kRankPeer));
   }
   SLUICE_CHECK(check_rank_libraries(flags, launched));
-  if (plan.gpu_index >= 0 && flags.libraries != "sluice")
-    return Error{Errc::unsupported,
-                 fmt::format("--libraries {}: {} adds up on CPUs here; several ranks on GPUs are "
-                             "measured of sluice alone",
-                             printable(flags.libraries), kRankPeer)};
   if (launched.size > 1 && flags.repeat > 1)
     return usage_error(
         fmt::format("--repeat {}: the ranks that {} started can be used once; "

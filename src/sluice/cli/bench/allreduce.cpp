@@ -90,9 +90,9 @@ Result<visit::AllreducePlan> allreduce_plan(const AllreduceFlags& flags, const G
 
 /// What a rank but 0 does, when a launcher started several of this command.
 Result<ExitCode> follow_allreduce(const train::LaunchedRank& launched, double timeout_s) {
+  become_follower();
   SLUICE_TRY(const auto world, train::join_ranks(launched, {.timeout_s = timeout_s}));
-  SLUICE_CHECK(scenario::serve_allreduce(*world));
-  return ExitCode::done;
+  return follow_rank_0(*world, scenario::serve_allreduce);
 }
 
 Result<ExitCode> run_bench_allreduce(Context& context, const AllreduceFlags& flags) {

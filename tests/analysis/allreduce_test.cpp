@@ -50,6 +50,17 @@ TEST(AllreduceAnalysis, EverySizeHasItsOwnRowAndSamples) {
   EXPECT_NEAR(rows[0].summary->mean, 500'000, 50);  // sums a second
 }
 
+TEST(AllreduceAnalysis, SumsOfDevicesAreRowsOfTheirOwn) {
+  measure::Row row = ladder(4, 3);
+  row.params["device"] = "cuda";
+  const auto rows = rows_by_size(row, 0.15);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].case_name, "allreduce/sum/bytes=8/device=cuda/world_size=4");
+  const auto summary = allreduce_summary(rows);
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->lines.size(), 2U);
+}
+
 TEST(AllreduceAnalysis, BandwidthsAreThoseOfNcclTests) {
   const auto summary = allreduce_summary(rows_by_size(ladder(4, 3), 0.15));
   ASSERT_TRUE(summary);

@@ -1,55 +1,22 @@
 # tests/cli/bench_allreduce_test.py - `sluice bench allreduce` with real ranks, started here or by mpirun; and what it refuses.
 # SPDX-License-Identifier: Apache-2.0
 import json
-import os
 import signal
-import statistics
 import subprocess
 import sys
 import unittest
 from pathlib import Path
 
-from ranks_case import WAIT_S, RanksCase, has_mpi
+from bench_allreduce_case import BenchAllreduceCase
+from ranks_case import WAIT_S, has_mpi
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 HAS_MPI = has_mpi(PROGRAM)
 NO_MPI = "no Open MPI on this machine; tools/setup installs it"
 
 
-def busy_ticks(process):
-    """CPU time of a process so far."""
-    fields = (process / "stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
-
-
-class BenchAllreduceTest(RanksCase):
-    def bench(self, *flags, by=(), **variables):
-        return subprocess.run([*by, PROGRAM, "bench", "allreduce", *flags], cwd=self.folder, env={**self.environment, **variables},
-                              capture_output=True, text=True, timeout=WAIT_S, check=False)
-
-    def measured(self, done, ranks, sizes, runs, samples, library="Open MPI"):
-        self.assertEqual(done.returncode, 0, done.stderr)
-        document = json.loads((self.folder / "run/results/bench-allreduce.json").read_text())
-        rows = {int(row["params"]["bytes"]): row for row in document["rows"]}
-        self.assertEqual(sorted(rows), sizes)
-        for size, row in rows.items():
-            self.assertEqual((row["status"], row["params"]["world_size"], len(row["runs"])), ("ok", str(ranks), runs))
-            self.assertEqual({len(run["samples_ns"]) for run in row["runs"]}, {samples})
-            self.assertIn(f"exact sums of {ranks} ranks", row["output_digest"])
-            self.assertEqual(row["case"], f"allreduce/sum/bytes={size}/world_size={ranks}")
-        found = document["summary"]["allreduce"]
-        self.assertEqual((found["world_size"], found["machines"]), (ranks, 1))
-        self.assertIn(library, found["library"])
-        for line in found["sizes"]:
-            row = rows[line["bytes"]]
-            rate = statistics.geometric_mean(statistics.median(row["items_per_sample"] / ns for ns in run["samples_ns"]) for run in row["runs"])
-            self.assertAlmostEqual(line["algorithm_gb_per_s"]["point"] / (line["bytes"] * rate), 1, delta=1e-6)
-            self.assertAlmostEqual(line["bus_gb_per_s"]["point"], line["algorithm_gb_per_s"]["point"] * 2 * (ranks - 1) / ranks)
-            self.assertAlmostEqual(line["time_us"]["point"], line["bytes"] * 1e-3 / line["algorithm_gb_per_s"]["point"])
-            self.assertLessEqual(line["time_us"]["low"], line["time_us"]["point"])
-        self.assertEqual(done.stdout.count("bus bandwidth"), 1, "rank 0 alone speaks")
-        self.assertNotIn("left running", done.stderr)
-        return document
+class BenchAllreduceTest(BenchAllreduceCase):
+    PROGRAM = PROGRAM
 
     @unittest.skipUnless(HAS_MPI, NO_MPI)
     def test_ranks_that_it_starts(self):
@@ -81,25 +48,7 @@ class BenchAllreduceTest(RanksCase):
 
     @unittest.skipUnless(HAS_MPI, NO_MPI)
     def test_a_rank_that_is_killed_costs_the_row(self):
-        process = subprocess.Popen([PROGRAM, "bench", "allreduce", "--world-size", "2", "--max-bytes", "64k", "--samples", "10000", "--sums", "10000",
-                                    "--rank-timeout", "2", "--timeout", "60", "--runs", "1", "--out", "run"], cwd=self.folder, env=self.environment,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        victim = None
-        while victim is None and process.poll() is None:  # ends with the run at the latest
-            for one in Path("/proc").glob("[0-9]*/cmdline"):
-                try:
-                    words = one.read_bytes().split(b"\0")
-                    ours = b"--allreduce-rank" in words and os.readlink(one.parent / "cwd") == str(self.folder)
-                    if ours and busy_ticks(one.parent) >= 100:  # it has joined, and adds up
-                        victim = int(one.parent.name)
-                except OSError:
-                    continue
-        self.assertIsNotNone(victim, "no rank was started")
-        os.kill(victim, signal.SIGKILL)
-        out, error = process.communicate(timeout=WAIT_S)
-        self.assertEqual(process.returncode, 5, out + error)
-        row = json.loads((self.folder / "run/results/bench-allreduce.json").read_text())["rows"][0]
-        self.assertEqual(row["status"], "failed")
+        self.fault(signal.SIGKILL, 2, "--world-size", "2")
 
     def test_ranks_of_torchrun(self):
         first, second = self.by_torchrun(2, [PROGRAM, "bench", "allreduce", "--max-bytes", "128", "--samples", "3", "--sums", "4", "--out", "run"])
@@ -115,12 +64,6 @@ class BenchAllreduceTest(RanksCase):
         self.assertEqual(codes, [2, 2], said)
         self.assertIn(f"sluice: {words}\n", said)
 
-    def refused(self, done, text, code=2):
-        self.assertEqual(done.returncode, code, done.stderr)
-        self.assertIn(text, done.stderr)
-        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
-        self.assertFalse((self.folder / "run").exists())
-
     def test_refusals(self):
         self.refused(self.bench("--world-size", "0", "--out", "run"), "--world-size 0: 2 to 1024 add up, or -1")
         self.refused(self.bench("--world-size", "1", "--out", "run"), "--world-size 1: 2 to 1024 add up, or -1")
@@ -128,10 +71,28 @@ class BenchAllreduceTest(RanksCase):
         self.refused(self.bench("--world-size", "2", "--min-bytes", "1m", "--max-bytes", "1k", "--out", "run"), "--max-bytes 1k: is less than --min-bytes 1m")
         self.refused(self.bench("--world-size", "2", "--max-bytes", "much", "--out", "run"), "--max-bytes 'much': expected bytes")
         self.refused(self.bench("--world-size", "2", "--max-bytes", "1024g", "--out", "run"), "--max-bytes 1024g: 2 ranks want 4194304 MiB of memory")
+        self.refused(self.bench("--world-size", "2", "--gpu", "tpu", "--out", "run"), "--gpu tpu: accepted are cpu, cuda and cuda:N")
         self.refused(self.bench("--out", "run", RANK="1", WORLD_SIZE="2"), "MASTER_ADDR is not set; torchrun sets it")
         self.refused(self.bench("--out", "run", RANK="0", WORLD_SIZE="2"), "MASTER_ADDR is not set; torchrun sets it")
         self.refused(self.bench("--out", "run", "--world-size", "3", OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="2"), "--world-size 3: mpirun started 2 ranks")
         self.refused(self.bench("--out", "run", "--runs", "3", OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="2"), "--runs 3: the ranks that mpirun started")
+
+    def test_a_device_that_is_not_there(self):
+        for ranks in ("2", "-1"):
+            done = self.bench("--gpu", "cuda:1000", "--world-size", ranks, "--out", "run")
+            self.refused(done, "sluice: device cuda:1000: ")
+            self.assertRegex(done.stderr, r"; cpu is accepted$|; cpu and .* are accepted$")
+        modules = self.folder / "modules"
+        modules.mkdir()
+        done = self.bench("--gpu", "cuda", "--world-size", "2", "--out", "run", SLUICE_MODULE_DIR=str(modules))
+        self.refused(done, "sluice: device cuda:0: this build has no CUDA engine")
+
+    def test_ranks_of_a_launcher_look_for_their_devices_themselves(self):
+        first, second = self.by_torchrun(2, [PROGRAM, "bench", "allreduce", "--gpu", "cuda:1000", "--max-bytes", "128", "--out", "run"])
+        self.assertEqual((first[0], second), (2, (0, "", "")), first[2])
+        self.assertRegex(first[2], r"(?m)^sluice: rank 0 of 2: device cuda:1000: .* accepted$")
+        row = json.loads((self.folder / "run/results/bench-allreduce.json").read_text())["rows"][0]
+        self.assertEqual((row["case"], row["status"]), ("allreduce/sum/device=cuda/world_size=2", "unsupported"))
 
     def test_without_the_module_it_says_so(self):
         modules = self.folder / "modules"

@@ -10,6 +10,7 @@ from pathlib import Path
 PROGRAM, ROOT = (Path(one).resolve() for one in sys.argv[1:3])
 del sys.argv[1:3]
 TRAINED = ROOT / "docs/results/world/vit5-tiny-2-ranks.json"
+SUMS = ROOT / "docs/results/world/allreduce-2-ranks.json"
 
 
 class ScaleTest(unittest.TestCase):
@@ -64,6 +65,19 @@ class ScaleTest(unittest.TestCase):
             self.assertAlmostEqual(other["sent_between_nodes_bytes"] * 8, 2 * (1 - 8 / other["ranks"]) * size, delta=1)
             self.assertAlmostEqual(other["sent_within_node_bytes"], 1.75 * size, delta=1)
             self.assertGreater(other["scaling_efficiency"], one["scaling_efficiency"])
+
+    def test_sums_of_gpus_give_a_link_as_those_of_cpus(self):
+        document = json.loads(SUMS.read_text())
+        document["summary"]["allreduce"]["library"] = "NCCL 2.30.3"
+        for row in document["rows"]:
+            row["params"]["device"] = "cuda"
+            row["case"] = row["case"].replace("/world_size", "/device=cuda/world_size")
+        with tempfile.TemporaryDirectory() as folder:
+            on_gpus = Path(folder) / "gpus.json"
+            on_gpus.write_text(json.dumps(document))
+            links = [self.predicted("--result", TRAINED, "--ranks", "2", "--allreduce", source)["link"] for source in (SUMS, on_gpus)]
+        self.assertGreater(links[0]["bytes_per_s"], 0)
+        self.assertEqual(*links)
 
     def test_bits_and_bytes_differ_by_their_letter(self):
         flags = ["--model", "vit5-tiny", "--batch-size", "8", "--step-ms", "5", "--ranks", "4"]

@@ -22,23 +22,17 @@ void add_worker(CLI::App& root, Context& context) {
   CLI::App* sub = add_command(
       root, context, "worker", "Serve our subjects to a supervisor (docs/peer-protocol.md)",
       [copies, rank, sums, ranks]() -> Result<ExitCode> {
-        if (*rank) {
+        if (*rank || *sums) {
           become_follower();
           SLUICE_TRY(const auto world, train::join_starter(*ranks));
-          return follow_rank_0(*world);
-        }
-        if (*sums) {
-          SLUICE_TRY(const auto world, train::join_starter(*ranks));
-          SLUICE_CHECK(scenario::serve_allreduce(*world));
-          return ExitCode::done;
+          return follow_rank_0(*world, *rank ? scenario::serve_rank : scenario::serve_allreduce);
         }
         SLUICE_CHECK(measure::serve_on_environment(*copies ? scenario::memcpy_catalogue()
                                                            : scenario::catalogue()));
         return ExitCode::done;
       });
   sub->add_flag("--rank", *rank, "train as the worker says that started this one");
-  sub->add_flag("--allreduce-rank", *sums,
-                "add up as the worker says that started this one by MPI");
+  sub->add_flag("--allreduce-rank", *sums, "add up as the worker says that started this one");
   sub->add_option("--rank-timeout", ranks->timeout_s, "seconds to wait for rank 0 in a step");
   sub->add_flag("--memcpy", *copies, "only copy as many bytes as each transform writes");
 }

@@ -2,26 +2,26 @@
 // size.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/commands.h"
+#include "sluice/cli/flags/loader.h"
 #include "sluice/cli/flags/sampling.h"
 #include "sluice/cli/flags/storage.h"
 #include "sluice/cli/flags/world.h"
 #include "sluice/cli/print.h"
-#include "sluice/core/free_memory.h"
 #include "sluice/core/text.h"
-#include "sluice/core/thread_pool.h"
 #include "sluice/report/allreduce_text.h"
+#include "sluice/scenario/allreduce/room.h"
 #include "sluice/train/world/open.h"
 #include "sluice/visit/allreduce/run.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <random>
 
 namespace sluice::cli {
 namespace {
 
 struct AllreduceFlags {
+  std::string gpu = "cpu";
   int world_size = -1;
   std::string min_bytes = "8", max_bytes = "1g";
   int factor = 2;
@@ -33,32 +33,47 @@ struct AllreduceFlags {
   double rank_timeout_s = 120;
 };
 
-Result<int> ranks_of(const AllreduceFlags& flags, const train::LaunchedRank& launched) {
+Result<int> ranks_of(const AllreduceFlags& flags, const train::LaunchedRank& launched,
+                     int gpu_index) {
   const int asked = flags.world_size;
   if (asked == 0 || asked == 1)
     return usage_error(
-        fmt::format("--world-size {}: 2 to 1024 add up, or -1 for one rank a core", asked));
-  SLUICE_TRY(const int ranks, world_size_of(asked, launched, static_cast<int>(usable_cores())));
+        fmt::format("--world-size {}: 2 to 1024 add up, or -1 for one rank a core or GPU", asked));
+  SLUICE_TRY(const int places, places_of_ranks(asked, launched, gpu_index));
+  SLUICE_TRY(const int ranks, world_size_of(asked, launched, places));
   if (ranks < 2)
-    return usage_error("--world-size -1: there is one core; --world-size 2 has two ranks share it");
+    return usage_error(
+        fmt::format("--world-size -1: there is one {}; --world-size 2 has two ranks share it",
+                    gpu_index < 0 ? "core" : "GPU"));
   return ranks;
 }
 
 /// Ranks of a launcher may be on other machines: they look themselves.
 Status fits_here(const scenario::AllreduceSpec& spec, const std::string& max_bytes) {
-  const std::int64_t free = free_memory_bytes();
-  const std::int64_t each = scenario::bytes_of_rank(spec);
-  if (free <= 0 || each <= free / spec.world_size) return ok;
-  return usage_error(
-      fmt::format("--max-bytes {}: {} ranks want {} MiB of memory, {} are free; up to {} fit",
-                  printable(max_bytes), spec.world_size, spec.world_size * each >> 20, free >> 20,
-                  std::max<std::int64_t>(1, free / spec.world_size / 2)));
+  std::vector<scenario::RankRoom> rooms;
+  for (int rank = 0; rank < spec.world_size; ++rank) {
+    auto room = scenario::room_of_rank(spec.device, rank);
+    if (!room && rank == 0) return room.error();
+    if (!room)
+      return Error{room.error().code,
+                   fmt::format("rank {} of {}: {}", rank, spec.world_size, room.error().message)};
+    rooms.push_back(std::move(*room));
+  }
+  const auto crowd = scenario::find_crowd(rooms, spec.bytes.back());
+  if (!crowd) return ok;
+  return usage_error(fmt::format(
+      "--max-bytes {}: {} {} MiB of memory{}, {} are free; up to {} fit", printable(max_bytes),
+      crowd->ranks == 1 ? "a rank wants" : fmt::format("{} ranks want", crowd->ranks),
+      crowd->wanted >> 20, crowd->device.empty() ? "" : " of " + crowd->device, crowd->free >> 20,
+      crowd->fitting));
 }
 
 Result<visit::AllreducePlan> allreduce_plan(const AllreduceFlags& flags, const Globals& globals,
                                             const train::LaunchedRank& launched) {
   visit::AllreducePlan plan;
-  SLUICE_TRY(plan.spec.world_size, ranks_of(flags, launched));
+  SLUICE_TRY(const int gpu_index, parse_gpu(flags.gpu));
+  if (gpu_index >= 0) plan.spec.device = fmt::format("cuda:{}", gpu_index);
+  SLUICE_TRY(plan.spec.world_size, ranks_of(flags, launched, gpu_index));
   SLUICE_TRY(const std::uint64_t low, parse_bytes(flags.min_bytes, "--min-bytes"));
   SLUICE_TRY(const std::uint64_t high, parse_bytes(flags.max_bytes, "--max-bytes"));
   if (low < sizeof(float))
@@ -90,9 +105,9 @@ Result<visit::AllreducePlan> allreduce_plan(const AllreduceFlags& flags, const G
 
 /// What a rank but 0 does, when a launcher started several of this command.
 Result<ExitCode> follow_allreduce(const train::LaunchedRank& launched, double timeout_s) {
+  become_follower();
   SLUICE_TRY(const auto world, train::join_ranks(launched, {.timeout_s = timeout_s}));
-  SLUICE_CHECK(scenario::serve_allreduce(*world));
-  return ExitCode::done;
+  return follow_rank_0(*world, scenario::serve_allreduce);
 }
 
 Result<ExitCode> run_bench_allreduce(Context& context, const AllreduceFlags& flags) {
@@ -126,10 +141,12 @@ void add_bench_allreduce(CLI::App& bench, Context& context) {
                            return run_bench_allreduce(context, *flags);
                          });
   CLI::App& app = **command;
+  add_value(app, "--gpu", flags->gpu, "DEVICE",
+            "where ranks add up: cpu, or cuda:N and the devices after it, by NCCL")
+      ->capture_default_str();
   app.add_option("--world-size", flags->world_size,
-                 "ranks on this machine, by MPI; -1: one for each core. Under mpirun, srun or "
-                 "torchrun: its "
-                 "ranks")
+                 "ranks on this machine; -1: one for each core or GPU. Under mpirun, srun or "
+                 "torchrun: its ranks")
       ->check(CLI::Range(-1, 1024))
       ->capture_default_str();
   add_value(app, "--min-bytes", flags->min_bytes, "BYTES", "smallest size: 8, 4k, 1m")
@@ -147,6 +164,7 @@ void add_bench_allreduce(CLI::App& bench, Context& context) {
   add_examples(app,
                {"sluice bench allreduce --world-size 2",
                 "sluice bench allreduce --world-size 4 --min-bytes 4k --max-bytes 64m --factor 4",
+                "sluice bench allreduce --gpu cuda:0 --world-size 8",
                 "mpirun -n 2 sluice bench allreduce --max-bytes 64m"});
 }
 

@@ -44,7 +44,7 @@ Result<ExitCode> print_memory(const visit::TrainingPlan& plan, bool json) {
 Result<ExitCode> follow(const train::LaunchedRank& launched, double timeout_s) {
   become_follower();
   SLUICE_TRY(const auto world, train::join_ranks(launched, {.timeout_s = timeout_s}));
-  return follow_rank_0(*world);
+  return follow_rank_0(*world, scenario::serve_rank);
 }
 
 constexpr int kTermHeldMs = 400;

@@ -4,7 +4,6 @@
 
 #include "sluice/core/log.h"
 #include "sluice/core/thread_pool.h"
-#include "sluice/scenario/training/world.h"
 #include "sluice/train/cuda/library.h"
 #include "sluice/train/world/meeting.h"
 
@@ -53,8 +52,8 @@ void become_follower() {
   log::set_level(log::Level::error);
 }
 
-Result<ExitCode> follow_rank_0(train::World& world) {
-  const Status served = scenario::serve_rank(world);
+Result<ExitCode> follow_rank_0(train::World& world, Status (*serve)(train::World& world)) {
+  const Status served = serve(world);
   if (served) return ExitCode::done;
   world.give_up(served.error());
   if (world.is_spoken_for()) return exit_code_of(served.error().code);

@@ -27,7 +27,7 @@ bool is_launched(const train::LaunchedRank& launched);
 /// Of a rank but 0: it ends with rank 0, not by a signal, so that rank 0 can say who failed; and
 /// says nothing that rank 0 says.
 void become_follower();
-/// Such a rank of `bench training`, to its end.
-Result<ExitCode> follow_rank_0(train::World& world);
+/// Such a rank, to its end: `serve` does as rank 0 says.
+Result<ExitCode> follow_rank_0(train::World& world, Status (*serve)(train::World& world));
 
 }  // namespace sluice::cli

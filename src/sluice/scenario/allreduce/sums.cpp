@@ -16,14 +16,6 @@ constexpr std::int64_t kFewestSums = 2, kMostSums = 100;
 /// A prime: pieces that come out shifted are found.
 constexpr std::size_t kPeriod = 1021;
 
-Status add_up(train::Communicator& ranks, std::span<float> values, int times) {
-  for (int i = 0; i < times; ++i) {
-    SLUICE_CHECK(ranks.start_sum(values));
-    SLUICE_CHECK(ranks.finish());
-  }
-  return ok;
-}
-
 }  // namespace
 
 int sums_of(std::int64_t bytes, int asked) {
@@ -40,6 +32,13 @@ void fill_for_sum(std::span<float> values, int rank) {
     values[i] = static_cast<float>(i % kPeriod + static_cast<std::size_t>(rank));
 }
 
+Status add_up_known(RankSums& sums, std::span<float> values, int rank) {
+  fill_for_sum(values, rank);
+  SLUICE_CHECK(sums.take(values));
+  SLUICE_CHECK(sums.add_up(1));
+  return sums.give_back();
+}
+
 Status check_sum(std::span<const float> values, int ranks) {
   const auto count = static_cast<std::size_t>(ranks);
   const std::size_t of_ranks = count * (count - 1) / 2;
@@ -54,13 +53,14 @@ Status check_sum(std::span<const float> values, int ranks) {
   return ok;
 }
 
-Result<SumTimes> time_sums(train::Communicator& ranks, std::span<float> values, int warmup,
-                           int sums, Clock& clock) {
+Result<SumTimes> time_sums(RankSums& ranks, std::span<float> values, int warmup, int sums,
+                           Clock& clock) {
   std::fill(values.begin(), values.end(), 0.0F);  // stays so, however often it is added up
-  SLUICE_CHECK(add_up(ranks, values, warmup));
+  SLUICE_CHECK(ranks.take(values));
+  SLUICE_CHECK(ranks.add_up(warmup));
   const measure::Usage before = measure::usage_now();
   const std::int64_t start_ns = clock.now_ns();
-  SLUICE_CHECK(add_up(ranks, values, sums));
+  SLUICE_CHECK(ranks.add_up(sums));
   const std::int64_t elapsed_ns = clock.now_ns() - start_ns;
   return SumTimes{elapsed_ns, (measure::usage_now() - before).cpu_ns};
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sluice/core/clock.h"
-#include "sluice/train/world/communicator.h"
+#include "sluice/scenario/allreduce/rank_sums.h"
 
 #include <cstdint>
 #include <span>
@@ -20,6 +20,8 @@ int warmup_of(int sums);
 
 /// Whole numbers that tell rank and place; their sum over up to 1024 ranks is exact in any order.
 void fill_for_sum(std::span<float> values, int rank);
+/// Such numbers of this rank, replaced by their sum over all.
+Status add_up_known(RankSums& sums, std::span<float> values, int rank);
 /// That sum, everywhere. The error names the first place that is wrong.
 Status check_sum(std::span<const float> values, int ranks);
 
@@ -27,10 +29,10 @@ struct SumTimes {
   std::int64_t elapsed_ns = 0;
   std::int64_t cpu_ns = 0;  // of this process
 };
-/// Every rank at the same time; the clock is read twice. Each sum is waited for before the next, as
-/// nccl-tests does on its stream.
-Result<SumTimes> time_sums(train::Communicator& ranks, std::span<float> values, int warmup,
-                           int sums, Clock& clock);
+/// Every rank at the same time; the clock is read twice, when nothing is under way. One sum follows
+/// the other, as those of nccl-tests do on their stream.
+Result<SumTimes> time_sums(RankSums& ranks, std::span<float> values, int warmup, int sums,
+                           Clock& clock);
 
 /// `low`, `low` * factor, ... up to `high`; multiples of a float.
 std::vector<std::int64_t> size_ladder(std::int64_t low, std::int64_t high, int factor);

@@ -2,38 +2,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/scenario/allreduce/world.h"
 
-#include "sluice/core/free_memory.h"
 #include "sluice/core/text.h"
 #include "sluice/core/version.h"
 #include "sluice/measure/worker/reply.h"
+#include "sluice/scenario/allreduce/room.h"
 #include "sluice/scenario/worker_ranks.h"
+#include "sluice/train/cuda/library.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <unistd.h>
+#include <set>
 
 namespace sluice::scenario {
 namespace {
 
+constexpr const char* kAllreduceOpen = "open";
 constexpr const char* kAllreduceEnd = "end";
 constexpr const char* kCheckOrder = "check";
 constexpr const char* kTimeOrder = "time";
 constexpr std::int64_t kMostRanks = 1024;
 constexpr std::int64_t kMostSumBytes = std::int64_t{1} << 40;
 
-std::string machine_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+/// Who this rank is, and what it has; an "error" if it cannot take part.
+Json introduction(const AllreduceSpec& spec, int local_rank) {
+  Json said{{"program", version::text()}};
+  const auto room = room_of_rank(spec.device, local_rank);
+  if (room)
+    said["room"] = to_json(*room);
+  else
+    said["error"] = room.error().message;
+  return said;
 }
 
-/// Who this rank is, and what its machine has.
-Json introduction() {
-  return Json{{"program", version::text()},
-              {"machine", machine_name()},
-              {"free_bytes", free_memory_bytes()}};
+std::int64_t largest(const AllreduceSpec& spec) {
+  return *std::max_element(spec.bytes.begin(), spec.bytes.end());
+}
+
+Result<std::unique_ptr<RankSums>> open_sums(train::World& world, const AllreduceSpec& spec) {
+  if (spec.device == "cpu") return host_sums(world, world.library());
+  SLUICE_TRY(const std::string own, train::cuda::device_of_rank(spec.device, world.local_rank()));
+  return device_sums(world, own, largest(spec));
 }
 
 std::span<float> first_bytes(std::vector<float>& values, std::int64_t bytes) {
@@ -42,29 +51,22 @@ std::span<float> first_bytes(std::vector<float>& values, std::int64_t bytes) {
   return std::span(values).first(count);
 }
 
-Status checked_sum(train::Communicator& ranks, std::span<float> values) {
-  fill_for_sum(values, ranks.rank());
-  SLUICE_CHECK(ranks.start_sum(values));
-  SLUICE_CHECK(ranks.finish());
-  return check_sum(values, ranks.size());
-}
-
 Json order_of(const char* what, std::int64_t bytes) {
   return Json{{"do", what}, {"bytes", bytes}};
 }
 
-Status follow_order(train::World& world, const AllreduceSpec& spec, const Json& order,
-                    std::vector<float>& values) {
+Status follow_order(train::World& world, RankSums& sums, const AllreduceSpec& spec,
+                    const Json& order, std::vector<float>& values) {
   const auto bytes = order.at("bytes").get<std::int64_t>();
   const std::span<float> numbers = first_bytes(values, bytes);
   if (order.at("do") == kTimeOrder) {
     SystemClock clock;
-    const int sums = sums_of(bytes, spec.sums);
-    SLUICE_CHECK(time_sums(world, numbers, warmup_of(sums), sums, clock));
+    const int timed = sums_of(bytes, spec.sums);
+    SLUICE_CHECK(time_sums(sums, numbers, warmup_of(timed), timed, clock));
     return ok;
   }
-  const Status right = checked_sum(world, numbers);
-  if (world.failed()) return right;
+  SLUICE_CHECK(add_up_known(sums, numbers, world.rank()));
+  const Status right = check_sum(numbers, world.size());
   return world.answer(right ? "" : right.error().message);
 }
 
@@ -72,6 +74,7 @@ Status follow_order(train::World& world, const AllreduceSpec& spec, const Json& 
 
 Json to_json(const AllreduceSpec& spec) {
   return Json{{"world_size", spec.world_size},
+              {"device", spec.device},
               {"bytes", spec.bytes},
               {"sums", spec.sums},
               {"rank_timeout_s", spec.rank_timeout_s}};
@@ -84,6 +87,8 @@ Result<AllreduceSpec> read_allreduce_spec(const Json& json) {
   AllreduceSpec spec;
   SLUICE_TRY(const auto size, fields.integer("world_size", 2, kMostRanks));
   spec.world_size = static_cast<int>(size);
+  SLUICE_TRY(spec.device, fields.text("device", spec.device));
+  if (spec.device != "cpu") SLUICE_CHECK(train::cuda::device_index(spec.device));
   SLUICE_TRY(const auto sums, fields.integer("sums", 0, 1'000'000, 0));
   spec.sums = static_cast<int>(sums);
   SLUICE_TRY(spec.rank_timeout_s, fields.number("rank_timeout_s", spec.rank_timeout_s));
@@ -97,16 +102,19 @@ Result<AllreduceSpec> read_allreduce_spec(const Json& json) {
   return spec;
 }
 
-std::int64_t bytes_of_rank(const AllreduceSpec& spec) {
-  return 2 * *std::max_element(spec.bytes.begin(), spec.bytes.end());
-}
-
 Result<std::unique_ptr<AllreduceWorld>> AllreduceWorld::start(const AllreduceSpec& spec) {
-  SLUICE_TRY(auto world, open_worker_ranks({.size = spec.world_size,
-                                            .timeout_s = spec.rank_timeout_s,
-                                            .arguments = {"worker", "--allreduce-rank"}}));
+  SLUICE_TRY(auto world,
+             open_worker_ranks({.size = spec.world_size,
+                                .device = spec.device,
+                                .timeout_s = spec.rank_timeout_s,
+                                .arguments = {"worker", "--allreduce-rank", "--rank-timeout",
+                                              fmt::format("{}", spec.rank_timeout_s)}}));
   std::unique_ptr<AllreduceWorld> made(new AllreduceWorld(std::move(world), spec));
   SLUICE_CHECK(made->meet());
+  const Status opened = made->open();
+  if (!opened && opened.error().code == Errc::usage)  // so the row is refused, and has not failed
+    return Error{Errc::unsupported, opened.error().message};
+  SLUICE_CHECK(opened);
   return made;
 }
 
@@ -114,43 +122,61 @@ AllreduceWorld::~AllreduceWorld() {
   if (!world_->failed()) (void)world_->tell(kAllreduceEnd);
 }
 
-/// Ranks of one machine share its memory.
 Status AllreduceWorld::meet() {
   Json job = to_json(spec_);
   job["program"] = version::text();
   SLUICE_CHECK(world_->tell(dump_json(job)));
+  const Json mine = introduction(spec_, world_->local_rank());
   SLUICE_TRY(const std::vector<std::string> answers, world_->answers());
-  std::vector<Json> all{introduction()};
-  for (const std::string& answer : answers)
-    all.push_back(Json::parse(answer, nullptr, false));
+  std::vector<RankRoom> rooms;
   const auto wrong = [&](std::size_t rank, const std::string& what) {
-    return Error{Errc::unsupported, fmt::format("rank {} of {}: {}", rank, all.size(), what)};
+    return Error{Errc::unsupported, fmt::format("rank {} of {}: {}", rank, world_->size(), what)};
   };
-  std::map<std::string, std::int64_t> ranks_of;
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (!all[rank].is_object()) return wrong(rank, "its answer is not readable");
-    const auto program = all[rank].value("program", std::string());
+  for (std::size_t rank = 0; rank <= answers.size(); ++rank) {
+    const Json said = rank == 0 ? mine : Json::parse(answers[rank - 1], nullptr, false);
+    if (!said.is_object()) return wrong(rank, "its answer is not readable");
+    const auto program = said.value("program", std::string());
     if (program != version::text())
       return wrong(rank,
                    fmt::format("runs sluice {}, rank 0 {}", printable(program), version::text()));
-    ++ranks_of[all[rank].value("machine", std::string())];
+    if (const Json& error = at(said, "error"); error.is_string())
+      return wrong(rank, printable(error.get<std::string>()));
+    rooms.push_back(read_room(said.at("room")));
   }
-  machines_ = static_cast<int>(ranks_of.size());
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    const std::int64_t together = ranks_of[all[rank].value("machine", std::string())];
-    const auto free = all[rank].value("free_bytes", std::int64_t{0});
-    if (free > 0 && together * bytes_of_rank(spec_) > free)
-      return wrong(rank, fmt::format("{} MiB are wanted by the {} ranks of its machine, {} are "
-                                     "free; a smaller --max-bytes fits",
-                                     together * bytes_of_rank(spec_) >> 20, together, free >> 20));
-  }
+  std::set<std::string> machines;
+  for (const RankRoom& room : rooms)
+    machines.insert(room.machine);
+  machines_ = static_cast<int>(machines.size());
+  const auto crowd = find_crowd(rooms, largest(spec_));
+  if (!crowd) return ok;
+  return wrong(crowd->rank,
+               fmt::format("{} MiB are wanted by the {} of {}, {} are free; a smaller "
+                           "--max-bytes fits",
+                           crowd->wanted >> 20,
+                           crowd->ranks == 1 ? "rank" : fmt::format("{} ranks", crowd->ranks),
+                           crowd->device.empty() ? "its machine" : printable(crowd->device),
+                           crowd->free >> 20));
+}
+
+Status AllreduceWorld::open() {
+  SLUICE_CHECK(world_->tell(kAllreduceOpen));
+  auto sums = open_sums(*world_, spec_);
+  if (!sums) return over(sums.error());
+  sums_ = std::move(*sums);
   return ok;
+}
+
+/// The others do not wait for what this rank cannot do.
+Error AllreduceWorld::over(const Error& error) {
+  if (!world_->failed()) world_->give_up(error);
+  return error;
 }
 
 Status AllreduceWorld::check(std::int64_t bytes) {
   SLUICE_CHECK(world_->tell(dump_json(order_of(kCheckOrder, bytes))));
-  const Status right = checked_sum(*world_, first_bytes(values_, bytes));
-  if (world_->failed()) return right;
+  const std::span<float> numbers = first_bytes(values_, bytes);
+  if (const Status added = add_up_known(*sums_, numbers, 0); !added) return over(added.error());
+  const Status right = check_sum(numbers, world_->size());
   SLUICE_TRY(const std::vector<std::string> answers, world_->answers());
   for (std::size_t i = 0; i < answers.size(); ++i)
     if (!answers[i].empty())
@@ -161,8 +187,10 @@ Status AllreduceWorld::check(std::int64_t bytes) {
 
 Result<SumTimes> AllreduceWorld::time(std::int64_t bytes, Clock& clock) {
   SLUICE_CHECK(world_->tell(dump_json(order_of(kTimeOrder, bytes))));
-  const int sums = sums_of(bytes, spec_.sums);
-  return time_sums(*world_, first_bytes(values_, bytes), warmup_of(sums), sums, clock);
+  const int timed = sums_of(bytes, spec_.sums);
+  auto times = time_sums(*sums_, first_bytes(values_, bytes), warmup_of(timed), timed, clock);
+  if (!times) return over(times.error());
+  return times;
 }
 
 Status serve_allreduce(train::World& world) {
@@ -170,17 +198,20 @@ Status serve_allreduce(train::World& world) {
   if (told == kAllreduceEnd) return ok;
   const Json job = Json::parse(told, nullptr, false);
   if (at(job, "program") != version::text()) {  // no other field need be as it is here
-    SLUICE_CHECK(world.answer(dump_json(introduction())));
+    SLUICE_CHECK(world.answer(dump_json(Json{{"program", version::text()}})));
     (void)world.hear();  // that it is over
     return ok;
   }
   SLUICE_TRY(const AllreduceSpec spec, read_allreduce_spec(job));
-  SLUICE_CHECK(world.answer(dump_json(introduction())));
+  SLUICE_CHECK(world.answer(dump_json(introduction(spec, world.local_rank()))));
+  SLUICE_TRY(const std::string go, world.hear());
+  if (go == kAllreduceEnd) return ok;
+  SLUICE_TRY(const auto sums, open_sums(world, spec));
   std::vector<float> values;
   for (;;) {
     SLUICE_TRY(const std::string next, world.hear());
     if (next == kAllreduceEnd) return ok;
-    SLUICE_CHECK(follow_order(world, spec, Json::parse(next), values));
+    SLUICE_CHECK(follow_order(world, *sums, spec, Json::parse(next), values));
   }
 }
 

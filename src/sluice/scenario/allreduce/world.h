@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/core/json.h"
+#include "sluice/scenario/allreduce/rank_sums.h"
 #include "sluice/scenario/allreduce/sums.h"
 #include "sluice/train/world/world.h"
 
@@ -17,6 +18,7 @@ namespace sluice::scenario {
 /// A row of `bench allreduce`.
 struct AllreduceSpec {
   int world_size = 2;
+  std::string device = "cpu";       // or "cuda:N", of the first rank of a machine
   std::vector<std::int64_t> bytes;  // sizes, growing
   int sums = 0;                     // timed together at each size; 0: by its size
   double rank_timeout_s = 120;      // for the slowest rank
@@ -24,14 +26,11 @@ struct AllreduceSpec {
 Json to_json(const AllreduceSpec& spec);
 Result<AllreduceSpec> read_allreduce_spec(const Json& json);
 
-/// Of one rank, while the largest size is added up: the numbers, and what MPI takes beside them.
-std::int64_t bytes_of_rank(const AllreduceSpec& spec);
-
 /// Rank 0's hold on the others.
 class AllreduceWorld {
  public:
   /// Starts the others as `sluice worker --allreduce-rank`, or joins those that a launcher started.
-  /// The error names the rank that runs another program or has too little memory.
+  /// The error names the rank that runs another program, has no device, or too little memory.
   static Result<std::unique_ptr<AllreduceWorld>> start(const AllreduceSpec& spec);
   ~AllreduceWorld();
   AllreduceWorld(const AllreduceWorld&) = delete;
@@ -43,15 +42,18 @@ class AllreduceWorld {
 
   [[nodiscard]] int size() const { return world_->size(); }
   [[nodiscard]] int machines() const { return machines_; }
-  [[nodiscard]] std::string library() const { return world_->library(); }
+  [[nodiscard]] std::string library() const { return sums_->library(); }
 
  private:
   AllreduceWorld(std::unique_ptr<train::World> world, AllreduceSpec spec)
       : world_(std::move(world)), spec_(std::move(spec)) {}
   Status meet();
+  Status open();
+  Error over(const Error& error);
 
   std::unique_ptr<train::World> world_;
   AllreduceSpec spec_;
+  std::unique_ptr<RankSums> sums_;
   std::vector<float> values_;
   int machines_ = 1;
 };

@@ -341,18 +341,7 @@ Status CudaBackend::run_observed(const MicroStep& micro) {
 }
 
 Status CudaBackend::join_world() {
-  Communicator& world = *config_.world;
-  std::string key;
-  if (world.rank() == 0) {
-    SLUICE_TRY(key, session_.world_key(info_.sums));
-  }
-  SLUICE_TRY(key, world.share(std::move(key)));
-  // Nobody waits inside NCCL for one that failed before.
-  float here = 0;
-  SLUICE_CHECK(world.start_sum({&here, 1}));
-  SLUICE_CHECK(world.finish());
-  SLUICE_CHECK(session_.join_world(world.rank(), world.size(), key, world.patience_s()));
-  session_.set_patience(world.patience_s());
+  SLUICE_CHECK(session_.join_world(*config_.world, info_.sums));
   buckets_ = gradient_buckets(program_, kBucketBytes);
   for (const Bucket& bucket : buckets_)
     sum_bytes_ += static_cast<std::int64_t>(bucket.elements * sizeof(float));

@@ -4,6 +4,7 @@
 
 #include "sluice/core/user_folders.h"
 #include "sluice/train/cuda/library.h"
+#include "sluice/train/world/communicator.h"
 
 #include <fmt/format.h>
 
@@ -22,6 +23,7 @@ Result<Session> Session::open(int index, std::size_t plan_bytes) {
   Session session(table, device);
   if (const auto folder = user_cache_folder())
     session.choices_ = KeptChoices::offer(*table, device, facts, *folder / "cuda");
+  if (plan_bytes == 0) return session;
   if (const int code = table->allocate(device, plan_bytes, &session.plan_); code != kDone)
     return Error{Errc::usage,
                  fmt::format("{} bytes for the training step on cuda:{}: {}; a smaller batch or "
@@ -161,10 +163,21 @@ Result<std::string> Session::world_key(std::string& library) {
   library = name.data();
   return key;
 }
-Status Session::join_world(int rank, int size, const std::string& key, double limit_s) {
-  const int code = key.size() == kWorldKeyBytes
-                       ? table_->join_world(device_, rank, size, key.data(), limit_s)
-                       : int{kFailed};
+Status Session::join_world(Communicator& world, std::string& library) {
+  std::string key;
+  if (world.rank() == 0) {
+    SLUICE_TRY(key, world_key(library));
+  }
+  SLUICE_TRY(key, world.share(std::move(key)));
+  // Nobody waits inside NCCL for one that failed before.
+  float here = 0;
+  SLUICE_CHECK(world.start_sum({&here, 1}));
+  SLUICE_CHECK(world.finish());
+  patience_s_ = world.patience_s();
+  const int code =
+      key.size() == kWorldKeyBytes
+          ? table_->join_world(device_, world.rank(), world.size(), key.data(), patience_s_)
+          : int{kFailed};
   if (code == kHung) return Error{Errc::measurement, table_->message(device_)};
   return status(code, "joining the other ranks");
 }

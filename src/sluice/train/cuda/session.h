@@ -15,6 +15,10 @@
 #include <string_view>
 #include <vector>
 
+namespace sluice::train {
+class Communicator;
+}
+
 namespace sluice::train::cuda {
 
 /// A captured sequence; it must not outlive its session.
@@ -35,7 +39,7 @@ class SessionGraph {
 
 class Session {
  public:
-  /// Usage errors: device_facts()', and memory that is not there.
+  /// Usage errors: device_facts()', and memory that is not there. 0: what is needed is allocated.
   static Result<Session> open(int index, std::size_t plan_bytes);
   Session(Session&& other) noexcept;
   Session& operator=(Session&&) = delete;
@@ -71,12 +75,11 @@ class Session {
   /// Nanoseconds between two that were recorded; after synchronize().
   [[nodiscard]] Result<double> elapsed(int from, int to) const;
   [[nodiscard]] Status synchronize() const;
-  /// After so long a device that does not answer is given up.
-  void set_patience(double seconds) { patience_s_ = seconds; }
 
-  /// The table's: one rank of several.
-  Result<std::string> world_key(std::string& library);
-  Status join_world(int rank, int size, const std::string& key, double limit_s);
+  /// As one rank of several, which all call it; they wait for each other no longer than `world`
+  /// does. `library`: of rank 0, what adds up, "NCCL 2.28.9". Errc::unsupported: there is no NCCL.
+  Status join_world(Communicator& world, std::string& library);
+  /// The table's.
   Status start_sum(std::span<float> values, int begun);
   Status finish_sums(int done);
   void abandon_world(double limit_s);
@@ -84,6 +87,7 @@ class Session {
  private:
   Session(const Table* table, Device* device) : table_(table), device_(device) {}
   Result<void*> kept_copy(std::span<const std::byte> bytes);
+  Result<std::string> world_key(std::string& library);
   [[nodiscard]] Status status(int code, std::string_view what) const;
 
   const Table* table_;
@@ -91,7 +95,7 @@ class Session {
   KeptChoices choices_{};
   void* plan_ = nullptr;
   std::size_t allocated_ = 0;
-  double patience_s_ = 120;  // a kernel hangs
+  double patience_s_ = 120;  // with a device that does not answer: a kernel hangs
   struct Kept {
     void* memory = nullptr;
     std::size_t bytes = 0;

@@ -11,9 +11,14 @@
 namespace sluice::visit {
 namespace {
 
+bool adds_on_cpu(const AllreducePlan& plan) {
+  return plan.spec.device == "cpu";
+}
+
 measure::SubjectSpec ladder_row(const AllreducePlan& plan, const std::vector<std::string>& worker) {
   measure::SubjectSpec row;
   row.params = {{"world_size", std::to_string(plan.spec.world_size)}};
+  if (!adds_on_cpu(plan)) row.params["device"] = "cuda";  // never compared with a CPU's
   row.case_name = measure::case_name("allreduce/sum", {row.params});
   row.spec = scenario::to_json(plan.spec);
   row.command = worker;
@@ -24,11 +29,9 @@ measure::SubjectSpec ladder_row(const AllreducePlan& plan, const std::vector<std
 }
 
 void describe_allreduce(results::ResultFile& file, const AllreducePlan& plan) {
-  file.run_config = Json{{"command", "bench-allreduce"},
-                         {"world_size", plan.spec.world_size},
-                         {"bytes", plan.spec.bytes},
-                         {"sums", plan.spec.sums},
-                         {"policy", policy_json(plan.policy)}};
+  file.run_config = Json{{"command", "bench-allreduce"}, {"world_size", plan.spec.world_size},
+                         {"device", plan.spec.device},   {"bytes", plan.spec.bytes},
+                         {"sums", plan.spec.sums},       {"policy", policy_json(plan.policy)}};
   file.timing.scope = "all-reduce";
   file.timing.data_source = "memory";
   file.block_order_seed = plan.policy.seed;
@@ -48,7 +51,9 @@ void conclude_allreduce(results::ResultFile& file, const AllreducePlan& plan) {
 
 Result<Visited> run_allreduce(const Caller& caller, const AllreducePlan& plan) {
   Visit visit(caller, "bench-allreduce");
-  SLUICE_CHECK(visit.open({.storage = caller.out}));
+  SLUICE_CHECK(visit.open(
+      {.storage = caller.out,
+       .device = adds_on_cpu(plan) ? env::ProfileDevice::cpu : env::ProfileDevice::gpu}));
   SLUICE_TRY(const peers::Places places, peers::find_places());
   SLUICE_CHECK(visit.begin());
   describe_allreduce(visit.file, plan);

@@ -2,7 +2,8 @@
 // the quick look while it is being written. What is published comes from `sluice bench mixture`.
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: mixture_speed ROOT [PRESET [SAMPLES_PER_EPISODE [BATCHES [full|dataset_only|off]]]]
+// usage: mixture_speed ROOT [PRESET [SAMPLES_PER_EPISODE [BATCHES [full|dataset_only|off
+// [first|always]]]]] The last: when the checksum of a record is compared.
 #include "sluice/loader/mixture/mixture.h"
 #include "sluice/storage/open_store.h"
 
@@ -29,7 +30,8 @@ using Clock = std::chrono::steady_clock;
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print("usage: mixture_speed ROOT [PRESET [SAMPLES_PER_EPISODE [BATCHES [METADATA]]]]\n");
+    fmt::print(
+        "usage: mixture_speed ROOT [PRESET [SAMPLES_PER_EPISODE [BATCHES [METADATA [CHECKS]]]]]\n");
     return 2;
   }
   const auto word = [&](int at, const char* other) { return at < argc ? argv[at] : other; };
@@ -44,6 +46,7 @@ int main(int argc, char** argv) {
   options.metadata = metadata == "off"    ? Metadata::off
                      : metadata == "full" ? Metadata::full
                                           : Metadata::dataset_only;
+  options.check_always = std::string_view(word(6, "first")) == "always";
   const auto mixture = must(Mixture::open(must(preset_sources(store, *preset)), options));
   for (int i = 0; i < 8; ++i)
     (void)must(mixture->next());

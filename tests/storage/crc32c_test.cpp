@@ -60,5 +60,16 @@ TEST(Crc32cTest, FastPathIsThePlainOneAtEverySizeAndAlignment) {
     }
 }
 
+TEST(Crc32cTest, GoesOnFromASum) {
+  const auto bytes = filled(30'000, 3, 7);
+  const auto all = std::span<const std::byte>(bytes);
+  const std::uint32_t whole = crc32c_reference(all);
+  for (const std::size_t at :
+       {0UL, 1UL, 9UL, 255UL, 768UL, 12'287UL, 12'288UL, 29'999UL, 30'000UL}) {
+    EXPECT_EQ(crc32c(all.subspan(at), crc32c(all.first(at))), whole) << at;
+    EXPECT_EQ(crc32c_reference(all.subspan(at), crc32c_reference(all.first(at))), whole) << at;
+  }
+}
+
 }  // namespace
 }  // namespace sluice::storage::crc32c_test

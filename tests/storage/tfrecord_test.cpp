@@ -101,6 +101,64 @@ TEST(TfrecordTest, EveryFlippedByteAndEveryCutIsFound) {
   }
 }
 
+TEST(TfrecordTest, APassThatKeepsPartsFindsAllThatAReadFinds) {
+  testing::MemoryStore store;
+  const std::vector<std::string> payloads = {"one", std::string(100, 'x'), "", "last"};
+  const std::string file = file_of(payloads);
+  store.objects["f"] = file;
+  RecordReader reader(store, *store.stat("f"));
+  std::vector<RecordPlace> places;
+  while (const auto place = *reader.skip())
+    places.push_back(*place);
+  const auto expect_same = [&](const RecordPlace& place, std::size_t at) {
+    std::string kept(static_cast<std::size_t>(place.size) + 2, '\xa5');
+    const ObjectStore::Excerpt part{place.offset + kRecordHeaderBytes,
+                                    std::as_writable_bytes(std::span(kept)).subspan(1, place.size)};
+    const auto checked = reader.check(place, {&part, 1});
+    RecordReader other(store, reader.file());
+    const auto read = other.at(place);
+    ASSERT_EQ(checked.has_value(), read.has_value()) << at;
+    if (!read) {
+      EXPECT_EQ(checked.error().message, read.error().message) << at;
+      EXPECT_EQ(checked.error().code, read.error().code) << at;
+      return;
+    }
+    EXPECT_EQ(*checked, read->checksum);
+    EXPECT_EQ(kept, "\xa5" + text(read->payload) + "\xa5") << at;
+  };
+  for (const RecordPlace& place : places)
+    expect_same(place, file.size());
+  for (std::size_t at = 0; at < file.size(); ++at) {
+    store.objects["f"] = file;
+    store.objects["f"][at] ^= 0x10;
+    for (const RecordPlace& place : places) {
+      expect_same(place, at);
+      const bool hit = at >= place.offset && at < place.end();
+      EXPECT_EQ(reader.check(place, {}).has_value(), !hit) << at;
+      EXPECT_EQ(reader.at(place).has_value(), !hit) << at;
+    }
+    store.objects["f"] = file.substr(0, at);  // the reader knows it as it was
+    for (const RecordPlace& place : places)
+      EXPECT_EQ(reader.check(place, {}).has_value(), place.end() <= at) << at;
+  }
+}
+
+TEST(TfrecordTest, ARecordOfAnotherLengthAtItsPlaceWasWrittenAnew) {
+  testing::MemoryStore store;
+  store.objects["f"] = file_of({"twelve bytes", "another one"});
+  RecordReader reader(store, *store.stat("f"));
+  const RecordPlace place = **reader.skip();
+  store.objects["f"] = file_of({"eleven byte", "another one."});
+  const auto checked = reader.check(place, {});
+  const auto read = reader.at(place);
+  ASSERT_FALSE(checked || read);
+  EXPECT_EQ(checked.error().message, read.error().message);
+  EXPECT_THAT(
+      read.error().message,
+      HasSubstr("record at byte 0: it has 11 bytes of payload where it had 12: the file was "
+                "written anew"));
+}
+
 TEST(TfrecordTest, AHugeLengthWithASoundChecksumTakesNoMemory) {
   testing::MemoryStore store;
   std::string whole;

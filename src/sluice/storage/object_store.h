@@ -54,6 +54,17 @@ class ObjectStore {
   virtual Result<std::span<const std::byte>> read(const Object& object, std::uint64_t offset,
                                                   std::size_t size, ReadBuffer& buffer) = 0;
 
+  /// The CRC-32C of `size` bytes from `offset` on, of which only `parts` are kept: each is copied
+  /// where it lies, and what is copied is what was summed. All in one pass, in pieces that stay in
+  /// a cache; for who has no use for the rest. Errors are those of read(); `parts` are then
+  /// undefined.
+  struct Excerpt {
+    std::uint64_t offset = 0;  // in the object, from `offset` on
+    std::span<std::byte> to;   // its end is not behind that of what is summed
+  };
+  virtual Result<std::uint32_t> sum(const Object& object, std::uint64_t offset, std::uint64_t size,
+                                    std::span<const Excerpt> parts, ReadBuffer& buffer);
+
   /// Bytes that are worth asking for at once where a request costs more than its bytes; 0: any size
   /// is fine. Who reads small parts of large objects reads blocks of it (slice_reader.h).
   [[nodiscard]] virtual std::size_t request_bytes() const { return 0; }

@@ -50,4 +50,23 @@ Status PartReader::read(storage::ObjectStore& store, const storage::Object& obje
   return ok;
 }
 
+Result<std::uint32_t> PartReader::check(storage::RecordReader& reader,
+                                        const storage::RecordPlace& place,
+                                        std::span<const Part> parts) {
+  std::size_t size = 0;
+  for (const Part& part : parts)
+    size += part.size;
+  if (buffers_.empty()) buffers_.emplace_back();
+  std::span<std::byte> left = buffers_.front().take(size);
+  views_.clear();
+  excerpts_.clear();
+  for (const Part& part : parts) {
+    const std::span<std::byte> to = left.first(part.size);
+    left = left.subspan(part.size);
+    views_.emplace_back(to);
+    excerpts_.push_back({place.offset + storage::kRecordHeaderBytes + part.offset, to});
+  }
+  return reader.check(place, excerpts_);
+}
+
 }  // namespace sluice::loader::mixture

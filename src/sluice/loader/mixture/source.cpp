@@ -152,7 +152,7 @@ Status Source::scan(std::uint32_t number) {
     shard.places.push_back(**place);
   }
   shard.checked.resize(shard.places.size());
-  shard.layouts.resize(shard.places.size());
+  shard.known.resize(shard.places.size());
   return ok;
 }
 
@@ -164,25 +164,46 @@ void Source::count_pairs(std::uint64_t steps) {
                : std::min(pairs_, static_cast<std::uint64_t>(options_.samples_per_episode));
 }
 
-void Source::remember(const Place& place) {
+void Source::remember(const Place& place, std::uint32_t checksum) {
   Shard& shard = shards_[place.shard];
-  std::unique_ptr<episodes::EpisodeLayout>& kept = shard.layouts[place.record];
-  const std::uint64_t least = 2 * PartReader::worth_reading(*spec_.dataset->store);
-  // Two frames a pair: where half of all are wanted, one read of all of them is as good.
+  std::unique_ptr<Known>& known = shard.known[place.record];
+  const storage::ObjectStore& store = *spec_.dataset->store;
+  // Two frames a pair: where half of all are wanted, one read of all of them is as good. So is a
+  // record that is checked each time and comes in requests: all of it comes anyway.
   const bool few = taken_ > 0 && 4 * taken_ <= episode_.steps();
-  if (kept || !few || options_.check_always || shard.places[place.record].size < least ||
+  const bool in_requests = options_.check_always && store.request_bytes() > 0;
+  if (known || !few || in_requests ||
+      shard.places[place.record].size < 2 * PartReader::worth_reading(store) ||
       layout_bytes_ >= kLayoutBytes)
     return;
   auto layout = episode_.layout(image_, others_);
   if (!layout) return;
-  kept = std::make_unique<episodes::EpisodeLayout>(std::move(*layout));
-  layout_bytes_ += kept->memory_bytes();
+  known = std::make_unique<Known>(Known{.layout = std::move(*layout), .checksum = checksum});
+  layout_bytes_ += known->layout.memory_bytes();
+}
+
+void Source::forget(const Place& place) {
+  Shard& shard = shards_[place.shard];
+  shard.checked[place.record] = 0;
+  layout_bytes_ -= shard.known[place.record]->layout.memory_bytes();
+  shard.known[place.record].reset();
+}
+
+Result<bool> Source::read_parts(const Place& place, const Known& known) {
+  const storage::RecordPlace& record = shards_[place.shard].places[place.record];
+  if (options_.check_always) {
+    SLUICE_TRY(const std::uint32_t checksum, parts_.check(reader_, record, parts_wanted_));
+    return checksum == known.checksum;
+  }
+  SLUICE_CHECK(parts_.read(*spec_.dataset->store, reader_.file(),
+                           record.offset + storage::kRecordHeaderBytes, parts_wanted_));
+  return true;
 }
 
 Result<bool> Source::load_parts(const Place& place, FillReport& report) {
-  Shard& shard = shards_[place.shard];
-  if (!shard.layouts[place.record]) return false;
-  const episodes::EpisodeLayout& layout = *shard.layouts[place.record];
+  const Known* const known = shards_[place.shard].known[place.record].get();
+  if (known == nullptr) return false;
+  const episodes::EpisodeLayout& layout = known->layout;
   count_pairs(layout.steps());
   steps_wanted_.clear();
   parts_wanted_.clear();
@@ -195,21 +216,19 @@ Result<bool> Source::load_parts(const Place& place, FillReport& report) {
   for (const episodes::EpisodeLayout::List& list : layout.lists)
     parts_wanted_.push_back(list.part);
   const std::int64_t start = thread_ns();
-  const Status read =
-      parts_.read(*spec_.dataset->store, reader_.file(),
-                  shard.places[place.record].offset + storage::kRecordHeaderBytes, parts_wanted_);
+  const auto read = read_parts(place, *known);
   report.read_ns += thread_ns() - start;
   if (!read) return read.error();
+  bool same = *read;
   episode_.start_parts(spec_.dataset->features, layout.steps(), image_);
-  std::size_t part = 0;
-  for (const std::size_t step : steps_wanted_)
-    if (!episode_.add_frame(image_, step, parts_.part(part++))) {
-      // The file was written anew: what is known of the record counts no longer.
-      shard.checked[place.record] = 0;
-      layout_bytes_ -= layout.memory_bytes();
-      shard.layouts[place.record].reset();
-      return false;
-    }
+  for (std::size_t i = 0; same && i < steps_wanted_.size(); ++i)
+    same = episode_.add_frame(image_, steps_wanted_[i], parts_.part(i)).has_value();
+  if (!same) {
+    // The file was written anew: what is known of the record counts no longer.
+    forget(place);
+    return false;
+  }
+  std::size_t part = steps_wanted_.size();
   for (const episodes::EpisodeLayout::List& list : layout.lists)
     episode_.add_list(list, parts_.part(part++));
   return true;
@@ -244,7 +263,7 @@ Status Source::load(FillReport& report) {
                     printable(reader_.file().key), record->place.offset, parsed.error().message)};
   count_pairs(episode_.steps());
   if (pairs_ == 0) ++report.too_short;
-  remember(place);
+  remember(place, record->checksum);
   loaded_ = true;
   return ok;
 }

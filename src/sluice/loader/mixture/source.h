@@ -49,12 +49,16 @@ class Source {
     std::uint32_t shard = 0;
     std::uint64_t record = 0;  // in its file
   };
+  struct Known {
+    episodes::EpisodeLayout layout;
+    std::uint32_t checksum = 0;  // of the payload it was made of
+  };
   struct Shard {
     bool scanned = false;
     std::vector<storage::RecordPlace> places{};
-    std::vector<char> checked{};                                      // the checksum fitted
-    std::vector<std::unique_ptr<episodes::EpisodeLayout>> layouts{};  // null: read it whole
-    std::string error{};  // why there are no more places
+    std::vector<char> checked{};                  // the checksum fitted
+    std::vector<std::unique_ptr<Known>> known{};  // null: read it whole
+    std::string error{};                          // why there are no more places
   };
 
   Source(const SourceSpec& spec, std::uint32_t index, const MixtureOptions& options);
@@ -65,8 +69,12 @@ class Source {
   Status scan(std::uint32_t shard);
   /// Likewise, but of the record only what is taken of it. False: it must be read whole.
   Result<bool> load_parts(const Place& place, FillReport& report);
+  /// The frames and lists of parts_wanted_; with check_always in one pass over the whole record.
+  /// False: the record is no longer the one that is known.
+  Result<bool> read_parts(const Place& place, const Known& known);
   /// Keeps where the parts of the episode that was read whole lie, if they are worth it.
-  void remember(const Place& place);
+  void remember(const Place& place, std::uint32_t checksum);
+  void forget(const Place& place);
   /// Sets pairs_ and taken_.
   void count_pairs(std::uint64_t steps);
   /// The first frame of a pair that is taken.

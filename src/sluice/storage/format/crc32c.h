@@ -10,12 +10,12 @@
 
 namespace sluice::storage {
 
-/// Of the whole of `bytes`. SSE4.2 or the CRC extension of Armv8 if this machine has it, chosen at
-/// run time; else crc32c_reference.
-std::uint32_t crc32c(std::span<const std::byte> bytes);
+/// Of the whole of `bytes`, or of all that `before` is the sum of and then `bytes`. SSE4.2 or the
+/// CRC extension of Armv8 if this machine has it, chosen at run time; else crc32c_reference.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 /// The definition, a byte at a time: polynomial 0x1EDC6F41 reflected, all ones before and after.
-std::uint32_t crc32c_reference(std::span<const std::byte> bytes);
+std::uint32_t crc32c_reference(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 /// As TFRecord stores it: turned and shifted, so that a checksum over bytes with a checksum in them
 /// stays sound.

@@ -34,6 +34,13 @@ bool fits(std::span<const std::byte> bytes, std::span<const std::byte> stored) {
   return mask_crc32c(crc32c(bytes)) == load<std::uint32_t>(stored);
 }
 
+constexpr const char* kBadLength =
+    "the checksum of its length does not fit: the file is damaged or no TFRecord";
+
+std::string bad_payload(std::uint64_t size) {
+  return fmt::format("the checksum of its {} bytes does not fit: it is damaged", size);
+}
+
 }  // namespace
 
 RecordReader::RecordReader(ObjectStore& store, Object file)
@@ -76,9 +83,7 @@ Result<std::optional<RecordPlace>> RecordReader::header(bool more) {
   // A first look at a file takes some more, so that small records need no second read.
   SLUICE_TRY(const auto bytes, window(offset_, kRecordHeaderBytes, more ? 4096 : 0,
                                       more ? store_->request_bytes() : kSkipBytes));
-  if (!fits(bytes.first(8), bytes.subspan(8)))
-    return damaged(offset_,
-                   "the checksum of its length does not fit: the file is damaged or no TFRecord");
+  if (!fits(bytes.first(8), bytes.subspan(8))) return damaged(offset_, kBadLength);
   const auto size = load<std::uint64_t>(bytes);
   if (size > left - kRecordHeaderBytes || left - kRecordHeaderBytes - size < kRecordFooterBytes)
     return damaged(offset_, fmt::format("it should have {} bytes of payload, but the file ends "
@@ -104,18 +109,51 @@ Result<std::optional<Record>> RecordReader::next(RecordCheck check) {
   return std::optional(record);
 }
 
-Result<Record> RecordReader::at(const RecordPlace& place, RecordCheck check) {
+Status RecordReader::fits_file(const RecordPlace& place) const {
   if (place.offset > file_.size || place.size > kMaxRecordBytes || place.end() > file_.size)
     return damaged(place.offset, "the file is shorter than it was");
+  return ok;
+}
+
+Status RecordReader::same_length(const RecordPlace& place,
+                                 std::span<const std::byte> header) const {
+  if (!fits(header.first(8), header.subspan(8, 4))) return damaged(place.offset, kBadLength);
+  if (const auto size = load<std::uint64_t>(header.first(8)); size != place.size)
+    return damaged(place.offset, fmt::format("it has {} bytes of payload where it had {}: the file "
+                                             "was written anew",
+                                             size, place.size));
+  return ok;
+}
+
+Result<Record> RecordReader::at(const RecordPlace& place, RecordCheck check) {
+  SLUICE_CHECK(fits_file(place));
   const auto size = static_cast<std::size_t>(place.size);
+  const std::size_t before = check == RecordCheck::all ? kRecordHeaderBytes : 0;
   // The header of the next record comes with this one.
-  SLUICE_TRY(const auto bytes, window(place.offset + kRecordHeaderBytes, size + kRecordFooterBytes,
-                                      kRecordHeaderBytes, store_->request_bytes()));
-  const auto payload = bytes.first(size);
-  if (check == RecordCheck::all && !fits(payload, bytes.subspan(size)))
-    return damaged(place.offset,
-                   fmt::format("the checksum of its {} bytes does not fit: it is damaged", size));
-  return Record{.place = place, .payload = payload};
+  SLUICE_TRY(const auto bytes,
+             window(place.offset + kRecordHeaderBytes - before, before + size + kRecordFooterBytes,
+                    kRecordHeaderBytes, store_->request_bytes()));
+  if (check == RecordCheck::all) SLUICE_CHECK(same_length(place, bytes));
+  const auto payload = bytes.subspan(before, size);
+  const auto stored = bytes.subspan(before + size, kRecordFooterBytes);
+  if (check == RecordCheck::all && !fits(payload, stored))
+    return damaged(place.offset, bad_payload(size));
+  return Record{.place = place, .payload = payload, .checksum = load<std::uint32_t>(stored)};
+}
+
+Result<std::uint32_t> RecordReader::check(const RecordPlace& place,
+                                          std::span<const ObjectStore::Excerpt> parts) {
+  SLUICE_CHECK(fits_file(place));
+  const std::uint64_t payload = place.offset + kRecordHeaderBytes;
+  window_ = {};  // its memory is used below
+  SLUICE_TRY(const auto header, store_->read(file_, place.offset, kRecordHeaderBytes, buffer_));
+  SLUICE_CHECK(same_length(place, header));
+  SLUICE_TRY(const std::uint32_t sum, store_->sum(file_, payload, place.size, parts, buffer_));
+  SLUICE_TRY(const auto footer,
+             store_->read(file_, payload + place.size, kRecordFooterBytes, buffer_));
+  const auto stored = load<std::uint32_t>(footer);
+  if (mask_crc32c(sum) != stored) return damaged(place.offset, bad_payload(place.size));
+  return stored;
 }
 
 void append_record(std::string& out, std::string_view payload) {

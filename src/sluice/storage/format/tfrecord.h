@@ -31,10 +31,11 @@ struct RecordPlace {
 struct Record {
   RecordPlace place;
   std::span<const std::byte> payload;  // until the reader is used again
+  std::uint32_t checksum = 0;          // of the payload, as it is stored: masked
 };
 
 enum class RecordCheck : std::uint8_t {
-  all,      // both checksums
+  all,      // both checksums, each time
   lengths,  // only that of the length: who has checked the payload before
 };
 
@@ -57,6 +58,10 @@ class RecordReader {
   Result<std::optional<RecordPlace>> skip();
   /// The record at a place that skip() gave.
   Result<Record> at(const RecordPlace& place, RecordCheck check = RecordCheck::all);
+  /// As at() with RecordCheck::all, for who wants `parts` of the payload alone (offsets are in the
+  /// file): gone over in one pass, nothing else is kept. The checksum of the payload as stored.
+  Result<std::uint32_t> check(const RecordPlace& place,
+                              std::span<const ObjectStore::Excerpt> parts);
   /// Another file; what was read stays allocated.
   void open(Object file);
 
@@ -71,6 +76,9 @@ class RecordReader {
   /// or a block of the store's choice, of `most` bytes, if that is more.
   Result<std::span<const std::byte>> window(std::uint64_t offset, std::size_t size,
                                             std::size_t ahead, std::size_t most);
+  /// At a place that skip() gave: is its length still what it was?
+  Status same_length(const RecordPlace& place, std::span<const std::byte> header) const;
+  Status fits_file(const RecordPlace& place) const;
   [[nodiscard]] Error damaged(std::uint64_t offset, std::string_view what) const;
 
   ObjectStore* store_;

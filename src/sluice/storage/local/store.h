@@ -13,6 +13,7 @@ enum class ReadMode : std::uint8_t {
   buffered,  // pread through the page cache
   mmap,      // shards copied out of a map, small files as `buffered`
   direct,    // O_DIRECT: past the page cache, aligned around what is asked for
+  // sum() goes over the page cache in a map in the first two, and reads in the third.
 };
 const char* to_string(ReadMode mode);
 Result<ReadMode> parse_read_mode(std::string_view text);

@@ -85,7 +85,11 @@ class TcpWorldTest(world_case.WorldCase):
     def test_the_variables_of_torchrun(self):
         ends, told = self.by_variables(2)
         self.assertEqual([code for code, _ in ends], [0, 0], ends)
-        self.assertEqual(told, self.trained(2))
+        started = self.trained(2)
+        if DEVICE == "cpu":
+            self.assertEqual(told, started)
+        else:  # products are chosen by their time, which other work on the device may turn: then bits differ
+            self.assert_same(told, started, **BOUNDS)
 
     def test_the_variables_of_srun(self):
         """A step on one node: no address, no port."""

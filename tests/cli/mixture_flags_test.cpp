@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/cli/flags/mixture.h"
 #include "sluice/core/file.h"
+#include "sluice/core/thread_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,6 +48,7 @@ TEST(MixtureFlags, DefaultsAreThoseOfTheStudy) {
   scenario::MixtureSpec wanted;
   wanted.root = "oxe";
   wanted.options.seed = 42;
+  wanted.options.decode_threads = plan->spec.options.decode_threads;  // by the machine
   EXPECT_EQ(to_json(plan->spec), to_json(wanted));
   EXPECT_EQ(plan->spec.options.batch_size, 64);
   EXPECT_EQ(plan->spec.steps, 160U);
@@ -60,6 +62,19 @@ TEST(MixtureFlags, DefaultsAreThoseOfTheStudy) {
   seeded.seed = 3;
   seeded.seed_given = true;
   EXPECT_THAT(parse({"--root", "oxe"}, seeded)->seeds, ElementsAre(3U));
+}
+
+TEST(MixtureFlags, EveryUsableCoreDecodesUnlessTold) {
+  const auto threads = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--root", "oxe"});
+    const auto plan = parse(arguments);
+    EXPECT_TRUE(plan) << plan.error().message;
+    return plan ? plan->spec.options.decode_threads : 0;
+  };
+  EXPECT_EQ(threads({"--cpus", "0-7"}), 8);
+  EXPECT_EQ(threads({"--cpus", "0"}), 4);
+  EXPECT_EQ(threads({"--cpus", "0-7", "--decode-parallelism", "3"}), 3);
+  EXPECT_EQ(threads({}), std::max(4, static_cast<int>(usable_cores())));
 }
 
 TEST(MixtureFlags, EveryFlagIsApplied) {

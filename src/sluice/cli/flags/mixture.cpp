@@ -9,6 +9,7 @@
 #include "sluice/config/reader.h"
 #include "sluice/config/units.h"
 #include "sluice/core/text.h"
+#include "sluice/core/thread_pool.h"
 
 #include <fmt/format.h>
 
@@ -25,6 +26,8 @@ using scenario::MixtureSpec;
 
 constexpr std::uint64_t kStudySeed = 42;  // of the published study
 constexpr int kMostSeeds = 100;
+constexpr int kByCores = 0;
+constexpr std::size_t kFewestDecoders = 4;  // on fewer cores a long frame holds up less
 
 /// The override of `name`, made where there is none.
 DatasetOverride& entry_of(std::vector<DatasetOverride>& list, const std::string& name) {
@@ -128,7 +131,9 @@ void add_loader_options(CLI::App& command, MixtureFlags& flags) {
          "side of the square that frames are resized to, in pixels");
   add_choice(command, "--metadata", flags.metadata, {"full", "dataset_only", "off"},
              "what a batch says about its samples");
-  number("--decode-parallelism", options.decode_threads, "threads that decode and resize");
+  options.decode_threads = kByCores;
+  number("--decode-parallelism", options.decode_threads,
+         "threads that decode and resize; 0: one per usable core, at least 4");
   number("--interleave-parallelism", options.read_threads, "threads that read and parse records");
   number("--pipeline-interleave", options.interleave,
          "shards of a data set that are read in turns");
@@ -238,6 +243,10 @@ Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals
   SLUICE_TRY(plan.spec.overrides, overrides_of(flags));
   if (!flags.cpus.empty()) {
     SLUICE_TRY(plan.spec.cpus, measure::parse_cpu_list(flags.cpus));
+  }
+  if (options.decode_threads == kByCores) {
+    const std::size_t cores = plan.spec.cpus.empty() ? usable_cores() : plan.spec.cpus.size();
+    options.decode_threads = static_cast<int>(std::max(cores, kFewestDecoders));
   }
   SLUICE_TRY(plan.seeds, seeds_of(flags, globals));
   options.seed = plan.seeds.front();

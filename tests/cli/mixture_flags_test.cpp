@@ -65,16 +65,12 @@ TEST(MixtureFlags, DefaultsAreThoseOfTheStudy) {
 }
 
 TEST(MixtureFlags, EveryUsableCoreDecodesUnlessTold) {
-  const auto threads = [](std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), {"--root", "oxe"});
-    const auto plan = parse(arguments);
-    EXPECT_TRUE(plan) << plan.error().message;
-    return plan ? plan->spec.options.decode_threads : 0;
-  };
-  EXPECT_EQ(threads({"--cpus", "0-7"}), 8);
-  EXPECT_EQ(threads({"--cpus", "0"}), 4);
-  EXPECT_EQ(threads({"--cpus", "0-7", "--decode-parallelism", "3"}), 3);
-  EXPECT_EQ(threads({}), std::max(4, static_cast<int>(usable_cores())));
+  EXPECT_EQ(decoders_of(1), 4);
+  EXPECT_EQ(decoders_of(4), 4);
+  EXPECT_EQ(decoders_of(16), 16);
+  const auto plan = parse({"--root", "oxe"});
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->spec.options.decode_threads, decoders_of(usable_cores()));
 }
 
 TEST(MixtureFlags, EveryFlagIsApplied) {

@@ -43,12 +43,12 @@ class ScaleTest(unittest.TestCase):
 
     def test_pieces_are_those_of_the_device(self):
         on_gpu = ROOT / "docs/results/world/h200-sync-alone.json"
-        for source, least in ((["--result", TRAINED], 4 << 20), (["--result", on_gpu], 8 << 20),
-                              (["--model", "vit5-small", "--batch-size", "256", "--step-ms", "25"], 8 << 20)):
+        for source, own, other in ((["--result", TRAINED], 4 << 20, 25 << 20), (["--result", on_gpu], 25 << 20, 4 << 20),
+                                   (["--model", "vit5-small", "--batch-size", "256", "--step-ms", "25"], 25 << 20, 4 << 20)):
             usual = self.predicted(*source, "--link", "400Gb/s")["pieces"]
             self.assertGreater(len(usual), 2)
-            self.assertEqual(usual, self.predicted(*source, "--link", "400Gb/s", "--bucket", least)["pieces"])
-            self.assertNotEqual(usual, self.predicted(*source, "--link", "400Gb/s", "--bucket", 12 * (1 << 20) - least)["pieces"])
+            self.assertEqual(usual, self.predicted(*source, "--link", "400Gb/s", "--bucket", own)["pieces"])
+            self.assertNotEqual(usual, self.predicted(*source, "--link", "400Gb/s", "--bucket", other)["pieces"])
 
     def test_cores_of_a_cpu_add_up_and_do_nothing_else(self):
         found = self.predicted("--result", TRAINED, "--ranks", "2", "--link", "8Gb/s")["predictions"][0]

@@ -27,7 +27,7 @@ using scenario::MixtureSpec;
 constexpr std::uint64_t kStudySeed = 42;  // of the published study
 constexpr int kMostSeeds = 100;
 constexpr int kByCores = 0;
-constexpr std::size_t kFewestDecoders = 4;  // on fewer cores a long frame holds up less
+constexpr std::size_t kFewestDecoders = 4;
 
 /// The override of `name`, made where there is none.
 DatasetOverride& entry_of(std::vector<DatasetOverride>& list, const std::string& name) {
@@ -221,6 +221,10 @@ Result<std::vector<DatasetOverride>> read_dataset_overrides(const std::filesyste
   return list;
 }
 
+int decoders_of(std::size_t cores) {
+  return static_cast<int>(std::max(cores, kFewestDecoders));
+}
+
 Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globals) {
   visit::MixturePlan plan;
   plan.spec = flags.spec;
@@ -244,10 +248,9 @@ Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals
   if (!flags.cpus.empty()) {
     SLUICE_TRY(plan.spec.cpus, measure::parse_cpu_list(flags.cpus));
   }
-  if (options.decode_threads == kByCores) {
-    const std::size_t cores = plan.spec.cpus.empty() ? usable_cores() : plan.spec.cpus.size();
-    options.decode_threads = static_cast<int>(std::max(cores, kFewestDecoders));
-  }
+  if (options.decode_threads == kByCores)
+    options.decode_threads =
+        decoders_of(plan.spec.cpus.empty() ? usable_cores() : plan.spec.cpus.size());
   SLUICE_TRY(plan.seeds, seeds_of(flags, globals));
   options.seed = plan.seeds.front();
   SLUICE_TRY(const int gpu, parse_gpu(flags.gpu));

@@ -37,6 +37,10 @@ struct MixtureFlags {
 
 void add_mixture_flags(CLI::App& command, MixtureFlags& flags);
 
+/// Threads that decode on so many cores where no flag says how many: all of them. On few cores they
+/// are more, so that a long frame holds up less.
+int decoders_of(std::size_t cores);
+
 /// Everything is checked that can be without the data. Flags come after the file of --datasets.
 Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals& globals);
 

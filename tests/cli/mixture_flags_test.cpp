@@ -71,6 +71,9 @@ TEST(MixtureFlags, EveryUsableCoreDecodesUnlessTold) {
   const auto plan = parse({"--root", "oxe"});
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->spec.options.decode_threads, decoders_of(usable_cores()));
+  const auto none = parse({"--root", "oxe", "--decode-parallelism", "-1"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "--decode-parallelism -1: 0 to 1024 are accepted");
 }
 
 TEST(MixtureFlags, EveryFlagIsApplied) {

@@ -248,6 +248,9 @@ Result<visit::MixturePlan> mixture_plan(const MixtureFlags& flags, const Globals
   if (!flags.cpus.empty()) {
     SLUICE_TRY(plan.spec.cpus, measure::parse_cpu_list(flags.cpus));
   }
+  if (options.decode_threads < kByCores || options.decode_threads > 1024)
+    return usage_error(
+        fmt::format("--decode-parallelism {}: 0 to 1024 are accepted", options.decode_threads));
   if (options.decode_threads == kByCores)
     options.decode_threads =
         decoders_of(plan.spec.cpus.empty() ? usable_cores() : plan.spec.cpus.size());

@@ -6,8 +6,8 @@
 
 namespace sluice::train::cuda {
 
-/// Large enough for the bandwidth of a link between GPUs and to be few, since each sum costs the step
-/// beside it; small enough to begin early. The size that PyTorch begins with, too.
+/// Large enough for the bandwidth of a link between GPUs and to be few, since each sum costs the
+/// step beside it; small enough to begin early. The size that PyTorch begins with, too.
 inline constexpr std::size_t kBucketBytes = std::size_t{25} << 20;
 
 }  // namespace sluice::train::cuda

@@ -20,14 +20,15 @@ Each may end with `*FACTOR`. A mark that cannot be resolved, or whose number dif
 
 Tables between `<!-- transforms: A, B -->` and `<!-- /transforms -->` are filled from docs/results/transforms-rgb and -x86.
 
-A figure is a number with a unit, a decimal that is called a ratio ("the 0.66 of", "a ratio of 1.2", "falls from 0.76"), or a share of the time in words
-("a third of the CPU time"). No measurement, and so without a mark:
+A figure is a number with a unit, a decimal that is called a ratio ("the 0.66 of", "a ratio of 1.2", "falls from 0.76"), a share of the time in words
+("a third of the CPU time"), or a count in digits of how many in digits ("27 of 30", "7 out of the 9"). No measurement, and so without a mark:
   code in fences, and words of code that are more than a figure; pages that tools/docs writes; tables that a tool fills from results
   paragraphs that open with **Limit** or **Prediction**: computed from bytes and operations. But a rate in them is one (B/s, FLOP/s, samples/s), and so is
   every figure of a sentence that says what something takes, took, costs, reaches, gives, falls from, came to or was measured at
   what follows `predicted`, `goal`, `computed`, `specified` (by a maker) or `assumed` (what a computation starts from, where no file holds it), as in
-  `goal: 20 ms`, or stands below such a head of a table; the 95 % of an interval
+  `goal: 20 ms` and `goal: 38 of 40`, or stands below such a head of a table; the 95 % of an interval
   a link to the web: quoted from there
+  the shape of something, "as 1 of 8" and "136 of 256 pieces"
 A number that opens a cell has the unit of its column's head.
 """
 import json
@@ -54,7 +55,8 @@ FIGURE = re.compile(rf"(?<![\w.,])\d[\d,]*(?:\.\d+)?\*{{0,2}}\s?(?:{UNITS})")
 RATE = re.compile(rf"{FIGURE.pattern}(?<=/s)\b")
 BARE = re.compile(rf"\b(?:the|an?|ratios?(?: of)?|falls from|rises from) \d\.\d+(?![\w.])(?!\s?(?:{UNITS}|[a-z]*-))")
 SHARE = re.compile(r"\b(?:half|(?:an?|one|two|three|four) (?:third|quarter|fifth|sixth|tenth)s?) of (?:the|all|its) (?:CPU |wall |whole )?(?:time|step|seconds)\b")
-SAID = re.compile(rf"\b(?:predicted|goal|computed|specified|assumed):? (?:(?:of|at) )?(?:(?:{FIGURE.pattern}|[\d.]+)(?: and| to| or) )?(?:{FIGURE.pattern}|{SHARE.pattern})", re.IGNORECASE)
+COUNT = re.compile(r"(?<![\w.,:/-])(?<!\bas )(?<! x )\d[\d,]*\*{0,2} (?:out )?of (?:the |all |its )?\*{0,2}\d[\d,]*\b(?!\.\d)(?! (?:x |×|pieces\b))")
+SAID = re.compile(rf"\b(?:predicted|goal|computed|specified|assumed):? (?:(?:of|at) )?(?:(?:{FIGURE.pattern}|[\d.]+)(?: and| to| or) )?(?:{FIGURE.pattern}|{SHARE.pattern}|{COUNT.pattern})", re.IGNORECASE)
 SENTENCE = re.compile(r"(?:[^.;]|[.;](?!\s))+[.;]?")
 MEASURING = re.compile(r"\b(?:measured|tak(?:es?|ing)|took|costs?|reach(?:es|ed)|gives|gave|(?:falls|fell|rises|rose) from|through|came|outcome)\b", re.IGNORECASE)
 LEVEL = re.compile(r"\b9[059] %(?=\s+(?:t\s+)?(?:one-sided\s+)?(?:intervals?|limits?)\b)")
@@ -334,7 +336,7 @@ def unmarked(text):
     text = LINK.sub(lambda link: link[1] if not re.search(r"://|\.\w+#", link[2]) or re.search(r"\.md#", link[2]) else "", text)
     text = with_units(COMPUTED.sub(without_computed, text))
     text = LEVEL.sub("", SAID.sub(blank, text))
-    found = [(figure.start(), figure[0]) for kind in (FIGURE, BARE, SHARE) for figure in kind.finditer(text)]
+    found = [(figure.start(), figure[0]) for kind in (FIGURE, BARE, SHARE, COUNT) for figure in kind.finditer(text)]
     return [(text.count("\n", 0, start) + 1, figure) for start, figure in sorted(found)]
 
 

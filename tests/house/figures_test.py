@@ -129,6 +129,9 @@ class FiguresTest(unittest.TestCase):
                 ("**Prediction.** Reading falls from 0.76 to 0.1 ms. 4 ms is 5 %.", [(1, "falls from 0.76"), (1, "0.1 ms")]),
                 ("the 0.66 of a trial, a ratio of 1.2, ratios 1.3; the 0.5-level set, PyTorch 2.11, 12 seconds, 3 steps/s", [(1, "the 0.66"), (1, "ratio of 1.2"), (1, "ratios 1.3"), (1, "12 seconds"), (1, "3 steps/s")]),
                 ("a third of the CPU time, half of its time; a computed two thirds of the step; a third of a store", [(1, "a third of the CPU time"), (1, "half of its time")]),
+                ("27 of 30 ended, **7 of 7** clean; [5](docs/results/r.txt#kernel) of 6, 3 of three, 12 heads of 64; as 1 of 8, 136 of 256 pieces, 8 of 2.5, 500 x 375 of 12",
+                 [(1, "27 of 30"), (1, "7 of 7")]),
+                ("7 out of the 9, 1,024 of all 2,048; goal: 38 of 40, v1.2 of 3, 2 x 3 of 4, `6 of 7`", [(1, "7 out of the 9"), (1, "1,024 of all 2,048")]),
                 ("**Limit.** 3 ms, measured 4 ms.\n\n**Outcome.** 7 ms\n", [(1, "3 ms"), (1, "4 ms"), (3, "7 ms")]),
                 ("predicted 3 ms, goal: 4 ms, 5 ms; 95 % intervals, 95 % of it", [(1, "5 ms"), (1, "95 %")]),
                 ("| version | us | predicted us |\n|---|--:|--:|\n| one | 34 | 30 |\n| two | [12.6](docs/results/r.txt#kernel%20one;1) | 40 ms |\n", [(3, "34 us")])):

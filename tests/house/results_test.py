@@ -29,14 +29,31 @@ WITHOUT_COMMIT = {
 }
 
 
+# In prose: words of hexadecimal digits with a letter and a digit among them; of digits alone where they are called a commit or end a part of a sentence.
+HASH = re.compile(r"(?<![\w/.#%-])(?:(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}|(?:(?<=\bcommit )\d{7,12}|(?<=\bat )\d{7,12}(?=[,;:.)`])))(?!\w|\.\w|/)")
+
+
+def hashes(text):
+    """(line, hash) of the commits that a page names; code in fences is an example."""
+    text = re.sub(r"```.*?```", lambda part: "\n" * part[0].count("\n"), text, flags=re.DOTALL)
+    return [(text.count("\n", 0, found.start()) + 1, found[0]) for found in HASH.finditer(text)]
+
+
+def is_in_history(sha):
+    return subprocess.run(["git", "merge-base", "--is-ancestor", sha, "HEAD"], cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
 def published(*suffixes):
     return [path for path in sorted(RESULTS.rglob("*")) if path.suffix in suffixes]
 
 
 class ResultsTest(unittest.TestCase):
-    def test_every_commit_is_in_the_history(self):
+    def skip_without_history(self):
         if subprocess.run(["git", "rev-parse", "--is-shallow-repository"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip() != "false":
             self.skipTest("the history is not here")
+
+    def test_every_commit_is_in_the_history(self):
+        self.skip_without_history()
         named = {}
         for path in published(".json", ".txt"):
             for commit in provenance.Origin(path).commits:
@@ -47,10 +64,28 @@ class ResultsTest(unittest.TestCase):
                 self.assertRegex(commit, "^[0-9a-f]{7,40}(-dirty)?$")
                 self.assertTrue(commit in DIRTY or not commit.endswith("-dirty"), "built from changed sources: it cannot be built again")
                 sha = commit.removesuffix("-dirty")
-                known = subprocess.run(["git", "merge-base", "--is-ancestor", sha, "HEAD"], cwd=ROOT, capture_output=True, check=False)
-                self.assertEqual(known.returncode != 0, sha in provenance.NOT_IN_HISTORY, "not in the history: it cannot be built again")
+                self.assertEqual(not is_in_history(sha), sha in provenance.NOT_IN_HISTORY, "not in the history: it cannot be built again")
         self.assertEqual(DIRTY - named.keys(), set(), "no result names it any more: take it off the list")
         self.assertEqual(provenance.NOT_IN_HISTORY - {commit.removesuffix("-dirty") for commit in named}, set(), "no result names it any more: take it off the list")
+
+    def test_every_commit_of_the_prose_is_in_the_history(self):
+        self.skip_without_history()
+        named = {}
+        for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "bench/kernels").glob("*.md"))):
+            for line, sha in hashes(page.read_text(encoding="utf-8")):
+                named.setdefault(sha, f"{page.relative_to(ROOT)}:{line}")
+        self.assertGreater(len(named), 20)
+        for sha, place in named.items():
+            with self.subTest(commit=sha, place=place):
+                listed = any(lost.startswith(sha) for lost in provenance.NOT_IN_HISTORY)
+                self.assertTrue(listed or is_in_history(sha), "not in the history: say it without the hash, or take the result away")
+
+    def test_what_is_a_hash_in_prose(self):
+        for text, found in (("built at e65926e, commit 7693726; (5a9b532).", ["e65926e", "7693726", "5a9b532"]), ("`c5f91eb33b9a` and c6eee1034a14-dirty, at 7693726)", ["c5f91eb33b9a", "c6eee1034a14", "7693726"]),
+                            ("1000000 images, at 4194304 bytes, decade, defaced, 0x1f2e3d4c", []), ("a\n```\n11  205acdb11217\n```\nat fe27c74", ["fe27c74"]),
+                            ("[1](a.txt#c5f91eb33b9a;1), [a](5a9b532.json), site/5a9b532", [])):
+            self.assertEqual([sha for _, sha in hashes(text)], found, text)
+        self.assertEqual(hashes("a\n```\nb\n```\nat fe27c74"), [(5, "fe27c74")])
 
     def test_every_file_names_a_commit(self):
         silent = {str(path.relative_to(RESULTS)) for path in published(".json", ".txt") if not provenance.Origin(path).commits}

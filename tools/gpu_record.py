@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: gpu_record.py sources                      digest of all that is compiled for GPUs, as it lies here
        gpu_record.py write LINES FACTS FILE       a record of the lines of `gpu_check run` and of its facts, which a run that was cut off has left, too
-       gpu_record.py publish FILE                 puts a record where it is published, and the folder into its table; then tools/provenance.py
-       gpu_record.py newest [FOLDER]              the newest record that is published (docs/results/gpu-tests), and whether the sources are still those"""
+       gpu_record.py publish FILE                 puts a record where it is published, and the folder into its table; then tools/provenance.py. Where one
+                                                  of its commit is published, as of plain tests before those under sanitizers, the two become one
+       gpu_record.py newest [FOLDER]              the newest record that is published (docs/results/gpu-tests), whether it is signed off (every test passed),
+                                                  and whether the sources are still those"""
 import datetime
 import hashlib
 import json
@@ -40,17 +42,44 @@ def record_of(lines, facts):
             raise ValueError(f"verdict '{verdict}'; accepted: {', '.join(VERDICTS)}")
         tests.append({"test": test, "sanitizer": None if tool == "-" else tool, "verdict": verdict, "seconds": int(seconds), "said": words})
     commit, sources, device = [line.rstrip("\n") for line in facts]
-    return {"schema": SCHEMA, "commit": commit, "sources": sources, "device": device, "tests": sorted(tests, key=lambda t: (t["sanitizer"] or "", t["test"])),
-            "ok": sum(t["verdict"] == "ok" for t in tests), "of": len(tests)}
+    return counted({"schema": SCHEMA, "commit": commit, "sources": sources, "device": device, "tests": tests})
+
+
+def counted(record):
+    """The record with its tests in order, how many passed, and whether that signs it off."""
+    tests = sorted(record["tests"], key=lambda t: (t["sanitizer"] or "", t["test"]))
+    return {**record, "tests": tests, "ok": sum(t["verdict"] == "ok" for t in tests), "of": len(tests), "signed": signed(tests)}
+
+
+def signed(tests):
+    bad = sum(test["verdict"] != "ok" for test in tests)
+    return f"no: {bad} of {len(tests)} did not pass" if bad else "all passed" if tests else "no: nothing ran"
+
+
+def merged(there, fresh):
+    """One record of two of a commit: of the same test under the same tool the newer, by date, else `fresh`. What the other device ran names it."""
+    if there["sources"] != fresh["sources"]:
+        raise ValueError(f"sources '{fresh['sources']}' of commit {fresh['commit']}; accepted: those of its published record, {there['sources']}")
+    older, newer = (fresh, there) if there.get("date", "") > fresh.get("date", "") else (there, fresh)
+    strange = {"device": older["device"]} if older["device"] != newer["device"] else {}
+    tests = {(test["test"], test["sanitizer"]): test for test in [{**strange, **test} for test in older["tests"]] + newer["tests"]}
+    return {**older, **newer, "tests": list(tests.values())}
+
+
+def is_in_history(commit, root):
+    return subprocess.run(["git", "merge-base", "--is-ancestor", commit, "HEAD"], cwd=root, capture_output=True, check=False).returncode == 0
 
 
 def publish(file, root=ROOT):
-    """The path it was written to. A record of sources that no commit has is refused."""
+    """The path it was written to. A record of sources that no commit of the history has is refused."""
     record = json.loads(Path(file).read_text())
     if not re.fullmatch("[0-9a-f]{7,40}", record["commit"]):
         raise ValueError(f"{file}: commit '{record['commit']}'; accepted: that of a clean checkout")
+    if not is_in_history(record["commit"], root):
+        raise ValueError(f"{file}: commit '{record['commit']}'; accepted: one in the history of HEAD")
     path = root / PUBLISHED.relative_to(ROOT) / f"{record['commit']}.json"
     path.parent.mkdir(exist_ok=True)
+    record = counted(merged(json.loads(path.read_text()), record) if path.exists() else record)
     path.write_text(json.dumps(record, indent=1) + "\n")
     page = path.parents[1] / "README.md"
     lines = page.read_text().split("\n")
@@ -80,7 +109,7 @@ def words_of(record, sources):
         of[1] += 1
     counts = ", ".join(f"{name} {good} of {count} ok" for name, (good, count) in by.items())
     stale = "" if record["sources"] == sources else "; the CUDA sources have changed since: run build/gpu/gpu_check on a GPU and publish its record"
-    return f"GPU tests at {record['commit']} on {record['device']}: {counts}{stale}"
+    return f"GPU tests at {record['commit']} on {record['device']}: {counts}; signed off: {signed(record['tests'])}{stale}"
 
 
 def main(words):

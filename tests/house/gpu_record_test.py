@@ -39,7 +39,9 @@ class GpuRecordTest(unittest.TestCase):
     def test_a_record_says_what_ran(self):
         self.git("init", "-q")
         record = self.publish(self.commit("one"))
-        self.assertEqual((record["ok"], record["of"]), (1, 2))
+        self.assertEqual((record["ok"], record["of"], record["signed"]), (1, 2, "no: 1 of 2 did not pass"))
+        self.assertEqual(gpu_record.record_of(["ok\ta\t-\t1\t\n"], ["c", "s", "d"])["signed"], "all passed")
+        self.assertEqual(gpu_record.record_of([], ["c", "s", "d"])["signed"], "no: nothing ran")
         self.assertEqual({(t["test"], t["sanitizer"], t["verdict"]) for t in record["tests"]}, {("train.a_test", None, "ok"), ("train.a_test", "racecheck", "TIMEOUT")})
         with self.assertRaisesRegex(ValueError, "verdict 'fine'"):
             gpu_record.record_of(["fine\ta\t-\t1\t\n"], ["c", "s", "d"])
@@ -54,7 +56,7 @@ class GpuRecordTest(unittest.TestCase):
         found, path = gpu_record.newest(self.folder / "records", self.folder)
         self.assertEqual((found["commit"], path.stem), (second, second))
         words = gpu_record.words_of(found, gpu_record.sources_digest(self.folder))
-        self.assertEqual(words, f"GPU tests at {second} on GPU, 1, 2: tests 1 of 1 ok, racecheck 0 of 1 ok")
+        self.assertEqual(words, f"GPU tests at {second} on GPU, 1, 2: tests 1 of 1 ok, racecheck 0 of 1 ok; signed off: no: 1 of 2 did not pass")
         self.commit("three")
         self.assertIn("the CUDA sources have changed since", gpu_record.words_of(found, gpu_record.sources_digest(self.folder)))
 
@@ -62,15 +64,44 @@ class GpuRecordTest(unittest.TestCase):
         page = self.folder / "docs/results/README.md"
         page.parent.mkdir(parents=True)
         page.write_text("# Results\n\n| file | command | shows |\n|---|---|---|\n| a | b | c |\n\nMore.\n")
-        record = {"commit": "0123456789ab", "tests": []}
+        self.git("init", "-q")
+        commit = self.commit("one")
+        record = gpu_record.record_of(["ok\ta\t-\t1\t\n"], [commit, "s", "d"])
         (self.folder / "record.json").write_text(json.dumps(record))
         for _ in range(2):
             path = gpu_record.publish(self.folder / "record.json", self.folder)
-            self.assertEqual((path, json.loads(path.read_text())), (page.parent / "gpu-tests/0123456789ab.json", record))
+            self.assertEqual((path, json.loads(path.read_text())), (page.parent / f"gpu-tests/{commit}.json", record))
             self.assertEqual(page.read_text(), f"# Results\n\n| file | command | shows |\n|---|---|---|\n| a | b | c |\n{gpu_record.ROW}\n\nMore.\n")
-        (self.folder / "record.json").write_text(json.dumps({**record, "commit": "0123456789ab-dirty"}))
-        with self.assertRaisesRegex(ValueError, "commit '0123456789ab-dirty'; accepted: that of a clean checkout"):
-            gpu_record.publish(self.folder / "record.json", self.folder)
+        for wrong, accepted in (("0123456789ab-dirty", "that of a clean checkout"), ("0123456789ab", "one in the history of HEAD")):
+            (self.folder / "record.json").write_text(json.dumps({**record, "commit": wrong}))
+            with self.assertRaisesRegex(ValueError, f"commit '{wrong}'; accepted: {accepted}"):
+                gpu_record.publish(self.folder / "record.json", self.folder)
+            self.assertFalse((path.parent / f"{wrong}.json").exists())
+
+    def test_two_records_of_a_commit_become_one(self):
+        page = self.folder / "docs/results/README.md"
+        page.parent.mkdir(parents=True)
+        page.write_text(f"|---|---|---|\n{gpu_record.ROW}\n\n")
+        self.git("init", "-q")
+        commit = self.commit("one")
+
+        def publish(day, lines, sources="s", device="d"):
+            record = {**gpu_record.record_of([line + "\t1\t" + day for line in lines], [commit, sources, device]), "date": day}
+            (self.folder / "record.json").write_text(json.dumps(record))
+            record = json.loads(gpu_record.publish(self.folder / "record.json", self.folder).read_text())
+            return record, {(t["test"], t["sanitizer"]): (t["verdict"], t["said"], t.get("device")) for t in record["tests"]}
+
+        publish("2026-01-02", ["ok\ta\t-", "FAILED\tb\t-"])
+        record, tests = publish("2026-01-02", ["ok\ta\tmemcheck"])
+        self.assertEqual(list(tests), [("a", None), ("b", None), ("a", "memcheck")])
+        self.assertEqual((record["ok"], record["of"], record["signed"]), (2, 3, "no: 1 of 3 did not pass"))
+        record, tests = publish("2026-01-03", ["ok\tb\t-"], device="e")
+        self.assertEqual(tests, {("a", None): ("ok", "2026-01-02", "d"), ("b", None): ("ok", "2026-01-03", None), ("a", "memcheck"): ("ok", "2026-01-02", "d")})
+        self.assertEqual((record["device"], record["date"], record["signed"]), ("e", "2026-01-03", "all passed"))
+        record, tests = publish("2026-01-01", ["FAILED\tb\t-", "ok\tc\t-"], device="d")  # an older one comes late
+        self.assertEqual((tests["b", None][0], tests["c", None], record["device"], record["date"]), ("ok", ("ok", "2026-01-01", "d"), "e", "2026-01-03"))
+        with self.assertRaisesRegex(ValueError, "sources 'other' of commit .*; accepted: those of its published record, s"):
+            publish("2026-01-04", ["ok\ta\t-"], sources="other")
 
     def test_ours(self):
         """Warns: only a GPU can mend it."""

@@ -87,7 +87,7 @@ def matrix_rates(documents):
 
 
 def matrix_table(documents, name):
-    """One line per library: rows, median, wins among comparable rows, and the geometric mean of its rate over the first library's."""
+    """One line per library: rows, median, wins among comparable rows, and the geometric mean of its rate over the first library's where both are."""
     cases = matrix_rates(documents)
     libraries = list(dict.fromkeys(library for rates in cases.values() for library in rates))
     asked = len({row["case"] for document in documents for row in document["rows"]})
@@ -97,13 +97,15 @@ def matrix_table(documents, name):
         if len(able) > 1:
             wins[max(able, key=able.get)] += 1
     first = libraries[0]
-    lines = [headline(documents[0], name), "", f"| library | rows measured | median of its rows | fastest of comparable rows | times {first}, same rows |",
+    lines = [headline(documents[0], name), "", f"| library | rows measured | median of its rows | fastest of comparable rows | times {first}, same comparable rows |",
              "|---|---|---|---|---|"]
     for library in libraries:
         own = [rates[library][0] for rates in cases.values() if library in rates]
-        logs = [math.log(rates[library][0] / rates[first][0]) for rates in cases.values() if library in rates and first in rates]
+        both = [(rates[library], rates[first]) for rates in cases.values() if library in rates and first in rates]
+        logs = [math.log(one[0] / other[0]) for one, other in both if one[1] and other[1]]
+        mean = f"{math.exp(statistics.mean(logs)):.2f} × ({len(logs)} rows)" if logs else "none"
         lines.append(f"| {library} | {len(own)} of {asked} | {rounded(statistics.median(own))} {documents[0]['rows'][0]['unit']} "
-                     f"| {wins[library]} | {math.exp(statistics.mean(logs)):.2f} × ({len(logs)} rows) |")
+                     f"| {wins[library]} | {mean} |")
     return "\n".join(lines) + "\n"
 
 
@@ -142,13 +144,12 @@ def versus_line(documents, name):
             if row["status"] == "ok":
                 cases.setdefault(row["case"], {})[row["library"]] = row
         claims |= {claim["case"]: claim for claim in (document.get("summary") or {}).get("versus", [])}
-    points, outcomes, different, of_all = {}, [], 0, []
+    points, outcomes, different = {}, [], 0
     for case, rows in cases.items():
         others = {library: row for library, row in rows.items() if library not in ("sluice", "memcpy")}
         able = {library: statistics.median(run_rates(row)) for library, row in others.items() if "not_comparable" not in row}
         if "sluice" not in rows or not others:
             continue
-        of_all.append(statistics.mean(paired_logs(rows["sluice"], max(others.values(), key=lambda row: statistics.median(run_rates(row))))))
         if not able:
             different += 1
             continue
@@ -163,7 +164,6 @@ def versus_line(documents, name):
     slowest, fastest = min(points, key=points.get), max(points, key=points.get)
     unit = "clips" if "video" in next(iter(cases)) else "images"
     aside = f"; {different} rows, whose other libraries compute something else, are not counted" if different else ""
-    aside += f". Beside the fastest of all, whatever it computes: {math.exp(statistics.mean(of_all)):.2f} × ({len(of_all)} rows)"
     return (f"{headline(documents[0], name)}\n\n{len(points)} rows of {unit}: **{outcomes.count('win')} wins, {outcomes.count('tie')} ties, "
             f"{outcomes.count('loss')} losses** against the fastest other that computes the same, geometric mean **{mean:.2f} ×** "
             f"(from {slowest} {points[slowest]:.2f} × to {fastest} {points[fastest]:.1f} ×){aside}\n")

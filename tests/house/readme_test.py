@@ -89,6 +89,22 @@ class TableTest(unittest.TestCase):
         self.assertEqual([readme_table.rounded(v) for v in (1234567, 1234.4, 150, 0.012345)],
                          ["1,235,000", "1,234", "150.0", "0.01235"])
 
+    def test_rows_of_unequal_work_are_in_no_mean(self):
+        def row(case, library, rate, **more):
+            return {"case": f"image-rgb/micro/{case}", "library": library, "status": "ok", "unit": "img/s", "items_per_sample": rate,
+                    "runs": [{"block": block, "samples_ns": [10**9 + block * 10**6]} for block in range(3)], **more}
+
+        rows = [row("A", "sluice", 200), row("A", "memcpy", 900), row("A", "other", 100), row("A", "third", 500, not_comparable="it does less"),
+                row("B", "sluice", 200), row("B", "other", 1000, not_comparable="it does less")]
+        document = {**self.DOCUMENT, "rows": rows}
+        line = readme_table.versus_line([document], "x")
+        self.assertIn("1 rows of images: **1 wins, 0 ties, 0 losses** against the fastest other that computes the same, geometric mean **2.00 ×** (from A 2.00 × to A 2.0 ×); "
+                      "1 rows, whose other libraries compute something else, are not counted\n", line)
+        self.assertEqual(line.count(" ×"), 3)
+        table = readme_table.matrix_table([document], "x")
+        self.assertIn("| other | 2 of 2 | 549.5 img/s | 0 | 0.50 × (1 rows) |", table)
+        self.assertIn("| third | 1 of 2 | 499.5 img/s | 0 | none |", table)
+
     def test_tables_of_the_documents_are_fresh(self):
         for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
             text = path.read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/peers.md").read_text(encoding="utf-8")
 PROGRAM = Path(os.environ["SLUICE_BUILD_DIR"]) / "sluice"
+BY_SCRIPT = {"rclone": "bench/rclone_copy.py"}  # measured by a script, and so no library of the program
 ROWS = [line.split(" | ") for line in PAGE.splitlines() if line.startswith("| `")]
 
 
@@ -18,7 +19,17 @@ class PeersPageTest(unittest.TestCase):
         done = subprocess.run([PROGRAM, "peers", "list", "--json"], capture_output=True, text=True, check=True)
         measured = {one["name"] for one in json.loads(done.stdout)["libraries"]} - {"sluice"}
         told = [name for row in ROWS for name in re.findall(r"`([^`]+)`", row[0])]
-        self.assertEqual(sorted(told), sorted(measured))
+        self.assertEqual(sorted(told), sorted(measured | BY_SCRIPT.keys()))
+
+    def test_what_scripts_measure_is_told_as_they_do_it(self):
+        for name, script in BY_SCRIPT.items():
+            text = (ROOT / script).read_text(encoding="utf-8")
+            row = next(row for row in ROWS if f"`{name}`" in row[0])
+            version = re.search(rf'"{name}_version": "([^"]+)"', text)[1]
+            self.assertIn(f"=={version}`", row[1], script)
+            command = " ".join(re.findall(r'"([^"]+)"', re.search(rf'"{name}": \[(.*?)\]', text, re.DOTALL)[1]))
+            for option in re.findall(r"(--[a-z-]+(?: \d+M)?)", row[2]):
+                self.assertIn(option, command, script)
 
     def test_versions_are_the_pinned_ones(self):
         pins = set()

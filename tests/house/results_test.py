@@ -11,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs/results"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 sys.path.insert(0, str(ROOT / "tools"))
 import provenance  # noqa: E402
 
@@ -79,6 +80,15 @@ class ResultsTest(unittest.TestCase):
             with self.subTest(commit=sha, place=place):
                 listed = any(lost.startswith(sha) for lost in provenance.NOT_IN_HISTORY)
                 self.assertTrue(listed or is_in_history(sha), "not in the history: say it without the hash, or take the result away")
+
+    def test_the_headline_names_the_commit_of_its_files(self):
+        said = re.findall(r"Sluice at commit ([0-9a-f]+).*?(?=\n\n)", README, re.DOTALL)
+        paragraphs = [part for part in README.split("\n\n") if "Sluice at commit" in part]
+        self.assertEqual((len(said), len(paragraphs)), (1, 1))
+        files = set(re.findall(r"\]\((docs/results/[^)#]+\.json)#", paragraphs[0]))
+        self.assertGreater(len(files), 1)
+        for file in files:
+            self.assertEqual(json.loads((ROOT / file).read_text(encoding="utf-8"))["tool"]["git"], said[0], file)
 
     def test_what_is_a_hash_in_prose(self):
         for text, found in (("built at e65926e, commit 7693726; (5a9b532).", ["e65926e", "7693726", "5a9b532"]), ("`c5f91eb33b9a` and c6eee1034a14-dirty, at 7693726)", ["c5f91eb33b9a", "c6eee1034a14", "7693726"]),

@@ -164,19 +164,23 @@ void print_attention(const Heads& s, const std::string& name) {
         : in(from),
           y(from.rows * from.s.head_dim),
           d_qkv(from.rows * 3 * from.s.head_dim),
+          prepared(prepared_elements(from.s)),
           lse(from.rows) {}
     OnGpu<Bf16> in;
-    Buffer<Bf16> y, d_qkv;
+    Buffer<Bf16> y, d_qkv, prepared;
     Buffer<float> lse;
   };
   const Set sets[3] = {Set(given), Set(given), Set(given)};
   const Buffer<float> d_gamma_q = filled(64, 0), d_gamma_k = filled(64, 0);
+  const auto kept = [&](const Set& set) {  // as an engine plans it
+    return prepared_elements(s) > 0 ? set.prepared.data() : nullptr;
+  };
   const auto forward = [&](const Set& set) {
-    return KernelCall(forward_call(set.in, set.y, set.lse.data(), s));
+    return KernelCall(forward_call(set.in, set.y, set.lse.data(), s, kept(set)));
   };
   const auto backward = [&](const Set& set) {
     return KernelCall(backward_call(set.in, set.d_qkv, d_gamma_q.data(), d_gamma_k.data(), set.y,
-                                    set.lse.data(), s));
+                                    set.lse.data(), s, kept(set)));
   };
   std::vector<KernelCall> forwards, backwards;
   for (const Set& set : sets) {

@@ -145,7 +145,8 @@ struct OnGpu {
 };
 
 template <class Act>
-QkvAttentionCall forward_call(const OnGpu<Act>& in, Written y, float* lse, const Heads& s) {
+QkvAttentionCall forward_call(const OnGpu<Act>& in, Written y, float* lse, const Heads& s,
+                              void* prepared = nullptr) {
   return {.y = y,
           .lse = lse,
           .qkv = in.qkv,
@@ -154,11 +155,13 @@ QkvAttentionCall forward_call(const OnGpu<Act>& in, Written y, float* lse, const
           .cosine = in.cosine.data(),
           .sine = in.sine.data(),
           .branch_scale = in.scale(),
-          .heads = s};
+          .heads = s,
+          .prepared = prepared};
 }
 template <class Act>
 QkvAttentionBackwardCall backward_call(const OnGpu<Act>& in, Written d_qkv, float* d_gamma_q,
-                                       float* d_gamma_k, Read y, const float* lse, const Heads& s) {
+                                       float* d_gamma_k, Read y, const float* lse, const Heads& s,
+                                       void* prepared = nullptr) {
   return {.d_qkv = d_qkv,
           .d_gamma_q = d_gamma_q,
           .d_gamma_k = d_gamma_k,
@@ -171,7 +174,8 @@ QkvAttentionBackwardCall backward_call(const OnGpu<Act>& in, Written d_qkv, floa
           .cosine = in.cosine.data(),
           .sine = in.sine.data(),
           .branch_scale = in.scale(),
-          .heads = s};
+          .heads = s,
+          .prepared = prepared};
 }
 
 inline Heads heads(std::int64_t batch, std::int64_t tokens, std::int64_t count,

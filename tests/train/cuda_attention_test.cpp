@@ -67,6 +67,23 @@ class Fused : public Attention {
     EXPECT_EQ(converted<double>(again.values()), converted<double>(got));
     EXPECT_EQ(again_q.values(), d_gamma_q.values());
     EXPECT_EQ(again_k.values(), d_gamma_k.values());
+    if (std::same_as<Act, Bf16> && prepared_elements(s) > 0) check_prepared(in, s, y, got);
+  }
+
+  /// With q and k left by the forward: the same bits.
+  template <class Act>
+  void check_prepared(const OnGpu<Act>& in, const Heads& s, const Buffer<Act>& y,
+                      const std::vector<Act>& d_qkv) {
+    const Buffer<Bf16> prepared(prepared_elements(s));
+    const Buffer<Act> y_again(s.batch * s.tokens * s.heads * s.head_dim),
+        d_again(static_cast<std::int64_t>(d_qkv.size()));
+    const Buffer<float> lse(s.batch * s.tokens * s.heads), d_gamma_q = filled(s.head_dim, 0),
+                                                           d_gamma_k = filled(s.head_dim, 0);
+    run(forward_call(in, y_again, lse.data(), s, prepared.data()));
+    EXPECT_EQ(converted<double>(y_again.values()), converted<double>(y.values()));
+    run(backward_call(in, d_again, d_gamma_q.data(), d_gamma_k.data(), y, lse.data(), s,
+                      prepared.data()));
+    EXPECT_EQ(converted<double>(d_again.values()), converted<double>(d_qkv));
   }
 };
 
@@ -78,6 +95,37 @@ TEST_F(Fused, Bf16OfEveryLength) {
       check<Bf16>(heads(3, tokens, 2, 64, causal), seed % 3 != 0, seed), ++seed;
   check<Bf16>(heads(1, 1024, 2, 64, true), false, 50);
   check<Bf16>(heads(1, 700, 1, 64), true, 51);
+}
+/// More pairs than one launch has memory for: the bits of a sample alone.
+TEST_F(Fused, Bf16OfManyPairs) {
+  Heads s = heads(31, 1024, 8, 64, true);
+  Draws draws(60);
+  const Given<Bf16> all(draws, s, false);
+  const auto gradient = [](const Given<Bf16>& given) {
+    const OnGpu<Bf16> in(given);
+    const Buffer<Bf16> y(given.rows * 64), d_qkv(given.rows * 3 * 64);
+    const Buffer<float> lse(given.rows), d_gamma_q = filled(64, 0), d_gamma_k = filled(64, 0);
+    run(forward_call(in, y, lse.data(), given.s));
+    run(backward_call(in, d_qkv, d_gamma_q.data(), d_gamma_k.data(), y, lse.data(), given.s));
+    return converted<double>(d_qkv.values());
+  };
+  const std::vector<double> together = gradient(all);
+  s.batch = 1;
+  Given<Bf16> one(draws, s, false);
+  one.gamma_q = all.gamma_q, one.gamma_k = all.gamma_k;
+  one.cosine = all.cosine, one.sine = all.sine;
+  for (const std::int64_t sample : {0, 15, 30}) {
+    const auto part = [&](const std::vector<Bf16>& of, std::vector<Bf16>& to) {
+      const auto from = of.begin() + sample * static_cast<std::int64_t>(to.size());
+      to.assign(from, from + static_cast<std::int64_t>(to.size()));
+    };
+    part(all.qkv, one.qkv);
+    part(all.dy, one.dy);
+    const std::vector<double> alone = gradient(one);
+    const auto from = together.begin() + sample * static_cast<std::int64_t>(alone.size());
+    EXPECT_EQ(std::vector<double>(from, from + static_cast<std::int64_t>(alone.size())), alone)
+        << "sample " << sample;
+  }
 }
 TEST_F(Fused, Bf16OfEveryHeadDim) {
   std::uint64_t seed = 100;

@@ -74,10 +74,23 @@ std::vector<Case> cases() {
   other.average = true;
   other.label_smoothing = 0.1F;
   all.push_back({"VitMeanAdamwCheckpointed", other});
-  EngineConfig small = of(Family::vit5, Regime::mixed);
-  small.model = find_model("vit5-tiny").value();
-  small.batch = 3;
-  all.push_back({"VitTiny", small});
+  for (const auto& [name, regime] :
+       {std::pair{"VitTiny", Regime::mixed}, std::pair{"VitTinyBf16Weights", Regime::bf16}}) {
+    EngineConfig small = of(Family::vit5, regime);
+    small.model = find_model("vit5-tiny").value();
+    small.batch = 3;
+    all.push_back({name, small});
+  }
+  // Attention of many tokens, which leaves q and k to its backward (prepared_elements()).
+  EngineConfig longer = of(Family::gpt, Regime::mixed);
+  longer.model.sequence = 300;
+  longer.model.heads = 1;
+  longer.batch = 2;
+  longer.update.kind = OptimizerKind::adamw;
+  longer.average = true;
+  all.push_back({"GptOfManyTokens", longer});
+  longer.checkpointing = true;
+  all.push_back({"GptOfManyTokensCheckpointed", longer});
   return all;
 }
 
@@ -146,6 +159,9 @@ class CudaEngine : public OnDevice, public ::testing::WithParamInterface<std::si
 TEST_P(CudaEngine, EveryRungGivesTheGradientsAndWeightsOfTheCpu) {
   EngineConfig exact = cases()[GetParam()].config;
   const bool bf16 = exact.regime != Regime::fp32;
+  // Regime A rounds its residual stream in every block; such errors add up as the root of how many.
+  const double first =
+      exact.regime == Regime::bf16 ? 4e-2 * std::sqrt(exact.model.layers / 3.0) : 4e-2;
   if (exact.regime == Regime::bf16) exact.optimizer = false;
   EngineConfig cpu_config = exact;
   cpu_config.regime = Regime::fp32;  // what bf16 is measured against
@@ -170,7 +186,7 @@ TEST_P(CudaEngine, EveryRungGivesTheGradientsAndWeightsOfTheCpu) {
     for (int step = 0; step < kSteps; ++step) {
       const auto got = gradients(*gpu, 100U + static_cast<std::uint64_t>(10 * step));
       // Later steps start from weights that have moved apart: looser.
-      const double limit = bf16 ? (step == 0 ? 4e-2 : 0.3) : (step == 0 ? 1e-4 : 2e-3);
+      const double limit = bf16 ? (step == 0 ? first : 0.3) : (step == 0 ? 1e-4 : 2e-3);
       for (const auto& [name, values] : got)
         EXPECT_LT(relative_error(values, want[static_cast<std::size_t>(step)].at(name)), limit)
             << to_string(rung) << " step " << step << " " << name;

@@ -178,6 +178,39 @@ TEST_P(FusedProgram, KeepsLess) {
   EXPECT_LT(fused->forward.size(), plain->forward.size());
 }
 
+/// Bytes of what attention leaves prepared for its backward, all blocks.
+std::int64_t prepared_bytes(int sequence, int heads, Regime regime, bool fused, bool asked,
+                            bool checkpointing = false) {
+  ModelSpec model = cases()[1].config.model;  // a GPT of three layers
+  model.dim = 64;
+  model.heads = heads;
+  model.sequence = sequence;
+  ProgramOptions options;
+  options.batch = 2;
+  options.regime = regime;
+  options.fused = fused;
+  options.prepared_heads = asked;
+  options.checkpointing = checkpointing;
+  const auto with = build_program(model, options);
+  options.prepared_heads = false;
+  const auto without = build_program(model, options);
+  EXPECT_TRUE(with && without);
+  return static_cast<std::int64_t>(with->plan.bytes()) -
+         static_cast<std::int64_t>(without->plan.bytes());
+}
+
+TEST(PreparedHeads, LieInThePlanWhereAFormOfADeviceLeavesThem) {
+  // q and k, two samples, one head of 64 bf16, 209 tokens up to whole pieces of 64.
+  const std::int64_t one = 2 * 2 * 256 * 64 * 2;
+  EXPECT_EQ(prepared_bytes(209, 1, Regime::mixed, true, true), 3 * one);
+  EXPECT_EQ(prepared_bytes(209, 1, Regime::mixed, true, true, true), one) << "blocks share it";
+  EXPECT_EQ(prepared_bytes(208, 1, Regime::mixed, true, true), 0) << "one step of the softmax";
+  EXPECT_EQ(prepared_bytes(209, 2, Regime::mixed, true, true), 0) << "heads of 32";
+  EXPECT_EQ(prepared_bytes(209, 1, Regime::fp32, true, true), 0);
+  EXPECT_EQ(prepared_bytes(209, 1, Regime::mixed, false, true), 0) << "it has q and k already";
+  EXPECT_EQ(prepared_bytes(209, 1, Regime::mixed, true, false), 0) << "not asked for";
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, FusedProgram, ::testing::Range(std::size_t{0}, cases().size()),
                          [](const auto& row) { return cases()[row.param].name; });
 

@@ -21,6 +21,15 @@ bool on_cpu(const EngineConfig& config) {
   return config.device == "cpu";
 }
 
+/// Its module has a form of attention that leaves what it prepared; a device that is not there is
+/// refused elsewhere.
+bool is_hopper(const EngineConfig& config) {
+  if (on_cpu(config)) return false;
+  const auto index = cuda::device_index(config.device);
+  const auto facts = index ? cuda::device_facts(*index) : Result<cuda::DeviceFacts>(index.error());
+  return facts && facts->major == 9 && facts->minor == 0;
+}
+
 ProgramOptions options_of(const EngineConfig& config, Regime regime, int batch) {
   ProgramOptions options;
   options.batch = batch;
@@ -31,6 +40,7 @@ ProgramOptions options_of(const EngineConfig& config, Regime regime, int batch) 
   options.soft_targets = config.soft_targets;
   options.input_gradient = config.input_gradient;
   options.fused = on_cpu(config) ? config.fused_on_cpu : config.rung != Rung::off;
+  options.prepared_heads = options.fused && is_hopper(config);
   options.last_block = config.last_block.value_or(shortest_last_block(config.model));
   return options;
 }

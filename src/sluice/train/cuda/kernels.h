@@ -148,7 +148,8 @@ struct AttentionBackwardCall {
 };
 /// QkNormRope and Attention in one: y = branch_scale[sample] · attention(norm and turn of qkv).
 /// branch_scale null: 1. lse as above. Where rope_span is half of head_dim, channels 2i and 2i + 1
-/// have one angle (model/rope_tables.h).
+/// have one angle (model/rope_tables.h). `prepared` (null: none), bf16 [prepared_elements()]: q and
+/// k as products read them, which a form may leave for the backward of the same heads.
 struct QkvAttentionCall {
   Written y;
   float* lse = nullptr;
@@ -156,6 +157,7 @@ struct QkvAttentionCall {
   const float *gamma_q = nullptr, *gamma_k = nullptr, *cosine = nullptr, *sine = nullptr,
               *branch_scale = nullptr;
   Heads heads;
+  void* prepared = nullptr;
 };
 /// dy is the gradient of the scaled y. d_qkv is written, d_gamma_q and d_gamma_k are added to.
 struct QkvAttentionBackwardCall {
@@ -167,6 +169,7 @@ struct QkvAttentionBackwardCall {
   const float *gamma_q = nullptr, *gamma_k = nullptr, *cosine = nullptr, *sine = nullptr,
               *branch_scale = nullptr;
   Heads heads;
+  void* prepared = nullptr;  // what the forward left
 };
 /// y res = x + branch_scale[row / rows_per_scale] · gamma ⊙ branch; gamma null: 1. y may be x.
 struct AddBranchCall {
@@ -248,12 +251,13 @@ struct FoldLayerScaleCall {
   bool add = false;
 };
 
-/// One parameter tensor, as in cpu/update.h.
+/// One parameter tensor, as in cpu/update.h. copy (null: none): the value as bf16.
 struct UpdateTensor {
   float *value = nullptr, *gradient = nullptr, *first_moment = nullptr, *second_moment = nullptr,
         *average = nullptr;
   std::int64_t elements = 0;
   bool decayed = false;
+  void* copy = nullptr;
 };
 /// A part of one tensor: what one block does. Stretches of a tensor follow one another.
 struct Stretch {
@@ -268,7 +272,7 @@ struct UpdateState {
   double gradient_norm = 0;  // before the clip
 };
 /// Norm of all gradients into the state, then LAMB or AdamW with Apex's semantics (cpu/update.h),
-/// then the average. A norm that is not finite: nothing but the norm is written.
+/// then the average and the copy. A norm that is not finite: nothing but the norm is written.
 struct UpdateCall {
   const UpdateTensor* tensors = nullptr;
   int tensor_count = 0;

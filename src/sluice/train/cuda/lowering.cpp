@@ -144,13 +144,15 @@ Call Lowering::operator()(const AttentionBackward& op) const {
 Call Lowering::operator()(const QkvAttention& op) const {
   return kernel(QkvAttentionCall{written(op.y), at<float>(op.lse), read(op.qkv),
                                  at<float>(op.gamma_q), at<float>(op.gamma_k), at<float>(op.cosine),
-                                 at<float>(op.sine), at<float>(op.scale), heads_});
+                                 at<float>(op.sine), at<float>(op.scale), heads_,
+                                 at<void>(op.prepared)});
 }
 Call Lowering::operator()(const QkvAttentionBackward& op) const {
   return kernel(QkvAttentionBackwardCall{
       written(op.d_qkv), at<float>(op.d_gamma_q), at<float>(op.d_gamma_k), read(op.dy), read(op.y),
       at<float>(op.lse), read(op.qkv), at<float>(op.gamma_q), at<float>(op.gamma_k),
-      at<float>(op.cosine), at<float>(op.sine), at<float>(op.scale), heads_});
+      at<float>(op.cosine), at<float>(op.sine), at<float>(op.scale), heads_,
+      at<void>(op.prepared)});
 }
 Call Lowering::operator()(const AddBranch& op) const {
   const std::int64_t rows = plan_.at(op.y).elements() / tokens_.dim;

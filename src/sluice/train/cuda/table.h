@@ -12,7 +12,7 @@
 
 namespace sluice::train::cuda {
 
-inline constexpr std::uint32_t kCudaAbi = 9;
+inline constexpr std::uint32_t kCudaAbi = 10;
 inline constexpr const char* kCudaSymbol = "sluice_cuda_table";
 
 struct Device;  // one GPU, its stream and one for sends, a cuBLASLt handle and a workspace

@@ -1,6 +1,6 @@
 // sluice/train/cuda_module/attention_backward_long.cu - QkvAttentionBackwardCall of many tokens by
-// warp groups: q and k are prepared once, then 64 keys go over the queries that see them, and 64
-// queries over the keys that they see.
+// warp groups: q and k, normed and turned, are what the forward left or are prepared once more; then
+// 64 keys go over the queries that see them, and 64 queries over the keys that they see.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cuda_module/attention_backward_launch.cuh"
 #include "sluice/train/cuda_module/attention_long.cuh"
@@ -11,25 +11,30 @@ namespace {
 
 constexpr int kDim = kLongDim;
 
-/// What the first kernel leaves for the others; pair after pair, rows a multiple of kPieceRows.
+/// What the pieces read, pair after pair, rows a multiple of kPieceRows: lse and delta of the first
+/// kernel, q and k of it or of the forward.
 struct Kept {
   __nv_bfloat16 *q, *k;
   float *lse, *delta;  // of the queries; lse · log2(e), infinite where there is none
-  int rows;
-  static std::int64_t bytes(int rows) { return std::int64_t{rows} * (2 * 2 * kDim + 2 * 4); }
-  __device__ Kept(const BackwardCall& call, int pairs, int pair)
-      : rows(pieces_of(call.heads.tokens) * kPieceRows) {
-    const std::int64_t all = std::int64_t{pairs} * rows, own = std::int64_t{pair} * rows;
-    auto* const first = static_cast<__nv_bfloat16*>(call.kept);
-    q = first + own * kDim;
-    k = first + (all + own) * kDim;
-    lse = reinterpret_cast<float*>(first + 2 * all * kDim) + own;
+  /// Bytes of a row in the workspace; `heads`: with q and k.
+  static std::int64_t bytes(bool heads) { return 2 * 4 + (heads ? 2 * 2 * kDim : 0); }
+  __device__ Kept(const BackwardCall& call, int pairs, int pair) {
+    const std::int64_t rows = std::int64_t{pieces_of(call.heads.tokens)} * kPieceRows,
+                       own = pair * rows, all = pairs * rows;
+    lse = static_cast<float*>(call.kept) + own;
     delta = lse + all;
+    if (call.prepared != nullptr) {
+      q = call.prepared + call.heads.first_pair * rows * kDim + own * kDim;
+      k = q + call.all_pairs * rows * kDim;
+    } else {
+      q = reinterpret_cast<__nv_bfloat16*>(static_cast<float*>(call.kept) + 2 * all) + own * kDim;
+      k = q + all * kDim;
+    }
   }
 };
 
-/// Blocks (rows / kKeptRows, pairs / kKeptPairs up).
-template <int kSpan>
+/// Blocks (rows / kKeptRows, pairs / kKeptPairs up). kHeads: q and k too.
+template <int kSpan, bool kHeads>
 __global__ void __launch_bounds__(kPieceThreads)
     prepare_backward(const __grid_constant__ BackwardCall call, int pairs) {
   const int first = static_cast<int>(blockIdx.y) * kKeptPairs;
@@ -43,7 +48,7 @@ __global__ void __launch_bounds__(kPieceThreads)
     unsigned w[kDim / 8];
     float lse, delta;
     load_gradient(w, lse, delta, call, head, token);
-    keep_both(to.q + token * kDim, to.k + token * kDim, head, token, turns);
+    if constexpr (kHeads) keep_both(to.q + token * kDim, to.k + token * kDim, head, token, turns);
     if (head.t == 0) to.lse[token] = lse, to.delta[token] = delta;
   }
 }
@@ -242,7 +247,9 @@ __global__ void __launch_bounds__(kPieceThreads, 3)
 template <int kSpan>
 cudaError_t start_long(const BackwardCall& of, dim3 grid, const Launch& on) {
   const dim3 blocks(grid.y * (kPieceRows / kKeptRows), (grid.x + kKeptPairs - 1) / kKeptPairs);
-  prepare_backward<kSpan><<<blocks, kPieceThreads, 0, on.stream>>>(of, static_cast<int>(grid.x));
+  const auto prepare =
+      of.prepared == nullptr ? prepare_backward<kSpan, true> : prepare_backward<kSpan, false>;
+  prepare<<<blocks, kPieceThreads, 0, on.stream>>>(of, static_cast<int>(grid.x));
   cudaError_t error = cudaPeekAtLastError();
   constexpr int kWarps = kPieceThreads / 32;
   if (error == cudaSuccess)
@@ -258,11 +265,13 @@ cudaError_t launch_long(const QkvAttentionBackwardCall& call, const Launch& on) 
   const int pieces = pieces_of(static_cast<int>(call.heads.tokens));
   return launch_by_pairs<kDim>(
       call, kPieceRows, pieces, on,
-      [&](const BackwardCall& of, dim3 grid) {
+      [&](BackwardCall of, dim3 grid) {
+        of.prepared = static_cast<__nv_bfloat16*>(call.prepared);
+        of.all_pairs = static_cast<int>(call.heads.batch * call.heads.heads);
         return call.heads.rope_span == kDim ? start_long<kDim>(of, grid, on)
                                             : start_long<kDim / 2>(of, grid, on);
       },
-      Kept::bytes(pieces * kPieceRows));
+      pieces * kPieceRows * Kept::bytes(call.prepared == nullptr));
 }
 
 }  // namespace sluice::train::cuda

@@ -18,6 +18,8 @@ struct BackwardCall {
   int partials = 0;
   int rows = 0;                                      // of each tile array in shared memory
   void* kept = nullptr;  // memory of the pairs of this launch, as long as the launch asked for
+  __nv_bfloat16* prepared = nullptr;  // by the forward (kernels.h), of all_pairs; or null
+  int all_pairs = 0;
 };
 
 /// Keys (kKeys) or queries of one warp, kM tiles of 16: first is k or q, second v or dy; sums of dk

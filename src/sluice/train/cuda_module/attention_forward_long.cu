@@ -200,12 +200,17 @@ cudaError_t launch_long(const QkvAttentionCall& call, const Launch& on) {
               .lse = call.lse,
               .q = static_cast<__nv_bfloat16*>(on.workspace) + turns / 2};
   const std::int64_t pair_values = std::int64_t{pieces_of(of.heads.tokens)} * kPieceRows * kDim;
-  const std::int64_t most = std::min<std::int64_t>(
-      {pairs, static_cast<std::int64_t>(on.workspace_bytes - turns) / (4 * pair_values), 65535});
+  std::int64_t most = std::min<std::int64_t>(pairs, 65535);
+  if (call.prepared == nullptr)
+    most = std::min(most, static_cast<std::int64_t>(on.workspace_bytes - turns) / (4 * pair_values));
   if (most == 0) return cudaErrorMemoryAllocation;
   of.k = of.q + most * pair_values;
   for (std::int64_t pair = 0; pair < pairs; pair += most) {
     of.heads.first_pair = static_cast<int>(pair);
+    if (call.prepared != nullptr) {
+      of.q = static_cast<__nv_bfloat16*>(call.prepared) + pair * pair_values;
+      of.k = of.q + pairs * pair_values;
+    }
     const int count = static_cast<int>(std::min(most, pairs - pair));
     const cudaError_t error =
         call.heads.rope_span == kDim ? start<kDim>(of, count, on) : start<kDim / 2>(of, count, on);

@@ -8,7 +8,7 @@
 
 namespace sluice::train::cuda {
 
-inline constexpr int kLongDim = 64, kPieceRows = 64, kPieceThreads = 128;
+inline constexpr int kLongDim = 64, kPieceRows = kPieceOfTokens, kPieceThreads = 128;
 inline constexpr int kPieceBytes = kPieceRows * RowTiles<kLongDim>::kRowBytes;
 
 /// Rows of a head in pieces.

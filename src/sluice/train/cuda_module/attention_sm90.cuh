@@ -19,8 +19,9 @@ cudaError_t launch_sm90(const QkvAttentionBackwardCall& call, const Launch& on);
 
 /// Likewise: more tokens than one step holds, 64 after 64.
 inline bool has_long_form(const Heads& s, const Launch& on) {
-  return on.architecture == 90 && s.head_dim == 64 && s.tokens > kWideRows;
+  return on.architecture == 90 && prepared_elements(s) > 0;
 }
+static_assert(kWideRows == kTokensOfOneStep);
 cudaError_t launch_long(const QkvAttentionCall& call, const Launch& on);
 cudaError_t launch_long(const QkvAttentionBackwardCall& call, const Launch& on);
 

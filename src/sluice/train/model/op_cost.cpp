@@ -56,10 +56,10 @@ class Counter {
     return attention({op.dq, op.dk, op.dv, op.dy, op.y, op.lse, op.q, op.k, op.v}, 5);
   }
   OpCost operator()(const QkvAttention& op) const {
-    return attention({op.y, op.lse, op.qkv, op.cosine, op.sine}, 2);
+    return attention({op.y, op.lse, op.qkv, op.prepared, op.cosine, op.sine}, 2);
   }
   OpCost operator()(const QkvAttentionBackward& op) const {
-    return attention({op.d_qkv, op.dy, op.y, op.lse, op.qkv, op.cosine, op.sine}, 5);
+    return attention({op.d_qkv, op.dy, op.y, op.lse, op.qkv, op.prepared, op.cosine, op.sine}, 5);
   }
   OpCost operator()(const AddBranch& op) const { return moved({op.y, op.x, op.branch, op.gamma}); }
   OpCost operator()(const AddBranchBackward& op) const {

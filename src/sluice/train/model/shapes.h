@@ -19,6 +19,15 @@ struct Heads {
   bool causal = false;
 };
 Heads heads_of(const Program& program);
+/// Attention of more tokens goes over pieces of so many rows; a form for bf16 heads of 64 leaves q
+/// and k normed and turned, rows up to whole pieces, for its backward: elements of both, 0 of
+/// others.
+inline constexpr std::int64_t kTokensOfOneStep = 208, kPieceOfTokens = 64;
+constexpr std::int64_t prepared_elements(const Heads& s) {
+  if (s.head_dim != 64 || s.tokens <= kTokensOfOneStep) return 0;
+  return 2 * s.batch * s.heads * s.head_dim *
+         ((s.tokens + kPieceOfTokens - 1) / kPieceOfTokens * kPieceOfTokens);
+}
 
 /// Sizes between images and the residual stream.
 struct TokenShape {

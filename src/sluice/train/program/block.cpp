@@ -2,6 +2,7 @@
 // the same with fewer operations: no pass over the tokens is left for LayerScale, DropPath, the
 // addition of a branch, or q, k and v apart.
 // SPDX-License-Identifier: Apache-2.0
+#include "sluice/train/model/shapes.h"
 #include "sluice/train/program/builder.h"
 
 #include <utility>
@@ -24,6 +25,9 @@ BlockTensors ProgramBuilder::add_block(const std::string& prefix, Arena arena) {
     t.rstd_q = add(name("rstd_q"), per_head, Dtype::f32, arena);
     t.rstd_k = add(name("rstd_k"), per_head, Dtype::f32, arena);
   }
+  const std::int64_t prepared = prepared_elements(heads_of(program_));
+  if (program_.options.prepared_heads && fused() && act_ == Dtype::bf16 && prepared > 0)
+    t.prepared = add(name("prepared"), {prepared}, act_, arena);
   t.attended = add(name("attended"), {rows_, m.dim}, act_, arena);
   t.lse = add(name("lse"), per_head, Dtype::f32, arena);
   const bool last = prefix == fmt::format("blocks.{}", m.layers - 1);
@@ -79,8 +83,9 @@ void ProgramBuilder::attention_forward(int i, const BlockTensors& t) {
   const TensorId gamma_q = value(of_block(i, "attn.q_norm.weight"));
   const TensorId gamma_k = value(of_block(i, "attn.k_norm.weight"));
   if (fused()) {
-    op(block_name(i, "attention"), QkvAttention{t.attended, t.lse, t.qkv, gamma_q, gamma_k,
-                                                program_.cosine, program_.sine, scale(i, 0)});
+    op(block_name(i, "attention"),
+       QkvAttention{t.attended, t.lse, t.qkv, gamma_q, gamma_k, program_.cosine, program_.sine,
+                    scale(i, 0), t.prepared});
     return;
   }
   op(block_name(i, "qk_norm_rope"), QkNormRope{t.q, t.k, t.v, t.rstd_q, t.rstd_k, t.qkv, gamma_q,
@@ -163,7 +168,7 @@ void ProgramBuilder::attention_backward(int i, const BlockTensors& t) {
     op(block_name(i, "attention.backward"),
        QkvAttentionBackward{d_.qkv, gradient(q_norm), gradient(k_norm), d_.h, t.attended, t.lse,
                             t.qkv, value(q_norm), value(k_norm), program_.cosine, program_.sine,
-                            scale(i, 0)});
+                            scale(i, 0), t.prepared});
     return;
   }
   op(block_name(i, "attention.backward"),

@@ -17,7 +17,7 @@ namespace sluice::train {
 
 /// What a block leaves for its backward. Only a plain program has q to rstd_k, projected and m.
 struct BlockTensors {
-  TensorId x, h1, rstd1, qkv, q, k, v, rstd_q, rstd_k, attended, lse, projected;
+  TensorId x, h1, rstd1, qkv, q, k, v, rstd_q, rstd_k, prepared, attended, lse, projected;
   TensorId middle, h2, rstd2, f, g, m;
   TensorId x_read, attended_read;  // of a block that ends in the readout: those rows of x, attended
 };

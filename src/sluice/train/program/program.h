@@ -83,12 +83,15 @@ struct Attention {
 struct AttentionBackward {
   TensorId dq, dk, dv, dy, y, lse, q, k, v;
 };
-/// QkNormRope and Attention in one, nothing kept between them; y = scale[sample] · its result.
+/// QkNormRope and Attention in one, nothing kept between them but what prepared_elements()
+/// (model/shapes.h) says where options ask for it; y = scale[sample] · its result.
 struct QkvAttention {
   TensorId y, lse, qkv, gamma_q, gamma_k, cosine, sine, scale;
+  TensorId prepared;  // absent: nothing is left for the backward
 };
 struct QkvAttentionBackward {
   TensorId d_qkv, d_gamma_q, d_gamma_k, dy, y, lse, qkv, gamma_q, gamma_k, cosine, sine, scale;
+  TensorId prepared;
 };
 /// y = x + scale[sample] · gamma ⊙ branch. gamma may be absent (GPT), scale too (no DropPath).
 struct AddBranch {
@@ -162,6 +165,7 @@ struct ProgramOptions {
   bool soft_targets = false;    // targets [batch, classes] beside the labels
   bool input_gradient = false;  // d_images too
   bool fused = false;           // LinearAdd and QkvAttention for what they stand for
+  bool prepared_heads = false;  // QkvAttention leaves q and k for its backward, where a form does
   LastBlock last_block = LastBlock::full;
 };
 

@@ -69,12 +69,13 @@ struct Lists {
     return listed({op.dy, op.y, op.lse, op.q, op.k, op.v}, {op.dq, op.dk, op.dv});
   }
   Touched operator()(const QkvAttention& op) const {
-    return listed({op.qkv, op.gamma_q, op.gamma_k, op.cosine, op.sine, op.scale}, {op.y, op.lse});
+    return listed({op.qkv, op.gamma_q, op.gamma_k, op.cosine, op.sine, op.scale},
+                  {op.y, op.lse, op.prepared});
   }
   Touched operator()(const QkvAttentionBackward& op) const {
-    return listed(
-        {op.dy, op.y, op.lse, op.qkv, op.gamma_q, op.gamma_k, op.cosine, op.sine, op.scale},
-        {op.d_qkv}, {op.d_gamma_q, op.d_gamma_k});
+    return listed({op.dy, op.y, op.lse, op.qkv, op.gamma_q, op.gamma_k, op.cosine, op.sine,
+                   op.scale, op.prepared},
+                  {op.d_qkv}, {op.d_gamma_q, op.d_gamma_k});
   }
   Touched operator()(const AddBranch& op) const {
     return listed({op.x, op.branch, op.gamma, op.scale}, {op.y});

@@ -18,6 +18,7 @@ class CudaWeights : public OnDevice {};
 struct Tensor {
   std::vector<std::vector<float>> host;
   std::vector<Shifted<float>> device;
+  std::vector<Shifted<Bf16>> copy;  // of the value, or none
   bool decayed = false, averaged = false;
   [[nodiscard]] std::int64_t elements() const { return static_cast<std::int64_t>(host[0].size()); }
 };
@@ -27,8 +28,10 @@ struct Model {
   std::vector<UpdateTensor> records;
   std::vector<Stretch> stretches;
 
+  /// Every other tensor has a copy.
   void add(std::int64_t count, bool decayed, bool averaged, double size, std::int64_t shift,
            std::int64_t longest, Draws& draws) {
+    const bool copied = tensors.size() % 2 == 0;
     Tensor t;
     t.decayed = decayed;
     t.averaged = averaged;
@@ -41,8 +44,10 @@ struct Model {
       t.host.push_back(std::move(values));
     }
     const auto& d = t.device;
+    if (copied) t.copy.emplace_back(count, shift);
     records.push_back({d[0].data(), d[1].data(), d[2].data(), d[3].data(),
-                       averaged ? d[4].data() : nullptr, count, decayed});
+                       averaged ? d[4].data() : nullptr, count, decayed,
+                       copied ? t.copy[0].data() : nullptr});
     for (std::int64_t begin = 0; begin < count; begin += longest)
       stretches.push_back({static_cast<std::int32_t>(tensors.size()),
                            static_cast<std::int32_t>(std::min(longest, count - begin)), begin});
@@ -114,6 +119,15 @@ void expect_same_model(const Model& m, bool exactly) {
                 exactly ? 0 : 2e-6)
           << kNames[i] << " of tensor " << t << ", " << m.tensors[t].elements() << " elements";
 }
+/// Copies are the values rounded once; or, where nothing was updated, as they were.
+void expect_copies(const Model& m, bool updated) {
+  for (const Tensor& t : m.tensors)
+    for (const Shifted<Bf16>& copy : t.copy)
+      EXPECT_EQ(converted<float>(copy.values()),
+                converted<float>(updated ? converted<Bf16>(t.device[0].values())
+                                         : poisoned<Bf16>(t.elements())))
+          << t.elements() << " elements";
+}
 
 void check_steps(const OptimizerConfig& config, std::int64_t longest, double gradient_size,
                  std::uint64_t seed) {
@@ -138,6 +152,7 @@ void check_steps(const OptimizerConfig& config, std::int64_t longest, double gra
         << OnDevice::table().message(OnDevice::device());
     EXPECT_NEAR(state.read()[0].gradient_norm, norm, 1e-9 * norm);
     expect_same_model(m, false);
+    expect_copies(m, true);
   }
 }
 
@@ -175,6 +190,7 @@ TEST_F(CudaUpdate, ANormThatIsNotFiniteLeavesEverything) {
       EXPECT_EQ(gradient, spoiled.host[1]);
       Model::upload_gradient(spoiled);
       expect_same_model(m, true);
+      expect_copies(m, false);
     }
 }
 

@@ -137,7 +137,7 @@ class CudaBackend final : public Backend {
     return times;
   }
 
-  void cast_weights() override { keep(copy_weights()); }
+  void cast_weights() override { keep(copy_weights(copies_)); }
 
   Result<double> update(std::uint64_t step) override {
     UpdateState state = update_state(config_.update, step);
@@ -252,12 +252,17 @@ class CudaBackend final : public Backend {
   Status issue_update() {
     SLUICE_CHECK(mark(kUpdate));
     SLUICE_CHECK(session_.issue(KernelCall(update_), "update"));
-    SLUICE_CHECK(copy_weights());
+    SLUICE_CHECK(copy_weights(scaled_copies_));
     return mark(kUpdateEnd);
   }
-  Status copy_weights() {
-    if (copies_.count == 0) return ok;
-    return session_.issue(KernelCall(copies_), "copy weights");
+  Status copy_weights(const CopyWeightsCall& copies) {
+    if (copies.count == 0) return ok;
+    return session_.issue(KernelCall(copies), "copy weights");
+  }
+  /// The update writes it with the value. A copy that another parameter scales waits for that one.
+  [[nodiscard]] bool copied_by_update(const Parameter& p) const {
+    return p.compute != p.value && !p.row_scale.exists() &&
+           program_.plan.at(p.compute).dtype == Dtype::bf16;
   }
 
   Status add_phase(Phase phase, int from, int to) {
@@ -270,6 +275,7 @@ class CudaBackend final : public Backend {
   Status run_observed(const MicroStep& micro);
 
   Status list_weights();
+  Result<CopyWeightsCall> copies_of(const std::vector<const Parameter*>& parameters);
   Status list_update();
   Status join_world();
   /// Of calls that cannot say it: the next run() does.
@@ -283,7 +289,7 @@ class CudaBackend final : public Backend {
   Inbox inbox_;
   Lowering lowering_;
   EngineInfo info_;
-  CopyWeightsCall copies_;
+  CopyWeightsCall copies_, scaled_copies_;  // all weights; those that an update leaves to them
   UpdateCall update_;
   std::map<decltype(key_of({}, false)), Replay> micro_graphs_;
   std::map<bool, Replay> update_graphs_;
@@ -349,19 +355,31 @@ Status CudaBackend::join_world() {
 }
 
 Status CudaBackend::list_weights() {
-  std::vector<WeightCopy> weights;
+  std::vector<const Parameter*> all, scaled;
   for (const Parameter& p : program_.parameters) {
     if (p.compute == p.value) continue;
-    const Tensor& weight = program_.plan.at(p.value);
-    weights.push_back({lowering_.at<float>(p.value), lowering_.written(p.compute),
-                       lowering_.at<float>(p.row_scale), weight.elements(),
-                       weight.elements() / weight.shape.front()});
-    copies_.most_elements = std::max(copies_.most_elements, weight.elements());
+    all.push_back(&p);
+    if (!copied_by_update(p)) scaled.push_back(&p);
   }
-  copies_.count = static_cast<int>(weights.size());
-  if (weights.empty()) return ok;
-  SLUICE_TRY(copies_.weights, session_.keep(std::span<const WeightCopy>(weights)));
+  SLUICE_TRY(copies_, copies_of(all));
+  SLUICE_TRY(scaled_copies_, copies_of(scaled));
   return ok;
+}
+
+Result<CopyWeightsCall> CudaBackend::copies_of(const std::vector<const Parameter*>& parameters) {
+  std::vector<WeightCopy> weights;
+  CopyWeightsCall call;
+  for (const Parameter* p : parameters) {
+    const Tensor& weight = program_.plan.at(p->value);
+    weights.push_back({lowering_.at<float>(p->value), lowering_.written(p->compute),
+                       lowering_.at<float>(p->row_scale), weight.elements(),
+                       weight.elements() / weight.shape.front()});
+    call.most_elements = std::max(call.most_elements, weight.elements());
+  }
+  call.count = static_cast<int>(weights.size());
+  if (weights.empty()) return call;
+  SLUICE_TRY(call.weights, session_.keep(std::span<const WeightCopy>(weights)));
+  return call;
 }
 
 Status CudaBackend::list_update() {
@@ -375,7 +393,8 @@ Status CudaBackend::list_update() {
     }
     tensors.push_back({lowering_.at<float>(p.value), lowering_.at<float>(p.gradient),
                        lowering_.at<float>(p.first_moment), lowering_.at<float>(p.second_moment),
-                       lowering_.at<float>(p.average), elements, p.decayed});
+                       lowering_.at<float>(p.average), elements, p.decayed,
+                       copied_by_update(p) ? lowering_.at<void>(p.compute) : nullptr});
   }
   const UpdateState state;
   update_ = update_call(config_.update);

@@ -60,6 +60,18 @@ __device__ inline void put(float* to, const Pack<float, 4>& values, const Part& 
   for (int i = 0; i < 4; ++i)
     if (i < part.count) to[part.first + i] = values.values[i];
 }
+/// The copy of a tensor, where it has one.
+__device__ inline void put_copy(void* copy, const Pack<float, 4>& values, const Part& part) {
+  if (copy == nullptr) return;
+  auto* const to = static_cast<Bfloat*>(copy) + part.first;
+  if (part.whole) {
+    store(to, values.values);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    if (i < part.count) to[i] = __float2bfloat16_rn(values[i]);
+}
 /// body(part) for all elements of a stretch: the loop without a branch first.
 template <class Body>
 __device__ inline void each_part(const Stretch& s, bool at_16, Body body) {
@@ -151,7 +163,7 @@ __global__ void __launch_bounds__(kThreads)
   const bool later = kLamb && adapts(t, r);
   double value = 0, update = 0;
   const bool at_16 =
-      at_16_bytes(s, t.value, t.gradient, t.first_moment, t.second_moment, t.average);
+      at_16_bytes(s, t.value, t.gradient, t.first_moment, t.second_moment, t.average, t.copy);
   each_part(s, at_16, [&](const Part& part) {
     const Pack<float, 4> g = get(t.gradient, part);
     Pack<float, 4> p = get(t.value, part), m = get(t.first_moment, part),
@@ -173,6 +185,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < 4; ++i)
       p.values[i] = fmaf(-n.rate, u[i], kLamb ? p[i] : kept * p[i]);
     put(t.value, p, part);
+    put_copy(t.copy, p, part);
     follow(t.average, p, r.average_gain, part);
   });
   if (!later) return;  // the whole block
@@ -221,13 +234,14 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncthreads();
   const float ratio = shared_ratio;
-  each_part(s, at_16_bytes(s, t.value, t.gradient, t.average), [&](const Part& part) {
+  each_part(s, at_16_bytes(s, t.value, t.gradient, t.average, t.copy), [&](const Part& part) {
     const Pack<float, 4> u = get(t.gradient, part);
     Pack<float, 4> p = get(t.value, part);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       p.values[i] = fmaf(-ratio, u[i], p[i]);
     put(t.value, p, part);
+    put_copy(t.copy, p, part);
     follow(t.average, p, r.average_gain, part);
   });
 }

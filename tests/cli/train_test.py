@@ -80,7 +80,9 @@ class TrainTest(unittest.TestCase):
         mean = sum(s["loss"] for s in steps[:5]) / 5
         self.assertAlmostEqual(document["epochs"][0]["loss"], mean, places=6)
         self.assertTrue((self.out / "checkpoints" / "last.safetensors").exists())
-        self.assertTrue((self.out / "checkpoints" / "best.safetensors").exists())
+        best, last = (self.out / "checkpoints" / f"{name}.safetensors" for name in ("best", "last"))
+        accuracies = [epoch["ema_val_accuracy"] for epoch in document["epochs"]]
+        self.assertEqual(best.samefile(last), accuracies[-1] > max(accuracies[:-1], default=-1))
 
     def test_learn_model_is_the_same(self):
         done = self.train("--input", "D", "--epoch", 1, "--out", self.out, command="learn-model", quiet=False)
@@ -112,6 +114,17 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(len(log.read_text().splitlines()), whole["steps"])
         self.assertEqual(tensors(self.out / "c" / "last.safetensors"),
                          tensors(self.out / "whole" / "checkpoints" / "last.safetensors"))
+
+    def test_a_killed_run_leaves_what_it_had_done(self):
+        arguments = short("--input", "D", "--epochs", 20, "--batch-size", 1, "--val-split", 0, "--out", self.out)
+        process = subprocess.Popen([PROGRAM, "train", *map(str, arguments)], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        self.assertIn("train", process.stderr.readline())
+        process.kill()
+        process.communicate(timeout=100)
+        document = json.loads((self.out / "train.json").read_text())
+        self.assertEqual(document["status"], "running")
+        self.assertEqual(document["epochs"], [])
 
     def test_validates_against_recorded_figures(self):
         self.result("--input", "D", "--epochs", 1, "--ema", "--out", self.out)

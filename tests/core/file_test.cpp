@@ -91,6 +91,20 @@ TEST(WriteFileAtomic, CreatesAndReplaces) {
   EXPECT_THAT(folder.names(), ElementsAre("f"));
 }
 
+TEST(LinkFileAtomic, IsAnotherNameThatStaysWhenTheFirstIsReplaced) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file_atomic(folder / "last", "one"));
+  ASSERT_TRUE(write_file_atomic(folder / "best", "zero"));
+  ASSERT_TRUE(link_file_atomic(folder / "last", folder / "best"));
+  ASSERT_TRUE(link_file_atomic(folder / "last", folder / "best"));  // it is that already
+  EXPECT_TRUE(fs::equivalent(folder / "last", folder / "best"));
+  ASSERT_TRUE(write_file_atomic(folder / "last", "two"));
+  EXPECT_EQ(read_text_file(folder / "best").value(), "one");
+  EXPECT_FALSE(link_file_atomic(folder / "missing", folder / "best"));
+  EXPECT_EQ(read_text_file(folder / "best").value(), "one");
+  EXPECT_THAT(folder.names(), ElementsAre("best", "last"));
+}
+
 TEST(WriteFileAtomic, AcceptsALongNameAndABareName) {
   const TemporaryFolder folder;
   ASSERT_TRUE(write_file_atomic(folder / std::string(255, 'n'), "x"));

@@ -232,6 +232,17 @@ Status write_file_atomic(const fs::path& path, std::string_view content, Flush f
   return ok;
 }
 
+bool link_file_atomic(const fs::path& from, const fs::path& path) {
+  const fs::path name = path.parent_path() /
+                        fmt::format("{}{:016x}{}", kTemporaryStart, random_suffix(), kTemporaryEnd);
+  if (::link(from.c_str(), name.c_str()) != 0) return false;
+  const bool renamed = ::rename(name.c_str(), path.c_str()) == 0;
+  // Two names of one file are left as they are by a rename: this one goes.
+  std::ignore = ::unlink(name.c_str());
+  if (renamed) flush_folder(path.parent_path());
+  return renamed;
+}
+
 bool is_temporary_name(std::string_view file_name) {
   constexpr std::size_t kDigits = 16;
   if (file_name.size() != kTemporaryStart.size() + kDigits + kTemporaryEnd.size()) return false;

@@ -34,6 +34,10 @@ enum class Flush {
 Status write_file_atomic(const std::filesystem::path& path, std::string_view content,
                          Flush flush = Flush::now);
 
+/// Makes `path` another name of the file `from`, in place of what it named; both in one folder, and
+/// neither ever changed but by write_file_atomic(). False: the file system has no such names.
+bool link_file_atomic(const std::filesystem::path& from, const std::filesystem::path& path);
+
 /// mkdir -p, with an error that names the path and says why it cannot be a folder.
 Status create_folders(const std::filesystem::path& path);
 

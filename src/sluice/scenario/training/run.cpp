@@ -3,6 +3,7 @@
 #include "sluice/scenario/training/run.h"
 
 #include "sluice/core/clock.h"
+#include "sluice/core/file.h"
 #include "sluice/core/text.h"
 #include "sluice/train/checkpoint.h"
 
@@ -102,6 +103,13 @@ Status TrainingRun::save(const char* name) {
   SLUICE_TRY(of_all.sums, ranks_.total(state_.sums));
   if (!ranks_.leads()) return ok;
   return train::save_checkpoint(plan_.checkpoint_dir / name, engine_, to_json(of_all));
+}
+
+/// What was saved last: gigabytes of one file need not be written twice.
+Status TrainingRun::keep_as_best() {
+  const std::filesystem::path& folder = plan_.checkpoint_dir;
+  if (!ranks_.leads() || link_file_atomic(folder / kLast, folder / kBest)) return ok;
+  return train::save_checkpoint(folder / kBest, engine_, to_json(state_));
 }
 
 Error TrainingRun::of_checkpoint(const Error& error) const {
@@ -217,7 +225,7 @@ Status TrainingRun::finish_epoch() {
   state_.sums = {};
   feed_started_ = false;
   SLUICE_CHECK(save(kLast));
-  if (best) SLUICE_CHECK(save(kBest));
+  if (best) SLUICE_CHECK(keep_as_best());
   return observer_.on_epoch(epoch);
 }
 

@@ -82,6 +82,7 @@ class TrainingRun {
   Status run_step();
   Status finish_epoch();
   Status save(const char* name);
+  Status keep_as_best();
   [[nodiscard]] Error of_checkpoint(const Error& error) const;
 
   train::Engine& engine_;

@@ -281,15 +281,22 @@ class Training {
     const Json config = plan_json(request);
     SLUICE_CHECK(folder.write_config(config::to_yaml(config::from_json(config))));
     SLUICE_CHECK(watcher.log.open(folder.path() / "steps.jsonl", prepared_.engine->steps()));
+    const auto write = [&](const scenario::TrainingOutcome& outcome, const char* status,
+                           const Json& reason) -> Result<Json> {
+      const Json document = document_of(config, outcome, profile, status, reason);
+      SLUICE_CHECK(write_file_atomic(folder.path() / "train.json", dump_json(document) + "\n"));
+      return document;
+    };
+    // What is killed has left the steps of its log, and a document that says what they are of.
+    SLUICE_CHECK(write(run->outcome(), "running", {}));
     const auto ended = run->run();
-    const scenario::TrainingOutcome outcome = ended ? *ended : run->outcome();
-    Json document = document_of(config, outcome, profile);
-    if (!ended) document["status"] = "failed";
-    document["reason"] = ended ? Json() : Json(ended.error().message);
-    const Status written =
-        write_file_atomic(folder.path() / "train.json", dump_json(document) + "\n");
-    if (!ended) return ended.error();
-    SLUICE_CHECK(written);
+    if (!ended) {
+      std::ignore = write(run->outcome(), "failed", ended.error().message);
+      return ended.error();
+    }
+    const scenario::TrainingOutcome& outcome = *ended;
+    SLUICE_TRY(const Json document,
+               write(outcome, outcome.interrupted ? "interrupted" : "complete", {}));
     return TrainResult{document, folder.path(), request.plan.checkpoint_dir, outcome.interrupted};
   }
 
@@ -300,7 +307,7 @@ class Training {
   }
 
   Json document_of(const Json& config, const scenario::TrainingOutcome& outcome,
-                   const std::string& profile) {
+                   const std::string& profile, const char* status, const Json& reason) {
     const fs::path& checkpoints = prepared_.request.plan.checkpoint_dir;
     std::error_code problem;
     const fs::path best = checkpoints / "best.safetensors";
@@ -308,7 +315,8 @@ class Training {
                 {"tool", {{"version", version::kProgram}, {"git", version::git()}}},
                 {"argv", caller_.argv},
                 {"machine_profile", profile},
-                {"status", outcome.interrupted ? "interrupted" : "complete"},
+                {"status", status},
+                {"reason", reason},
                 {"engine", engine_json(*prepared_.engine)},
                 {"world", world_json()},
                 {"config", config},

@@ -4,10 +4,12 @@
 
 #include "sluice/core/file.h"
 #include "sluice/core/file_lock.h"
+#include "sluice/core/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -17,6 +19,13 @@ namespace {
 constexpr std::uint64_t kLongest = 1 << 20;  // bytes; a choice has about 150
 constexpr int kKindWords = 15;  // of a line of cuda_module/product_kind.h; the algorithm follows
 constexpr double kLockLimit_s = 5;
+constexpr std::size_t kMostShown = 200;               // bytes of a first line that is refused
+constexpr std::string_view kMark = "# products of ";  // begins it; then what versions_of() says
+
+std::string versions_of(const DeviceFacts& facts, const char* library) {
+  return fmt::format("{}, sm_{}{}, driver {}, {}", facts.name, facts.major, facts.minor,
+                     facts.driver, library);
+}
 
 /// "NVIDIA H200, sm_90, driver 13000, CUDA 13.0, cuBLASLt 13.1.0" as the name of a file.
 std::string name_of(const DeviceFacts& facts, const char* library) {
@@ -60,14 +69,51 @@ std::string merged(std::string_view first, std::string_view second) {
   return text;
 }
 
+struct Parts {
+  std::optional<std::string_view> versions{};  // none: an earlier program wrote the file
+  std::string_view lines;
+};
+Parts parts_of(std::string_view text) {
+  if (!text.starts_with(kMark)) return {.lines = text};
+  text.remove_prefix(kMark.size());
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  return {text.substr(0, end), text.substr(std::min(end + 1, text.size()))};
+}
+
+bool of_other_versions(const Parts& parts, std::string_view versions) {
+  return parts.versions && *parts.versions != versions;
+}
+
+/// The lines of the file, none where it cannot be read.
+Result<std::string> read_lines(const std::filesystem::path& file, std::string_view versions) {
+  const auto text = read_text_file(file, kLongest);
+  if (!text) return std::string();
+  const Parts parts = parts_of(*text);
+  if (of_other_versions(parts, versions))
+    return Error{Errc::usage,
+                 fmt::format("{}: is for '{}'; '{}' is accepted, and without the file the products "
+                             "are searched again",
+                             shown(file), printable(parts.versions->substr(0, kMostShown)),
+                             printable(versions))};
+  return std::string(parts.lines);
+}
+
 }  // namespace
 
-KeptChoices KeptChoices::offer(const Table& table, Device* device, const DeviceFacts& facts,
-                               const std::filesystem::path& folder) {
+Status KeptChoices::check(const Table& table, const DeviceFacts& facts,
+                          const std::filesystem::path& folder) {
+  SLUICE_CHECK(
+      read_lines(folder / name_of(facts, table.library), versions_of(facts, table.library)));
+  return ok;
+}
+
+Result<KeptChoices> KeptChoices::offer(const Table& table, Device* device, const DeviceFacts& facts,
+                                       const std::filesystem::path& folder) {
   KeptChoices kept;
   kept.file_ = folder / name_of(facts, table.library);
-  if (const auto text = read_text_file(kept.file_, kLongest))
-    table.offer_choices(device, text->c_str());
+  kept.versions_ = versions_of(facts, table.library);
+  SLUICE_TRY(const std::string lines, read_lines(kept.file_, kept.versions_));
+  if (!lines.empty()) table.offer_choices(device, lines.c_str());
   kept.known_ = text_of(table, device);
   return kept;
 }
@@ -80,8 +126,10 @@ void KeptChoices::keep(const Table& table, Device* device) {
   const auto lock = FileLock::take(lock_beside(file_), shown(file_), {.limit_s = kLockLimit_s});
   if (!lock) return;
   const auto there = read_text_file(file_, kLongest);
-  const std::string both = there ? merged(*there, now) : now;
-  if (write_file_atomic(file_, both, Flush::later)) known_ = std::move(now);
+  const Parts parts = there ? parts_of(*there) : Parts();
+  if (of_other_versions(parts, versions_)) return;  // put there since; the next process refuses it
+  const std::string all = fmt::format("{}{}\n{}", kMark, versions_, merged(parts.lines, now));
+  if (write_file_atomic(file_, all, Flush::later)) known_ = std::move(now);
 }
 
 }  // namespace sluice::train::cuda

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sluice/core/result.h"
 #include "sluice/train/cuda/table.h"
 
 #include <filesystem>
@@ -15,9 +16,14 @@ namespace sluice::train::cuda {
 class KeptChoices {
  public:
   /// Offers the device what is kept for its name, architecture, driver and library. A cache: what
-  /// cannot be read is not there, what cannot be written is searched again.
-  static KeptChoices offer(const Table& table, Device* device, const DeviceFacts& facts,
-                           const std::filesystem::path& folder);
+  /// cannot be read is not there, what cannot be written is searched again. Errc::usage: the first
+  /// line of the file says other versions. A file without such a line is of an earlier program, and
+  /// its name says them.
+  static Result<KeptChoices> offer(const Table& table, Device* device, const DeviceFacts& facts,
+                                   const std::filesystem::path& folder);
+  /// Whether offer() would refuse.
+  static Status check(const Table& table, const DeviceFacts& facts,
+                      const std::filesystem::path& folder);
   /// Adds what the device has besides, under a lock: of two processes that searched at the same
   /// time both are kept, and for the same product the first.
   void keep(const Table& table, Device* device);
@@ -26,7 +32,7 @@ class KeptChoices {
 
  private:
   std::filesystem::path file_{};  // empty: nothing is kept
-  std::string known_{};
+  std::string versions_{}, known_{};
 };
 
 }  // namespace sluice::train::cuda

@@ -21,8 +21,9 @@ Result<Session> Session::open(int index, std::size_t plan_bytes) {
   if (table->open(index, &device, why.data(), why.size()) != kDone)
     return Error{Errc::usage, fmt::format("device cuda:{}: {}", index, why.data())};
   Session session(table, device);
-  if (const auto folder = user_cache_folder())
-    session.choices_ = KeptChoices::offer(*table, device, facts, *folder / "cuda");
+  if (const auto folder = user_cache_folder()) {
+    SLUICE_TRY(session.choices_, KeptChoices::offer(*table, device, facts, *folder / "cuda"));
+  }
   if (plan_bytes == 0) return session;
   if (const int code = table->allocate(device, plan_bytes, &session.plan_); code != kDone)
     return Error{Errc::usage,
@@ -33,6 +34,13 @@ Result<Session> Session::open(int index, std::size_t plan_bytes) {
   const KernelCall clear = ClearCall{session.plan_, plan_bytes};
   SLUICE_CHECK(session.status(table->launch(device, &clear), "clear memory"));
   return session;
+}
+
+Status Session::check_choices(int index) {
+  SLUICE_TRY(const DeviceFacts facts, device_facts(index));
+  SLUICE_TRY(const Table* table, library());
+  const auto folder = user_cache_folder();
+  return folder ? KeptChoices::check(*table, facts, *folder / "cuda") : Status(ok);
 }
 
 Session::Session(Session&& other) noexcept

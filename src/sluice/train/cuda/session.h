@@ -39,8 +39,11 @@ class SessionGraph {
 
 class Session {
  public:
-  /// Usage errors: device_facts()', and memory that is not there. 0: what is needed is allocated.
+  /// Usage errors: device_facts()', KeptChoices::offer()'s, and memory that is not there. 0: what
+  /// is needed is allocated.
   static Result<Session> open(int index, std::size_t plan_bytes);
+  /// The first two of them, and nothing is opened.
+  static Status check_choices(int index);
   Session(Session&& other) noexcept;
   Session& operator=(Session&&) = delete;
   ~Session();

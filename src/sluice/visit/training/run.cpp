@@ -12,6 +12,7 @@
 #include "sluice/scenario/loader/outbox.h"
 #include "sluice/scenario/training/spec.h"
 #include "sluice/train/cuda/library.h"
+#include "sluice/train/cuda/session.h"
 #include "sluice/visit/canary_run.h"
 #include "sluice/visit/gpu_watch.h"
 #include "sluice/visit/loader/bundle_cache.h"
@@ -115,6 +116,8 @@ class TrainingVisit {
       SLUICE_CHECK(
           train::plan_engine(plan_.engine_of(plan_.regimes.front(), plan_.batches.front())));
     }
+    if (plan_.has_ours() && plan_.gpu_index >= 0)
+      SLUICE_CHECK(train::cuda::Session::check_choices(plan_.gpu_index));
     if (!plan_.input && !plan_.synthetic)
       return Error{Errc::usage,
                    "--mode e2e: needs --input DIR; --mode synthetic measures the step alone"};

@@ -3,8 +3,9 @@
 """usage: train_parity.py REQUEST.json...      (in the Python of the group `torch`)
 
 {"model": {...},                  fields of ModelSpec (vit5_torch.py)
- "dtype": "fp32"|"bf16",          bf16: torch.autocast, weights and gradients stay float32
- "steps": 10,                     optimizer steps on the same batch; 0: none
+ "dtype": "fp32"|"bf16"|"bf16-weights",   bf16: torch.autocast, weights and gradients stay float32; bf16-weights: the whole
+                                  model .to(torch.bfloat16), tables of positions, images and gradients too, as training_worker.py
+ "steps": 10,                     optimizer steps on the same batch; 0: none, all that bf16-weights takes
  "optimizer": {...},              fields of OptimizerConfig (lamb_torch.py)
  "label_smoothing": 0.0, "threads": 1,
  "input": FOLDER,                 weights.safetensors; images.npy [batch, 3, h, w] or ids.npy [batch, sequence];
@@ -47,9 +48,16 @@ class Run:
         self.labels = read(self.folder / "labels.npy").long()
         soft = self.folder / "soft_targets.npy"
         self.soft = read(soft) if soft.exists() else None
-        if request.get("dtype", "fp32") not in ("fp32", "bf16"):
-            raise ValueError(f"dtype is '{request['dtype']}': fp32 or bf16")
-        self.mixed = request.get("dtype") == "bf16"
+        dtype = request.get("dtype", "fp32")
+        if dtype not in ("fp32", "bf16", "bf16-weights"):
+            raise ValueError(f"dtype is '{dtype}': fp32, bf16 or bf16-weights")
+        self.mixed = dtype == "bf16"
+        if dtype == "bf16-weights":
+            if int(request.get("steps", 0)) > 0:
+                raise ValueError(f"steps is {request['steps']}: bf16-weights has no optimizer, 0 is accepted")
+            self.model.to(torch.bfloat16)
+            if self.inputs.is_floating_point():
+                self.inputs = self.inputs.to(torch.bfloat16)
 
     def forward_backward(self):
         with torch.autocast("cpu", torch.bfloat16, enabled=self.mixed):

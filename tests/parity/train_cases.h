@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluice/core/rng.h"
+#include "sluice/train/bf16.h"
 #include "sluice/train/engine.h"
 
 #include <gtest/gtest.h>
@@ -111,6 +112,7 @@ inline EngineConfig config_of(const Case& c, Regime regime) {
   config.soft_targets = c.soft;
   config.label_smoothing = c.smoothing;
   config.update.kind = c.optimizer;
+  config.optimizer = regime != Regime::bf16;  // which has none
   return config;
 }
 
@@ -182,6 +184,9 @@ inline void trained_scales(Engine& engine) {
     Values values = engine.read(parameter.name).value();
     for (float& value : values)
       value = static_cast<float>(rng.uniform(0.5, 1.5));
+    if (engine.program().options.regime == Regime::bf16)
+      for (float& value : values)
+        value = to_float(to_bf16(value));  // as all its weights
     ASSERT_TRUE(engine.write(parameter.name, values));
   }
 }

@@ -103,6 +103,19 @@ class TrainingTest(BenchCase):
             self.assertIn(said, done.stderr)
             self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
             self.assertFalse((self.folder / "refused").exists())
+        beyond = self.folder / "beyond"  # as in train_text_test.py, where more of this kind is
+        shutil.copytree(self.folder / "text", beyond)
+        shard, = sorted(beyond.glob("*.bin"))
+        content = bytearray(shard.read_bytes())
+        content[2 * 1000:2 * 1000 + 2] = (4096).to_bytes(2, "little")
+        shard.write_bytes(content)
+        index = json.loads((beyond / "tokens.json").read_text())
+        (beyond / "tokens.json").write_text(json.dumps({**index, "vocabulary": 5000}))
+        done = self.bench(*gpt({"--input": "beyond"}), "--out", "refused")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"{shard.name}: token 1000 is 4096; the model has 4096 ids", done.stderr)
+        self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
+        self.assertFalse((self.folder / "refused").exists())
         done = self.bench(*E2E, "--input", "text", "--out", "refused")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("holds tokens", done.stderr)
@@ -283,6 +296,8 @@ class TrainingTest(BenchCase):
                             ({"--input": "nowhere"}, "nowhere"), ({"--heads": 5}, "heads"),
                             ({"--last-block": "half"}, "full and class-token are accepted"),
                             ({"--last-block": "class-token", "--readout": "gap"}, "full is accepted"),
+                            ({"--dtype": "fp8"}, "--dtype 'fp8': fp32, bf16, bf16-residual and bf16-weights are accepted"),
+                            ({"--dtype": "bf16,fp8"}, "--dtype 'fp8'"),
                             ({"--readout": "max"}, "cls and gap are accepted"), ({"--registers": 5}, "a square number"),
                             ({"--registers": 5000}, "1024"), ({"--mixup": 0.8, "--batch-size": 5}, "even"),
                             ({"--input": "D", "--random-erasing": 1.5}, "1.5")):

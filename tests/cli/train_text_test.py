@@ -139,6 +139,7 @@ class TrainTextTest(unittest.TestCase):
         self.refused(self.train("--input", "unknown", *out), 'tokens.json: dtype is "float16"')
         self.refused(self.train("--input", "text", "--seq-len", 20001, *out), "has 20001 tokens; a sequence of 20001 needs 20002")
         self.refused(self.train("--input", "text", "--seq-len", 128, "--batch-size", 200, *out), "larger than the dataset")
+        self.refused(self.train("--input", "text", "--dtype", "fp8", *out), "--dtype 'fp8': fp32, bf16, bf16-residual and bf16-weights are accepted")
         self.refused(self.train("--input", "text", "--mixup", 0.5, *out), "--mixup", "gpt-tiny takes tokens")
         self.refused(self.train("--input", "s3://bucket/text", *out), "s3://bucket/text: is for images")
         self.refused(sluice("train", "--input", "text", "--gpu", "cpu", *out, folder=self.folder), "holds tokens", "--model gpt-tiny")

@@ -59,6 +59,24 @@ TEST(KernelForms, EveryKernelOfTheModuleHasOneForAnything) {
   EXPECT_TRUE(kernels.count("product") == 1 && kernels.count("qkv_attention_backward") == 1);
 }
 
+TEST(KernelForms, AttentionByWarpGroupsIsForHopperAndComesFirst) {
+  const auto table = library();
+  if (!table) GTEST_SKIP() << table.error().message;
+  const std::span<const KernelForm> forms((*table)->forms,
+                                          static_cast<std::size_t>((*table)->form_count));
+  for (const std::string kernel : {"qkv_attention", "qkv_attention_backward"}) {
+    const auto of = [&](int capability) {
+      std::string text;
+      for (const FormInForce& form : forms_for(forms, capability))
+        if (form.in_force && form.kernel == kernel) text += form.form + "; ";
+      return text;
+    };
+    EXPECT_EQ(of(90), "wgmma; wgmma pieces; mma.sync; portable; ") << kernel;
+    for (const int capability : {80, 89, 100})
+      EXPECT_EQ(of(capability), "mma.sync; portable; ") << kernel << " " << capability;
+  }
+}
+
 TEST(KernelForms, WithoutADeviceTheReasonIsSaid) {
   const auto forms = forms_on(4711);
   ASSERT_FALSE(forms.has_value());

@@ -10,14 +10,17 @@ namespace sluice::train::cuda {
 namespace {
 
 constexpr const char *kHeads = "bf16, heads of 32, 64 and 128",
-                     *kWide = "bf16, 193 to 208 tokens, heads of 64, not causal";
+                     *kWide = "bf16, 193 to 208 tokens, heads of 64, not causal",
+                     *kLong = "bf16, more than 208 tokens, heads of 64";
 
 /// Beside the form that takes anything. One for sm_90a alone has least = most = 90.
 constexpr KernelForm kSpecial[] = {
     {"product", "cuBLASLt", 80, 999, "all that it has an algorithm for"},
     {"qkv_attention", "wgmma", 90, 90, kWide},
+    {"qkv_attention", "wgmma pieces", 90, 90, kLong},
     {"qkv_attention", "mma.sync", 80, 999, kHeads},
     {"qkv_attention_backward", "wgmma", 90, 90, kWide},
+    {"qkv_attention_backward", "wgmma pieces", 90, 90, kLong},
     {"qkv_attention_backward", "mma.sync", 80, 999, kHeads},
     {"rms_norm", "in registers", 80, 999, "aligned rows of at most 256 vectors"},
     {"rms_norm_backward", "in registers", 80, 999, "aligned rows of at most 256 vectors"},

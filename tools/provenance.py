@@ -18,8 +18,8 @@ PLACE = re.compile(r"(<!-- provenance -->\n)(.*?)(<!-- /provenance -->)", re.DOT
 NOT_IN_HISTORY = {
     "6051632f628e", "46479c8c924d",  # measured before a commit of the history was asked for
     # Steps whose tree is 2e989c5 and whose own history was lost.
-    "08374a8f73f0", "c5f91eb33b9a", "1353c9240f09", "2b0d321d4684", "4d520bcc21a6", "0aaaf2fcb48f", "31a8ab0341a1",
-    "d1e452dd1c7b", "7693726", "c3ea93b6a85f", "86af758b35bb",
+    "08374a8f73f0", "1353c9240f09", "2b0d321d4684", "4d520bcc21a6", "0aaaf2fcb48f", "31a8ab0341a1",
+    "7693726", "c3ea93b6a85f", "86af758b35bb",
 }
 COMMIT = re.compile(r"[0-9a-f]{7,40}(?:-dirty)?")
 SAID = re.compile(rf"sluice [\d.]+ \(({COMMIT.pattern})\)")
@@ -55,7 +55,8 @@ class Origin:
         self.day = day[:10] if isinstance(day, str) else None
         noise = environment.get("noise")
         self.noise = noise.get("score") if isinstance(noise, dict) else None
-        self.runs = {len(row["runs"]) for row in document.get("rows", []) if isinstance(row, dict) and row.get("runs")}
+        rows = document.get("rows")
+        self.runs = {len(row["runs"]) for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict) and row.get("runs")}
 
 
 def files_of(entry):

@@ -1,6 +1,6 @@
 // sluice/train/cuda_module/attention_backward_long.cu - QkvAttentionBackwardCall of many tokens by
-// warp groups: q and k, normed and turned, are what the forward left or are prepared once more; then
-// 64 keys go over the queries that see them, and 64 queries over the keys that they see.
+// warp groups: q and k, normed and turned, are what the forward left or are prepared once more;
+// then 64 keys go over the queries that see them, and 64 queries over the keys that they see.
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/train/cuda_module/attention_backward_launch.cuh"
 #include "sluice/train/cuda_module/attention_long.cuh"

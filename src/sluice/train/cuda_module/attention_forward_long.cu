@@ -202,7 +202,8 @@ cudaError_t launch_long(const QkvAttentionCall& call, const Launch& on) {
   const std::int64_t pair_values = std::int64_t{pieces_of(of.heads.tokens)} * kPieceRows * kDim;
   std::int64_t most = std::min<std::int64_t>(pairs, 65535);
   if (call.prepared == nullptr)
-    most = std::min(most, static_cast<std::int64_t>(on.workspace_bytes - turns) / (4 * pair_values));
+    most =
+        std::min(most, static_cast<std::int64_t>(on.workspace_bytes - turns) / (4 * pair_values));
   if (most == 0) return cudaErrorMemoryAllocation;
   of.k = of.q + most * pair_values;
   for (std::int64_t pair = 0; pair < pairs; pair += most) {

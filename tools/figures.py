@@ -18,7 +18,7 @@ a space; comments of a source do not count): `[64 GiB](../src/sluice/storage/cac
 which, and where several lines with a number hold the words, `;LINE.N`; both count from 1: `[5 %](paired_row.cpp#kLoaderTau%20=;1*100)`.
 Each may end with `*FACTOR`. A mark that cannot be resolved, or whose number differs, is named with page and line.
 
-Tables between `<!-- transforms: A, B -->` and `<!-- /transforms -->` are filled from docs/results/transforms-rgb and -x86.
+Tables between `<!-- transforms: A, B -->` and `<!-- /transforms -->` are filled from docs/results/transforms-rgb, -x86 and transforms-real.
 
 A figure is a number with a unit, a decimal that is called a ratio ("the 0.66 of", "a ratio of 1.2", "falls from 0.76"), a share of the time in words
 ("a third of the CPU time"), or a count in digits of how many in digits ("27 of 30", "7 out of the 9"). No measurement, and so without a mark:
@@ -262,10 +262,10 @@ class Marks:
 
 
 def transforms_table(page, names):
-    """Our time for an image beside memcpy and beside the fastest other that computes the same, on both processors."""
+    """Our time for an image beside memcpy and beside the fastest other that computes the same, on both processors, and on one of them of real photographs."""
     up = "../" * len(page.parent.relative_to(ROOT).parts)
     heads, processors, columns = [], [], []
-    for name in ("transforms-rgb", "transforms-rgb-x86"):
+    for name in ("transforms-rgb", "transforms-rgb-x86", "transforms-real"):
         documents = [document_of(file) for file in sorted((RESULTS / name).rglob("*_results.json"))]
         heads.append(readme_table.headline(documents[0], f"{up}docs/results/{name}").rstrip(":").replace(f"[{up}docs/results/{name}]", f"[{name}]"))
         processors.append(documents[0]["environment"]["cpu"]["architecture"])
@@ -276,10 +276,11 @@ def transforms_table(page, names):
         if missing:
             raise BadMark(f"{name} has no row of {', '.join(missing)}")
         columns.append([cells_of(rows[transform]) for transform in names])
-    lines = [f"µs an image (generated photographs of 500 × 375 RGB, u8), one thread: {heads[0]}; {heads[1]}. Other: the fastest that computes the same, "
-             "and how many times as fast ours is (95 % interval).", "",
-             f"| transform | {processors[0]} | `memcpy` | other | {processors[1]} | `memcpy` | other |", "|---|--:|--:|---|--:|--:|---|"]
-    lines += [f"| {name} | " + " | ".join(columns[0][i] + columns[1][i]) + " |" for i, name in enumerate(names)]
+    lines = [f"µs an image (generated photographs of 500 × 375 RGB, u8), one thread: {heads[0]}; {heads[1]}. Real photographs of that size: {heads[2]}. "
+             "Other: the fastest that computes the same, and how many times as fast ours is (95 % interval).", "",
+             f"| transform | {processors[0]} | `memcpy` | other | {processors[1]} | `memcpy` | other | real | `memcpy` | other |",
+             "|---|--:|--:|---|--:|--:|---|--:|--:|---|"]
+    lines += [f"| {name} | " + " | ".join(columns[0][i] + columns[1][i] + columns[2][i]) + " |" for i, name in enumerate(names)]
     return "\n".join(lines) + "\n"
 
 

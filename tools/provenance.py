@@ -16,9 +16,9 @@ PAGE = RESULTS / "README.md"
 PLACE = re.compile(r"(<!-- provenance -->\n)(.*?)(<!-- /provenance -->)", re.DOTALL)
 # Each goes when its table is measured anew; tests/house/results_test.py asks git.
 NOT_IN_HISTORY = {
-    "6051632f628e", "46479c8c924d",  # measured before a commit of the history was asked for
+    "6051632f628e",  # measured before a commit of the history was asked for
     # Steps whose tree is 2e989c5 and whose own history was lost.
-    "08374a8f73f0", "1353c9240f09", "2b0d321d4684", "4d520bcc21a6", "0aaaf2fcb48f", "31a8ab0341a1",
+    "1353c9240f09", "2b0d321d4684", "31a8ab0341a1",
     "7693726", "c3ea93b6a85f", "86af758b35bb",
 }
 COMMIT = re.compile(r"[0-9a-f]{7,40}(?:-dirty)?")

@@ -24,11 +24,13 @@ struct BenchFlags : SessionFlags {
 /// The libraries of --libraries beside the rows of JPEG; ours is in every row anyway.
 Status add_decoders(const std::vector<std::string>& libraries, visit::SessionPlan& plan) {
   const std::vector<std::string> known = visit::decoder_names();
-  for (const std::string& name : libraries) {
-    if (name == "sluice") continue;
-    if (std::find(known.begin(), known.end(), name) == known.end())
+  for (const std::string& name : libraries) {  // what is misspelt is said before what is missing
+    if (name != "sluice" && std::find(known.begin(), known.end(), name) == known.end())
       return Error{Errc::usage, fmt::format("--libraries {}: no decoder of files; accepted: {}",
                                             printable(name), join(known))};
+  }
+  for (const std::string& name : libraries) {
+    if (name == "sluice") continue;
     for (const char* row : {visit::kJpegCase, visit::kProgressiveCase}) {
       SLUICE_TRY(visit::Peer peer, visit::decoder_of(name, row));
       plan.peers.push_back(std::move(peer));

@@ -18,7 +18,6 @@ PLACE = re.compile(r"(<!-- provenance -->\n)(.*?)(<!-- /provenance -->)", re.DOT
 NOT_IN_HISTORY = {
     "6051632f628e",  # measured before a commit of the history was asked for
     # Steps whose tree is 2e989c5 and whose own history was lost.
-    "2b0d321d4684",
     "7693726", "c3ea93b6a85f",
 }
 COMMIT = re.compile(r"[0-9a-f]{7,40}(?:-dirty)?")

@@ -24,9 +24,9 @@ WITHOUT_COMMIT = {
     "gate-quick/turns-of-one/same1.gate_report.txt", "gate-quick/turns-of-one/same1.verdict.json", "gate-quick/turns-of-one/same2.gate_report.txt",
     "gate-quick/turns-of-one/same2.verdict.json", "gate-quick/turns-of-one/slow1.gate_report.txt", "gate-quick/turns-of-one/slow1.verdict.json", "gate-quick/visits.json",
     "h200-images/first_visit.txt", "h200-images/gpu_image_speed.txt", "h200-images/probe.txt", "h200-images/sanitizers.txt",
-    "h200-images/words_instead_of_bytes.txt", "h200-vit5-small/kernels.txt", "h200-vit5-small/sanitize.txt", "marks-speed.json",
-    "mixture/metadata/study.json", "mixture/mixture_summary.txt", "python-augment/calls.json", "python-import.json", "selftest-simulated.json",
-    "site-speed/frame-first.json", "site-speed/numbers-first.json",
+    "h200-images/words_instead_of_bytes.txt", "h200-vit5-small/kernels.txt", "h200-vit5-small/sanitize.txt", 
+    "mixture/metadata/study.json", "mixture/mixture_summary.txt", "python-import.json", "selftest-simulated.json",
+    
 }
 
 

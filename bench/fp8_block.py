@@ -174,7 +174,7 @@ def main():
     sums = {"bf16": total("forward_bf16", "dx_bf16") + weights, "e4m3_casts_apart": e4m3 + total("cast_x", "cast_dy", "cast_w"),
             "e4m3_producers": e4m3 + extra / bytes_per_us, "e4m3_without_casts": e4m3}
     document = {"git": git(arguments.program), "gpu": torch.cuda.get_device_name(0), "driver": driver(), "torch": torch.__version__,
-                "cuda": torch.version.cuda, "python": sys.version.split()[0], "batch": arguments.batch, "rows": rows, "rounds": arguments.rounds,
+                "cuda": torch.version.cuda, "python": sys.version.split()[0], "batch": arguments.batch, "tokens": rows, "rounds": arguments.rounds,
                 "calls_of_a_graph": CALLS, "sets_of_buffers": SETS, "error_of_norm": errors, "copy_bytes_per_s": 1e6 * bytes_per_us,
                 "extra_bytes_of_producers": extra, "us": times, "sums_us": sums,
                 "bf16_over": {name: sums["bf16"] / us for name, us in sums.items() if name != "bf16"}}

@@ -105,6 +105,20 @@ TEST(LinkFileAtomic, IsAnotherNameThatStaysWhenTheFirstIsReplaced) {
   EXPECT_THAT(folder.names(), ElementsAre("best", "last"));
 }
 
+TEST(LinkFileAtomic, NamesTheFileThatASymbolicLinkLeadsTo) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file_atomic(folder / "file", "one"));
+  fs::create_symlink("file", folder / "last");
+  ASSERT_TRUE(link_file_atomic(folder / "last", folder / "best"));
+  ASSERT_TRUE(write_file_atomic(folder / "last", "two"));
+  EXPECT_EQ(read_text_file(folder / "file").value(), "two");
+  EXPECT_EQ(read_text_file(folder / "best").value(), "one");
+  fs::remove(folder / "best");
+  fs::create_symlink("file", folder / "best");
+  EXPECT_FALSE(link_file_atomic(folder / "last", folder / "best"));
+  EXPECT_TRUE(fs::is_symlink(folder / "best"));
+}
+
 TEST(WriteFileAtomic, AcceptsALongNameAndABareName) {
   const TemporaryFolder folder;
   ASSERT_TRUE(write_file_atomic(folder / std::string(255, 'n'), "x"));

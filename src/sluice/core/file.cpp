@@ -233,9 +233,12 @@ Status write_file_atomic(const fs::path& path, std::string_view content, Flush f
 }
 
 bool link_file_atomic(const fs::path& from, const fs::path& path) {
+  std::error_code problem;
+  if (fs::is_symlink(path, problem)) return false;  // what it points to would not be replaced
   const fs::path name = path.parent_path() /
                         fmt::format("{}{:016x}{}", kTemporaryStart, random_suffix(), kTemporaryEnd);
-  if (::link(from.c_str(), name.c_str()) != 0) return false;
+  if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return false;
   const bool renamed = ::rename(name.c_str(), path.c_str()) == 0;
   // Two names of one file are left as they are by a rename: this one goes.
   std::ignore = ::unlink(name.c_str());

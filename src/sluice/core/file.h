@@ -35,7 +35,8 @@ Status write_file_atomic(const std::filesystem::path& path, std::string_view con
                          Flush flush = Flush::now);
 
 /// Makes `path` another name of the file `from`, in place of what it named; both in one folder, and
-/// neither ever changed but by write_file_atomic(). False: the file system has no such names.
+/// neither ever changed but by write_file_atomic(). False, and nothing is changed: the file system
+/// has no such names, or `path` is a symbolic link.
 bool link_file_atomic(const std::filesystem::path& from, const std::filesystem::path& path);
 
 /// mkdir -p, with an error that names the path and says why it cannot be a folder.

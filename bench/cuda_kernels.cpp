@@ -238,6 +238,31 @@ TEST_F(CudaKernels, NormAndBranch) {
   });
 }
 
+/// fc1 and fc2's gradient, each with GELU in it, three sets of buffers in turn.
+void print_product_gelu(std::int64_t rows, std::int64_t dim, std::int64_t hidden) {
+  const Buffer<Bf16> weight(many<Bf16>(dim * hidden, 1));
+  std::vector<Buffer<Bf16>> x, f, y;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    x.emplace_back(many<Bf16>(rows * dim, i + 2));
+    f.emplace_back(many<Bf16>(rows * hidden, i + 5));
+    y.emplace_back(rows * hidden);
+  }
+  std::vector<KernelCall> forward, backward;
+  for (std::size_t i = 0; i < 3; ++i) {
+    forward.emplace_back(ProductGeluCall{y[i], f[i], x[i], weight, nullptr, 1, rows, dim, hidden});
+    backward.emplace_back(
+        ProductGeluBackwardCall{y[i], x[i], weight, f[i], nullptr, 1, rows, dim, hidden});
+  }
+  const double bytes = 2 * static_cast<double>(rows) * static_cast<double>(dim + 2 * hidden);
+  const std::string shape = " " + std::to_string(rows) + " x " + std::to_string(dim);
+  print_time("product that ends in slopes bf16" + shape, backward, bytes);
+  print_time("product that ends in gelu bf16" + shape, forward, bytes);
+}
+TEST_F(CudaKernels, ProductGelu) {
+  print_product_gelu(51'456, 384, 1536);  // ViT-5-Small
+  print_product_gelu(16'384, 768, 3072);  // GPT-small
+}
+
 TEST_F(CudaKernels, Gelu) {
   const std::int64_t per = 201 * 1536, n = 256 * per;
   const auto time = [&]<class Act>(Act, const std::string& type) {

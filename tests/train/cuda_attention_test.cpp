@@ -67,7 +67,28 @@ class Fused : public Attention {
     EXPECT_EQ(converted<double>(again.values()), converted<double>(got));
     EXPECT_EQ(again_q.values(), d_gamma_q.values());
     EXPECT_EQ(again_k.values(), d_gamma_k.values());
+    if (std::same_as<Act, Bf16>) check_packed(in, s, y, got);
     if (std::same_as<Act, Bf16> && prepared_elements(s) > 0) check_prepared(in, s, y, got);
+  }
+
+  /// With turns that were packed before: the same bits.
+  template <class Act>
+  void check_packed(const OnGpu<Act>& in, const Heads& s, const Buffer<Act>& y,
+                    const std::vector<Act>& d_qkv) {
+    const Buffer<float> turns(s.tokens * s.head_dim), lse(s.batch * s.tokens * s.heads),
+        d_gamma_q = filled(s.head_dim, 0), d_gamma_k = filled(s.head_dim, 0);
+    run(PackTurnsCall{turns.data(), in.cosine.data(), in.sine.data(), s});
+    const Buffer<Act> y_again(s.batch * s.tokens * s.heads * s.head_dim),
+        d_again(static_cast<std::int64_t>(d_qkv.size()));
+    QkvAttentionCall forward = forward_call(in, y_again, lse.data(), s);
+    QkvAttentionBackwardCall backward =
+        backward_call(in, d_again, d_gamma_q.data(), d_gamma_k.data(), y, lse.data(), s);
+    forward.turns = backward.turns = turns.data();
+    forward.cosine = forward.sine = backward.cosine = backward.sine = nullptr;
+    run(forward);
+    EXPECT_EQ(converted<double>(y_again.values()), converted<double>(y.values()));
+    run(backward);
+    EXPECT_EQ(converted<double>(d_again.values()), converted<double>(d_qkv));
   }
 
   /// With q and k left by the forward: the same bits.

@@ -81,6 +81,14 @@ std::vector<Case> cases() {
     small.batch = 3;
     all.push_back({name, small});
   }
+  // Products that end in GELU (ends_in_gelu()).
+  for (const auto& [name, regime] : {std::pair{"VitGeluInProducts", Regime::mixed},
+                                     std::pair{"VitGeluInProductsBf16Weights", Regime::bf16}}) {
+    EngineConfig ended = of(Family::vit5, regime);
+    ended.model.dim = 128;
+    ended.model.drop_path = 0.3F;
+    all.push_back({name, ended});
+  }
   // Attention of many tokens, which leaves q and k to its backward (prepared_elements()).
   EngineConfig longer = of(Family::gpt, Regime::mixed);
   longer.model.sequence = 300;

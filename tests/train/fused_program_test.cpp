@@ -211,6 +211,21 @@ TEST(PreparedHeads, LieInThePlanWhereAFormOfADeviceLeavesThem) {
   EXPECT_EQ(prepared_bytes(209, 1, Regime::mixed, true, false), 0) << "not asked for";
 }
 
+TEST(PackedTurns, LieInThePlanOfAFusedProgramOfBf16) {
+  const auto exist = [](bool fused, Regime regime, int dim) {
+    ModelSpec model = cases()[1].config.model;
+    model.dim = dim;
+    model.heads = 1;
+    const ProgramOptions options{
+        .batch = 1, .regime = regime, .fused = fused, .packed_turns = true};
+    return build_program(model, options).value().turns.exists();
+  };
+  EXPECT_TRUE(exist(true, Regime::mixed, 64));
+  EXPECT_FALSE(exist(false, Regime::mixed, 64));
+  EXPECT_FALSE(exist(true, Regime::fp32, 64));
+  EXPECT_FALSE(exist(true, Regime::mixed, 48)) << "no kernel takes heads of 48";
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, FusedProgram, ::testing::Range(std::size_t{0}, cases().size()),
                          [](const auto& row) { return cases()[row.param].name; });
 

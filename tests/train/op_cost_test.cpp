@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <string>
 
 namespace sluice::train::op_cost_test {
 namespace {
@@ -35,6 +37,31 @@ TEST(OpCost, IsTheBytesAndTermsOfItsTensors) {
   EXPECT_EQ(costs.at("block3.attention.backward").flop, 2.5 * costs.at("block3.attention").flop);
   EXPECT_EQ(costs.at("block3.gelu").bytes, 4 * 2 * kRows * kHidden);
   EXPECT_EQ(costs.at("block3.gelu").flop, 0);
+}
+
+TEST(OpCost, AProductThatEndsInGeluMovesWhatItReadsAndWrites) {
+  ProgramOptions options{.batch = 2, .fused = true};
+  const Program apart = build_program(find_model("vit5-small").value(), options).value();
+  options.gelu_in_products = true;
+  const Program one = build_program(find_model("vit5-small").value(), options).value();
+  EXPECT_EQ(executed_flop(one), executed_flop(apart));
+  constexpr double kRows = 2 * 201, kDim = 384, kHidden = 1536;
+  int seen = 0;
+  for (const auto* ops : {&one.forward, &one.backward})
+    for (const Op& op : *ops) {
+      EXPECT_EQ(op.name.find("gelu"), std::string::npos) << op.name;
+      if (op.name != "block3.fc1" && op.name != "block3.fc2.dx") continue;
+      ++seen;
+      EXPECT_EQ(cost_of(op, one).bytes, 4 * (kRows * kDim + 2 * kRows * kHidden + kDim * kHidden))
+          << op.name;
+      EXPECT_STREQ(category_of(op), "GEMM");
+    }
+  EXPECT_EQ(seen, 2);
+  // Nothing of the kind where only the rows of class tokens are left.
+  options.last_block = LastBlock::class_token;
+  const Program read = build_program(find_model("vit5-small").value(), options).value();
+  EXPECT_TRUE(
+      std::ranges::any_of(read.forward, [](const Op& op) { return op.name == "block11.gelu"; }));
 }
 
 TEST(OpCost, ProductsOfAPlainForwardAreTheModelsFlop) {

@@ -41,6 +41,8 @@ std::vector<Case> cases() {
   ModelSpec mean = vit;
   mean.readout = Readout::gap;
   mean.registers = 0;
+  ModelSpec wide = vit;  // its products may end in GELU
+  wide.dim = 128;
   std::vector<Case> all;
   for (const bool fused : {false, true}) {
     const auto add = [&](const char* name, const ModelSpec& model, auto change) {
@@ -53,6 +55,7 @@ std::vector<Case> cases() {
     add("VitCheckpointed", vit, [](ProgramOptions& o) { o.checkpointing = true; });
     add("VitSoft", vit, [](ProgramOptions& o) { o.soft_targets = true; });
     add("VitMean", mean, [](ProgramOptions&) {});
+    add("VitGeluInProducts", wide, [](ProgramOptions& o) { o.gelu_in_products = true; });
     add("Gpt", gpt, [](ProgramOptions&) {});
   }
   return all;

@@ -21,8 +21,8 @@ bool on_cpu(const EngineConfig& config) {
   return config.device == "cpu";
 }
 
-/// Its module has a form of attention that leaves what it prepared; a device that is not there is
-/// refused elsewhere.
+/// Its module has forms of attention that leave what they prepared, and of products that end in
+/// GELU; a device that is not there is refused elsewhere.
 bool is_hopper(const EngineConfig& config) {
   if (on_cpu(config)) return false;
   const auto index = cuda::device_index(config.device);
@@ -41,6 +41,8 @@ ProgramOptions options_of(const EngineConfig& config, Regime regime, int batch) 
   options.input_gradient = config.input_gradient;
   options.fused = on_cpu(config) ? config.fused_on_cpu : config.rung != Rung::off;
   options.prepared_heads = options.fused && is_hopper(config);
+  options.gelu_in_products = options.prepared_heads && regime != Regime::fp32;
+  options.packed_turns = options.fused && !on_cpu(config);
   options.last_block = config.last_block.value_or(shortest_last_block(config.model));
   return options;
 }

@@ -233,6 +233,14 @@ class Executor {
     });
     scale_samples(at<Act>(op.dx), op.scale, plan_.at(op.dx).elements());
   }
+  void operator()(const LinearGelu& op) {
+    (*this)(Linear{op.f, op.x, op.w});
+    (*this)(Gelu{op.y, op.f, op.scale});
+  }
+  void operator()(const LinearBackwardGelu& op) {
+    (*this)(LinearBackwardInput{op.df, op.dy, op.w});
+    (*this)(GeluBackward{op.df, op.df, op.f, op.scale});
+  }
   void operator()(const ReadOut& op) {
     team_.split(tokens_.batch, 1, [&](Rows samples, int) {
       if (is_act(op.y))

@@ -65,6 +65,12 @@ class CudaBackend final : public Backend {
     rope_tables(cosine.data(), sine.data(), program_.model);
     SLUICE_CHECK(upload(program_.cosine, std::as_bytes(std::span(cosine))));
     SLUICE_CHECK(upload(program_.sine, std::as_bytes(std::span(sine))));
+    if (program_.turns.exists()) {
+      const PackTurnsCall pack{lowering_.at<void>(program_.turns),
+                               lowering_.at<float>(program_.cosine),
+                               lowering_.at<float>(program_.sine), heads_of(program_)};
+      SLUICE_CHECK(session_.issue(KernelCall(pack), "pack turns"));
+    }
     SLUICE_CHECK(list_weights());
     if (config_.world != nullptr) SLUICE_CHECK(join_world());
     return config_.optimizer ? list_update() : ok;

@@ -146,6 +146,13 @@ struct AttentionBackwardCall {
   Read q, k, v;
   Heads heads;
 };
+/// What forms of the two calls below read of cosine and sine: turns [tokens, head_dim], 4 bytes
+/// each.
+struct PackTurnsCall {
+  void* turns = nullptr;
+  const float *cosine = nullptr, *sine = nullptr;
+  Heads heads;
+};
 /// QkNormRope and Attention in one: y = branch_scale[sample] · attention(norm and turn of qkv).
 /// branch_scale null: 1. lse as above. Where rope_span is half of head_dim, channels 2i and 2i + 1
 /// have one angle (model/rope_tables.h). `prepared` (null: none), bf16 [prepared_elements()]: q and
@@ -158,6 +165,7 @@ struct QkvAttentionCall {
               *branch_scale = nullptr;
   Heads heads;
   void* prepared = nullptr;
+  const void* turns = nullptr;  // by PackTurnsCall; null: packed for this call
 };
 /// dy is the gradient of the scaled y. d_qkv is written, d_gamma_q and d_gamma_k are added to.
 struct QkvAttentionBackwardCall {
@@ -170,6 +178,7 @@ struct QkvAttentionBackwardCall {
               *branch_scale = nullptr;
   Heads heads;
   void* prepared = nullptr;  // what the forward left
+  const void* turns = nullptr;
 };
 /// y res = x + branch_scale[row / rows_per_scale] · gamma ⊙ branch; gamma null: 1. y may be x.
 struct AddBranchCall {
@@ -200,6 +209,22 @@ struct GeluBackwardCall {
   Read dy, x;
   const float* branch_scale = nullptr;
   std::int64_t elements_per_scale = 1, elements = 0;
+};
+/// f = x · weightᵀ and y = branch_scale[row / rows_per_scale] · gelu(f): x [rows, dim], weight
+/// [hidden, dim], all act.
+struct ProductGeluCall {
+  Written y, f;
+  Read x, weight;
+  const float* branch_scale = nullptr;
+  std::int64_t rows_per_scale = 1, rows = 0, dim = 0, hidden = 0;
+};
+/// df = branch_scale[row / rows_per_scale] · gelu'(f) · (dy · weight): dy [rows, dim], weight [dim,
+/// hidden], all act.
+struct ProductGeluBackwardCall {
+  Written df;
+  Read dy, weight, f;
+  const float* branch_scale = nullptr;
+  std::int64_t rows_per_scale = 1, rows = 0, dim = 0, hidden = 0;
 };
 /// y [batch, dim] res: the class token, or the mean over the patches.
 struct ReadOutCall {
@@ -287,9 +312,10 @@ struct UpdateCall {
 using KernelCall =
     std::variant<PatchifyCall, UnpatchifyCall, AssembleCall, AssembleBackwardCall, EmbedCall,
                  EmbedBackwardCall, RmsNormCall, RmsNormBackwardCall, QkNormRopeCall,
-                 QkNormRopeBackwardCall, AttentionCall, AttentionBackwardCall, QkvAttentionCall,
-                 QkvAttentionBackwardCall, AddBranchCall, AddBranchBackwardCall, GeluCall,
-                 GeluBackwardCall, ReadOutCall, ReadOutBackwardCall, CrossEntropyCall, ClearCall,
-                 CopyWeightsCall, FoldLayerScaleCall, UpdateCall, MixImagesCall, UnpackCall>;
+                 QkNormRopeBackwardCall, AttentionCall, AttentionBackwardCall, PackTurnsCall,
+                 QkvAttentionCall, QkvAttentionBackwardCall, AddBranchCall, AddBranchBackwardCall,
+                 GeluCall, GeluBackwardCall, ProductGeluCall, ProductGeluBackwardCall, ReadOutCall,
+                 ReadOutBackwardCall, CrossEntropyCall, ClearCall, CopyWeightsCall,
+                 FoldLayerScaleCall, UpdateCall, MixImagesCall, UnpackCall>;
 
 }  // namespace sluice::train::cuda

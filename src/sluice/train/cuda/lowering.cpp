@@ -145,14 +145,14 @@ Call Lowering::operator()(const QkvAttention& op) const {
   return kernel(QkvAttentionCall{written(op.y), at<float>(op.lse), read(op.qkv),
                                  at<float>(op.gamma_q), at<float>(op.gamma_k), at<float>(op.cosine),
                                  at<float>(op.sine), at<float>(op.scale), heads_,
-                                 at<void>(op.prepared)});
+                                 at<void>(op.prepared), at<void>(program_.turns)});
 }
 Call Lowering::operator()(const QkvAttentionBackward& op) const {
   return kernel(QkvAttentionBackwardCall{
       written(op.d_qkv), at<float>(op.d_gamma_q), at<float>(op.d_gamma_k), read(op.dy), read(op.y),
       at<float>(op.lse), read(op.qkv), at<float>(op.gamma_q), at<float>(op.gamma_k),
-      at<float>(op.cosine), at<float>(op.sine), at<float>(op.scale), heads_,
-      at<void>(op.prepared)});
+      at<float>(op.cosine), at<float>(op.sine), at<float>(op.scale), heads_, at<void>(op.prepared),
+      at<void>(program_.turns)});
 }
 Call Lowering::operator()(const AddBranch& op) const {
   const std::int64_t rows = plan_.at(op.y).elements() / tokens_.dim;
@@ -174,6 +174,19 @@ Call Lowering::operator()(const GeluBackward& op) const {
   const std::int64_t elements = plan_.at(op.x).elements();
   return kernel(GeluBackwardCall{written(op.dx), read(op.dy), read(op.x), at<float>(op.scale),
                                  elements / tokens_.batch, elements});
+}
+Call Lowering::operator()(const LinearGelu& op) const {
+  const auto [hidden, dim] = sides(op.w);
+  const std::int64_t rows = plan_.at(op.x).elements() / dim;
+  return kernel(ProductGeluCall{written(op.y), written(op.f), read(op.x), read(op.w),
+                                at<float>(op.scale), rows / tokens_.batch, rows, dim, hidden});
+}
+Call Lowering::operator()(const LinearBackwardGelu& op) const {
+  const auto [dim, hidden] = sides(op.w);
+  const std::int64_t rows = plan_.at(op.dy).elements() / dim;
+  return kernel(ProductGeluBackwardCall{written(op.df), read(op.dy), read(op.w), read(op.f),
+                                        at<float>(op.scale), rows / tokens_.batch, rows, dim,
+                                        hidden});
 }
 Call Lowering::operator()(const ReadOut& op) const {
   return kernel(ReadOutCall{written(op.y), read(op.tokens), tokens_});

@@ -48,6 +48,8 @@ class Lowering {
   Call operator()(const AddBranchBackward& op) const;
   Call operator()(const Gelu& op) const;
   Call operator()(const GeluBackward& op) const;
+  Call operator()(const LinearGelu& op) const;
+  Call operator()(const LinearBackwardGelu& op) const;
   Call operator()(const ReadOut& op) const;
   Call operator()(const ReadOutBackward& op) const;
   Call operator()(const CrossEntropy& op) const;

@@ -235,6 +235,10 @@ cudaError_t launch_forward(const QkvAttentionCall& call, const Launch& on) {
 
 }  // namespace
 
+cudaError_t launch(const PackTurnsCall& call, const Launch& on) {
+  return pack_turns(call.turns, call.cosine, call.sine, call.heads, on);
+}
+
 cudaError_t launch(const QkvAttentionCall& call, const Launch& on) {
   if (!has_fused_form(call) || !in_pieces(call.y.data)) return launch_plain(call, on);
   if (has_sm90_form(call.heads, on)) return launch_sm90(call, on);

@@ -27,7 +27,7 @@ FusedHeads fused_heads(const Call& call, const unsigned* turns) {
           .gamma_q = call.gamma_q,
           .gamma_k = call.gamma_k,
           .branch_scale = call.branch_scale,
-          .turns = turns,
+          .turns = call.turns == nullptr ? turns : static_cast<const unsigned*>(call.turns),
           .tokens = static_cast<int>(call.heads.tokens),
           .heads = static_cast<int>(call.heads.heads),
           .first_pair = 0,
@@ -50,7 +50,7 @@ bool has_fused_form(const Call& call) {
          s.tokens <= (std::int64_t{1} << 24) && in_pieces(call.qkv.data) &&
          in_pieces(call.gamma_q) && in_pieces(call.gamma_k);
 }
-/// Tables of turns (TurnRow) at the start of the workspace: pair of channels after pair.
+/// Tables of turns (TurnRow): pair of channels after pair.
 static __global__ void write_turns(unsigned* to, const float* cosine, const float* sine,
                                    std::int64_t pairs, int half_span, bool alike) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -67,15 +67,21 @@ static __global__ void write_turns(unsigned* to, const float* cosine, const floa
 inline std::size_t turns_bytes(const Heads& s) {
   return (static_cast<std::size_t>(s.tokens * s.head_dim) * 4 + 255) / 256 * 256;
 }
+inline cudaError_t pack_turns(void* to, const float* cosine, const float* sine, const Heads& s,
+                              const Launch& on) {
+  const std::int64_t pairs = s.tokens * s.head_dim / 2;
+  if (pairs == 0) return cudaSuccess;
+  write_turns<<<static_cast<unsigned>((pairs + 255) / 256), 256, 0, on.stream>>>(
+      static_cast<unsigned*>(to), cosine, sine, pairs, static_cast<int>(s.rope_span / 2),
+      neighbours_turn_alike(s.head_dim, s.rope_span));
+  return cudaPeekAtLastError();
+}
+/// At the start of the workspace, unless the call brings them.
 template <class Call>
 cudaError_t launch_turns(const Call& call, const Launch& on) {
-  const std::int64_t pairs = call.heads.tokens * call.heads.head_dim / 2;
   if (turns_bytes(call.heads) > on.workspace_bytes) return cudaErrorMemoryAllocation;
-  write_turns<<<static_cast<unsigned>((pairs + 255) / 256), 256, 0, on.stream>>>(
-      static_cast<unsigned*>(on.workspace), call.cosine, call.sine, pairs,
-      static_cast<int>(call.heads.rope_span / 2),
-      neighbours_turn_alike(call.heads.head_dim, call.heads.rope_span));
-  return cudaPeekAtLastError();
+  if (call.turns != nullptr) return cudaSuccess;
+  return pack_turns(on.workspace, call.cosine, call.sine, call.heads, on);
 }
 /// body.operator()<head_dim, rope_span>() of a call with a fused form.
 template <class Body>
@@ -125,10 +131,8 @@ struct Head {
   }
   __device__ void load_turns_of(TurnRow<kDim, kSpan>& turns, int token) const {
     const int known = min(token, all.tokens - 1);
-    load_turns<kDim, kSpan>(turns, 
-                            all.turns + static_cast<std::int64_t>(known) *
-                                            TurnRow<kDim, kSpan>::kRowWords,
-                            t);
+    load_turns<kDim, kSpan>(
+        turns, all.turns + static_cast<std::int64_t>(known) * TurnRow<kDim, kSpan>::kRowWords, t);
   }
   __device__ void load_gamma_of(GammaRow<kDim>& gamma, int which) const {
     load_gamma<kDim, kSpan>(gamma, which == 0 ? all.gamma_q : all.gamma_k, t);
@@ -148,8 +152,9 @@ struct Head {
     __syncwarp();  // the quad has read what it writes in another order
     share_words<kDim>(tiles, r, w, t);
   }
-  /// kLast: no one reads them again. Starts to copy tokens `from` and on, as they are, to rows 0 to rows - 1 of tiles; zeros where
-  /// there is no token. Rows of a thread: those of its quad, every blockDim / 4.
+  /// kLast: no one reads them again. Starts to copy tokens `from` and on, as they are, to rows 0 to
+  /// rows - 1 of tiles; zeros where there is no token. Rows of a thread: those of its quad, every
+  /// blockDim / 4.
   template <bool kLast = true>
   __device__ void copy(unsigned char* tiles, const __nv_bfloat16* token0, std::int64_t stride,
                        int from, int rows) const {
@@ -158,8 +163,7 @@ struct Head {
       const bool is_there = there(from + r);
       const __nv_bfloat16* const at = token0 + (is_there ? (from + r) * stride : 0);
 #pragma unroll
-      for (int m = 0; m < kDim / 32; ++m)
-{
+      for (int m = 0; m < kDim / 32; ++m) {
         const unsigned to =
             shared_address(tiles + RowTiles<kDim>::offset(r, chunk_of<kDim, kSpan>(m, t)));
         if constexpr (kLast)

@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char *kHeads = "bf16, heads of 32, 64 and 128",
                      *kWide = "bf16, 193 to 208 tokens, heads of 64, not causal",
-                     *kLong = "bf16, more than 208 tokens, heads of 64";
+                     *kLong = "bf16, more than 208 tokens, heads of 64",
+                     *kEnding = "bf16, dim in 128s, hidden in 256s";
 
 /// Beside the form that takes anything. One for sm_90a alone has least = most = 90.
 constexpr KernelForm kSpecial[] = {
@@ -22,6 +23,8 @@ constexpr KernelForm kSpecial[] = {
     {"qkv_attention_backward", "wgmma", 90, 90, kWide},
     {"qkv_attention_backward", "wgmma pieces", 90, 90, kLong},
     {"qkv_attention_backward", "mma.sync", 80, 999, kHeads},
+    {"product_gelu", "wgmma", 90, 90, kEnding},
+    {"product_gelu_backward", "wgmma", 90, 90, kEnding},
     {"rms_norm", "in registers", 80, 999, "aligned rows of at most 256 vectors"},
     {"rms_norm_backward", "in registers", 80, 999, "aligned rows of at most 256 vectors"},
 };

@@ -68,6 +68,12 @@ class Counter {
   }
   OpCost operator()(const Gelu& op) const { return moved({op.y, op.x}); }
   OpCost operator()(const GeluBackward& op) const { return moved({op.dx, op.dy, op.x}); }
+  OpCost operator()(const LinearGelu& op) const {
+    return product({op.y, op.f, op.x, op.w}, op.x, op.w);
+  }
+  OpCost operator()(const LinearBackwardGelu& op) const {
+    return product({op.df, op.dy, op.w, op.f}, op.df, op.w);
+  }
   OpCost operator()(const ReadOut& op) const { return moved({op.y, op.y}); }
   OpCost operator()(const ReadOutBackward& op) const {
     return moved({op.d_tokens, op.copy, op.dy});

@@ -29,6 +29,11 @@ constexpr std::int64_t prepared_elements(const Heads& s) {
          ((s.tokens + kPieceOfTokens - 1) / kPieceOfTokens * kPieceOfTokens);
 }
 
+/// Does a form for bf16 end a product of rows of `dim` by a weight of `hidden` columns in GELU?
+constexpr bool ends_in_gelu(std::int64_t dim, std::int64_t hidden) {
+  return dim > 0 && dim % 128 == 0 && hidden > 0 && hidden % 256 == 0;
+}
+
 /// Sizes between images and the residual stream.
 struct TokenShape {
   std::int64_t batch = 0, image = 0, patch = 0, registers = 0, dim = 0, tokens = 0;

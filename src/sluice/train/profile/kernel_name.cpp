@@ -50,6 +50,7 @@ constexpr Rule kRules[] = {
     {"splitk", "products"},
     {"split_k", "products"},
     {"product_plain", "products"},
+    {"product_gelu", "products"},
     {"triton_mm", "products"},
     {"fused_mm", "products"},
     {"fused_addmm", "products"},

@@ -112,7 +112,12 @@ void ProgramBuilder::block_forward(int i, const BlockTensors& t) {
     add_branch(name("attn.add"), t.middle, x, t.projected, i, 0);
   }
   op(name("norm2"), RmsNorm{t.h2, t.rstd2, t.middle, value(of_block(i, "norm2.weight"))});
-  op(name("fc1"), Linear{t.f, t.h2, compute(of_block(i, "mlp.fc1.weight"))});
+  const TensorId fc1 = compute(of_block(i, "mlp.fc1.weight"));
+  if (gelu_in_products(i)) {
+    op(name("fc1"), LinearGelu{t.g, t.f, t.h2, fc1, scale(i, 1)});
+    return;
+  }
+  op(name("fc1"), Linear{t.f, t.h2, fc1});
   op(name("gelu"), Gelu{t.g, t.f, fused() ? scale(i, 1) : TensorId{}});
   if (!fused()) op(name("fc2"), Linear{t.m, t.g, compute(of_block(i, "mlp.fc2.weight"))});
 }
@@ -143,9 +148,8 @@ TensorId ProgramBuilder::branch_gradient(std::string name, int i, int branch, Te
   return d.branch;
 }
 
-/// Backward of the product that ends a branch: its weight's gradient, and d_from of what it read.
-void ProgramBuilder::end_of_branch_backward(int i, int branch, TensorId d_branch, TensorId d_from,
-                                            TensorId from) {
+/// The gradient of the weight of the product that ends a branch, which read `from`.
+void ProgramBuilder::end_of_branch_backward(int i, int branch, TensorId d_branch, TensorId from) {
   const std::string product = branch == 0 ? "proj" : "fc2";
   const std::string weight = of_block(i, branch == 0 ? "attn.proj.weight" : "mlp.fc2.weight");
   const auto name = [&](const char* rest) { return block_name(i, (product + rest).c_str()); };
@@ -157,7 +161,6 @@ void ProgramBuilder::end_of_branch_backward(int i, int branch, TensorId d_branch
   } else {
     op(name(".dw"), LinearBackwardWeight{gradient(weight), d_branch, from});
   }
-  op(name(".dx"), LinearBackwardInput{d_from, d_branch, compute(weight)});
 }
 
 /// From d_h, the gradient of what attention gave, to d_qkv.
@@ -188,14 +191,21 @@ void ProgramBuilder::block_backward(int i, const BlockTensors& t) {
     return g.x_act == g.x ? TensorId{} : g.x_act;
   };
   TensorId d_branch = branch_gradient(name("mlp.add.backward"), i, 1, t.m);
-  end_of_branch_backward(i, 1, d_branch, d.f, t.g);
-  op(name("gelu.backward"), GeluBackward{d.f, d.f, t.f, fused() ? scale(i, 1) : TensorId{}});
+  const TensorId fc2 = compute(of_block(i, "mlp.fc2.weight"));
+  end_of_branch_backward(i, 1, d_branch, t.g);
+  if (gelu_in_products(i)) {
+    op(name("fc2.dx"), LinearBackwardGelu{d.f, d_branch, fc2, t.f, scale(i, 1)});
+  } else {
+    op(name("fc2.dx"), LinearBackwardInput{d.f, d_branch, fc2});
+    op(name("gelu.backward"), GeluBackward{d.f, d.f, t.f, fused() ? scale(i, 1) : TensorId{}});
+  }
   op(name("fc1.dw"), LinearBackwardWeight{gradient(fc1), d.f, t.h2});
   op(name("fc1.dx"), LinearBackwardInput{d.h, d.f, compute(fc1)});
   op(name("norm2.backward"),
      RmsNormBackward{d.x, gradient(norm2), d.h, t.middle, t.rstd2, value(norm2), copy_of(d)});
   d_branch = branch_gradient(name("attn.add.backward"), i, 0, t.projected);
-  end_of_branch_backward(i, 0, d_branch, d.h, ends_in_readout(i) ? t.attended_read : t.attended);
+  end_of_branch_backward(i, 0, d_branch, ends_in_readout(i) ? t.attended_read : t.attended);
+  op(name("proj.dx"), LinearBackwardInput{d.h, d_branch, compute(of_block(i, "attn.proj.weight"))});
   if (ends_in_readout(i)) {  // no other token has a gradient yet
     op(name("attention.read.backward"), ReadOutBackward{d_.h, d.h, {}});
     op(name("x.read.backward"), ReadOutBackward{d_.x, d.x, {}});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sluice/train/model/parameters.h"
+#include "sluice/train/model/shapes.h"
 #include "sluice/train/program/program.h"
 
 #include <fmt/format.h>
@@ -51,6 +52,12 @@ class ProgramBuilder {
     return program_.options.last_block == LastBlock::class_token && block + 1 == model().layers;
   }
 
+  /// Of all tokens: those that are read are too few for such a product.
+  [[nodiscard]] bool gelu_in_products(int block) const {
+    return program_.options.gelu_in_products && fused() && !ends_in_readout(block) &&
+           ends_in_gelu(model().dim, model().hidden());
+  }
+
   TensorId add(std::string name, std::vector<std::int64_t> shape, Dtype dtype, Arena arena) {
     return program_.plan.add(std::move(name), std::move(shape), dtype, arena);
   }
@@ -96,7 +103,7 @@ class ProgramBuilder {
   void attention_backward(int i, const BlockTensors& t);
   void add_branch(std::string name, TensorId y, TensorId x, TensorId from, int block, int branch);
   TensorId branch_gradient(std::string name, int i, int branch, TensorId from);
-  void end_of_branch_backward(int i, int branch, TensorId d_branch, TensorId d_from, TensorId from);
+  void end_of_branch_backward(int i, int branch, TensorId d_branch, TensorId from);
 
   Program program_;
   std::map<std::string, std::size_t> by_name_;

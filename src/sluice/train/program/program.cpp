@@ -135,6 +135,8 @@ void ProgramBuilder::add_inputs() {
   }
   program_.cosine = add("rope.cosine", {m.tokens(), m.head_dim()}, Dtype::f32, Arena::tables);
   program_.sine = add("rope.sine", {m.tokens(), m.head_dim()}, Dtype::f32, Arena::tables);
+  if (program_.options.packed_turns && fused() && act_ == Dtype::bf16 && m.head_dim() % 32 == 0)
+    program_.turns = add("rope.turns", {m.tokens(), m.head_dim()}, Dtype::f32, Arena::tables);
 }
 
 /// Gradients that every block uses again, and what lies before the first and after the last block.
@@ -254,6 +256,8 @@ struct CategoryOf {
   const char* operator()(const LinearBackwardInput&) const { return "GEMM"; }
   const char* operator()(const LinearBackwardWeight&) const { return "GEMM"; }
   const char* operator()(const LinearAdd&) const { return "GEMM"; }
+  const char* operator()(const LinearGelu&) const { return "GEMM"; }
+  const char* operator()(const LinearBackwardGelu&) const { return "GEMM"; }
   const char* operator()(const QkvAttention&) const { return "attention"; }
   const char* operator()(const QkvAttentionBackward&) const { return "attention"; }
   const char* operator()(const Attention&) const { return "attention"; }

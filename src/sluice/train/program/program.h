@@ -108,6 +108,14 @@ struct Gelu {
 struct GeluBackward {
   TensorId dx, dy, x, scale;  // dx may be dy
 };
+/// Linear and Gelu in one: f = x · wᵀ, y = scale · gelu(f).
+struct LinearGelu {
+  TensorId y, f, x, w, scale;
+};
+/// LinearBackwardInput and GeluBackward in one: df = scale · gelu'(f) · (dy · w).
+struct LinearBackwardGelu {
+  TensorId df, dy, w, f, scale;
+};
 /// ViT: one row per sample from its tokens, the class token or the mean over the patches.
 struct ReadOut {
   TensorId y, tokens;
@@ -126,12 +134,13 @@ struct Clear {
   TensorId what;
 };
 
-using OpWork = std::variant<Patchify, Unpatchify, Linear, LinearBackwardInput, LinearBackwardWeight,
-                            LinearAdd, FoldLayerScale, AssembleTokens, AssembleTokensBackward,
-                            Embed, EmbedBackward, RmsNorm, RmsNormBackward, QkNormRope,
-                            QkNormRopeBackward, Attention, AttentionBackward, QkvAttention,
-                            QkvAttentionBackward, AddBranch, AddBranchBackward, Gelu, GeluBackward,
-                            ReadOut, ReadOutBackward, CrossEntropy, Clear>;
+using OpWork =
+    std::variant<Patchify, Unpatchify, Linear, LinearBackwardInput, LinearBackwardWeight, LinearAdd,
+                 FoldLayerScale, AssembleTokens, AssembleTokensBackward, Embed, EmbedBackward,
+                 RmsNorm, RmsNormBackward, QkNormRope, QkNormRopeBackward, Attention,
+                 AttentionBackward, QkvAttention, QkvAttentionBackward, AddBranch,
+                 AddBranchBackward, Gelu, GeluBackward, LinearGelu, LinearBackwardGelu, ReadOut,
+                 ReadOutBackward, CrossEntropy, Clear>;
 
 struct Op {
   std::string name;  // "block3.qkv", "block3.attention.backward": profiles and errors show it
@@ -159,13 +168,15 @@ struct Parameter {
 struct ProgramOptions {
   int batch = 8;
   Regime regime = Regime::fp32;
-  bool moments = true;          // optimizer state
-  bool average = false;         // EMA
-  bool checkpointing = false;   // keep only block inputs; run a block's forward again in backward
-  bool soft_targets = false;    // targets [batch, classes] beside the labels
-  bool input_gradient = false;  // d_images too
-  bool fused = false;           // LinearAdd and QkvAttention for what they stand for
-  bool prepared_heads = false;  // QkvAttention leaves q and k for its backward, where a form does
+  bool moments = true;            // optimizer state
+  bool average = false;           // EMA
+  bool checkpointing = false;     // keep only block inputs; run a block's forward again in backward
+  bool soft_targets = false;      // targets [batch, classes] beside the labels
+  bool input_gradient = false;    // d_images too
+  bool fused = false;             // LinearAdd and QkvAttention for what they stand for
+  bool prepared_heads = false;    // QkvAttention leaves q and k for its backward, where a form does
+  bool gelu_in_products = false;  // LinearGelu and LinearBackwardGelu, where a form has them
+  bool packed_turns = false;      // a table of turns as kernels of attention read it
   LastBlock last_block = LastBlock::full;
 };
 
@@ -181,6 +192,7 @@ struct Program {
   std::vector<TensorId> branch_scales;
   TensorId images, ids, labels, soft_targets;  // inputs (those of the family)
   TensorId logits, row_loss, mean_loss, cosine, sine, d_images;
+  TensorId turns;  // cosine and sine as a device packs them; absent: it does so for every call
   std::vector<TensorId> added_to;  // gradients that no operation sets: zero at the start of a step
 };
 /// Refuses (usage) what check_model and check_last_block refuse and a batch below 1.

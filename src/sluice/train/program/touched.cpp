@@ -87,6 +87,12 @@ struct Lists {
   Touched operator()(const GeluBackward& op) const {
     return listed({op.dy, op.x, op.scale}, {op.dx});
   }
+  Touched operator()(const LinearGelu& op) const {
+    return listed({op.x, op.w, op.scale}, {op.f, op.y});
+  }
+  Touched operator()(const LinearBackwardGelu& op) const {
+    return listed({op.dy, op.w, op.f, op.scale}, {op.df});
+  }
   Touched operator()(const ReadOut& op) const { return listed({op.tokens}, {op.y}); }
   Touched operator()(const ReadOutBackward& op) const {
     return listed({op.dy}, {op.d_tokens, op.copy});

@@ -67,7 +67,9 @@ class Fused : public Attention {
     EXPECT_EQ(converted<double>(again.values()), converted<double>(got));
     EXPECT_EQ(again_q.values(), d_gamma_q.values());
     EXPECT_EQ(again_k.values(), d_gamma_k.values());
-    if (std::same_as<Act, Bf16>) check_packed(in, s, y, got);
+    // Only fused forms read it; heads of 16 and 96 have none.
+    if (std::same_as<Act, Bf16> && (s.head_dim == 32 || s.head_dim == 64 || s.head_dim == 128))
+      check_packed(in, s, y, got);
     if (std::same_as<Act, Bf16> && prepared_elements(s) > 0) check_prepared(in, s, y, got);
   }
 

@@ -6,6 +6,7 @@
 // turn, so that one multiplies while two end theirs.
 #include "sluice/train/cuda_module/product_gelu_ending.cuh"
 #include "sluice/train/cuda_module/product_gelu_sm90.cuh"
+#include "sluice/train/cuda_module/product_stages.cuh"
 
 #include <algorithm>
 
@@ -24,33 +25,29 @@ constexpr int kBytes = kWeightBytes + kEndBytes + kStages * kStageBytes + kBarri
 // Backward: 64 columns of all depths, then the next 64.
 constexpr int kBesideBytes = kKeptDepth * kDepth * 2;
 
-/// Where things lie in shared memory. Barriers: the weight is there; a stage is there, is free; a
-/// group has its turn; f of a part is there.
+/// Where things lie in shared memory. Barriers besides those of the stages: the weight is there; f
+/// of a part is there.
+using KeptStages = Stages<kStages, kGroups>;
 struct Places {
-  unsigned weight, parts, stages, weight_there, there, free, turn, brought;
+  unsigned weight, parts, rows, weight_there;
+  KeptStages stages;
+  unsigned brought;
   __device__ explicit Places(unsigned start)
       : weight(start),
         parts(start + kWeightBytes),
-        stages(parts + kEndBytes),
-        weight_there(stages + kStages * kStageBytes),
-        there(weight_there + 8),
-        free(there + 8 * kStages),
-        turn(free + 8 * kStages),
-        brought(turn + 8 * kGroups) {}
+        rows(parts + kEndBytes),
+        weight_there(rows + kStages * kStageBytes),
+        stages(weight_there + 8),
+        brought(stages.there + 8 * KeptStages::kBarriers) {}
   __device__ void make_barriers() const {
     make_barrier(weight_there, 1);
-    for (int i = 0; i < kStages; ++i) {
-      make_barrier(there + 8 * i, 1);
-      make_barrier(free + 8 * i, 4);
-    }
-    for (int i = 0; i < kGroups; ++i)
-      make_barrier(turn + 8 * i, 4);
+    stages.make_barriers(4);
     for (int i = 0; i < kGroups * 4 * 2; ++i)
       make_barrier(brought + 8 * i, 1);
     show_barriers();
   }
 };
-static_assert((1 + 2 * kStages + kGroups + kGroups * 4 * 2) * 8 <= kBarrierBytes);
+static_assert((1 + kGroups * 4 * 2 + KeptStages::kBarriers) * 8 <= kBarrierBytes);
 
 /// Tiles of one block, and its columns.
 struct Share {
@@ -83,40 +80,23 @@ __device__ inline void bring_all(const Ends& c, const Places& at, const Share& s
       bring_tile(to, c.weight, depth, share.column, at.weight_there);
     }
   }
-  int stage = 0, parity = 1;
+  auto next = KeptStages::first_to_fill();
   for (int tile = share.first; tile < share.last; ++tile)
-    for (int depth = 0; depth < c.dim; depth += 2 * kDepth) {
-      const unsigned there = at.there + 8 * static_cast<unsigned>(stage);
-      const unsigned to = at.stages + static_cast<unsigned>(stage * kStageBytes);
-      wait_for(at.free + 8 * static_cast<unsigned>(stage), parity);
-      announce(there, kStageBytes);
-      bring_tile(to, c.rows, depth, tile * kGroupRows, there);
-      bring_tile(to + kRowsBytes, c.rows, depth + kDepth, tile * kGroupRows, there);
-      if (++stage == kStages) {
-        stage = 0;
-        parity ^= 1;
-      }
-    }
+    for (int depth = 0; depth < c.dim; depth += 2 * kDepth)
+      at.stages.fill(next, [&](int stage, unsigned there) {
+        const unsigned to = at.rows + static_cast<unsigned>(stage * kStageBytes);
+        announce(there, kStageBytes);
+        bring_tile(to, c.rows, depth, tile * kGroupRows, there);
+        bring_tile(to + kRowsBytes, c.rows, depth + kDepth, tile * kGroupRows, there);
+      });
 }
 
-/// The product of a group's tile number `mine`; passes the turn on with its last rows.
 template <bool kBackward>
 __device__ inline void multiply_tile(float (&sums)[kEndColumns / 8][4], const Ends& c,
                                      const Places& at, int group, int mine, bool leads) {
-  const int steps = c.dim / (2 * kDepth);
-  if (mine > 0)
-    wait_for(at.turn + 8 * static_cast<unsigned>(group),
-             (mine / kGroups - (group == 0 ? 1 : 0)) & 1);
-  int stage = mine * steps % kStages, parity = (mine * steps / kStages) & 1, before = 0;
   std::uint64_t weight = kBackward ? row_tiles(at.weight, kBesideBytes) : row_tiles(at.weight);
-#pragma unroll 1
-  for (int step = 0; step < steps; ++step) {
-    wait_for(at.there + 8 * static_cast<unsigned>(stage), parity);
-    // Not before: a group that is ahead by two phases of a barrier would take it for full.
-    if (step == steps - 1 && leads)
-      arrive(at.turn + 8 * static_cast<unsigned>((group + 1) % kGroups));
-    before_products();
-    const std::uint64_t rows = row_tiles(at.stages + static_cast<unsigned>(stage * kStageBytes));
+  const auto multiply = [&](int step, int stage) {
+    const std::uint64_t rows = row_tiles(at.rows + static_cast<unsigned>(stage * kStageBytes));
 #pragma unroll
     for (int k = 0; k < 8; ++k)
       multiply_widest<kBackward>(
@@ -124,19 +104,12 @@ __device__ inline void multiply_tile(float (&sums)[kEndColumns / 8][4], const En
           weight + static_cast<unsigned>(
                        kBackward ? 128 * k : k / 4 * (kEndColumns * 2 * kDepth >> 4) + 2 * (k % 4)),
           step | k);
-    end_group();
-    wait_for_groups<1>();
-    if (step > 0 && leads) arrive(at.free + 8 * static_cast<unsigned>(before));
-    before = stage;
-    if (++stage == kStages) {
-      stage = 0;
-      parity ^= 1;
-    }
     weight += static_cast<unsigned>(kBackward ? 8 * 128 : 2 * (kEndColumns * 2 * kDepth >> 4));
-  }
-  wait_for_groups<0>();
+  };
+  at.stages.take(group, mine, c.dim / (2 * kDepth), leads, multiply, [&](int stage) {
+    if (leads) arrive(at.stages.free + 8 * static_cast<unsigned>(stage));
+  });
   settle(sums);
-  if (leads) arrive(at.free + 8 * static_cast<unsigned>(before));
 }
 
 template <bool kBackward, bool kScaled>

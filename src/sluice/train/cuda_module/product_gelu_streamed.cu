@@ -6,6 +6,7 @@
 // Two warp groups take tiles in turn: one multiplies while the other ends its tile.
 #include "sluice/train/cuda_module/product_gelu_ending.cuh"
 #include "sluice/train/cuda_module/product_gelu_sm90.cuh"
+#include "sluice/train/cuda_module/product_stages.cuh"
 
 #include <algorithm>
 
@@ -24,30 +25,26 @@ constexpr int kStages = (kSharedMemory - kBarrierBytes - kEndBytes) / kStageByte
 constexpr int kBytes = kStages * kStageBytes + kEndBytes + kBarrierBytes;
 constexpr int kParts = Ending<false, false, kProducts>::kParts;
 
-/// Where things lie in shared memory. Barriers: a stage is there, is free in both blocks; a group
-/// has its turn; f of a part is there.
+/// Where things lie in shared memory. Barriers besides those of the stages, which both blocks free:
+/// f of a part is there.
+using StreamedStages = Stages<kStages, kGroups>;
 struct Places {
-  unsigned stages, parts, there, free, turn, brought;
+  unsigned tiles, parts;
+  StreamedStages stages;
+  unsigned brought;
   __device__ explicit Places(unsigned start)
-      : stages(start),
+      : tiles(start),
         parts(start + kStages * kStageBytes),
-        there(parts + kEndBytes),
-        free(there + 8 * kStages),
-        turn(free + 8 * kStages),
-        brought(turn + 8 * kGroups) {}
+        stages(parts + kEndBytes),
+        brought(stages.there + 8 * StreamedStages::kBarriers) {}
   __device__ void make_barriers() const {
-    for (int i = 0; i < kStages; ++i) {
-      make_barrier(there + 8 * i, 1);
-      make_barrier(free + 8 * i, 4 * kBlocks);
-    }
-    for (int i = 0; i < kGroups; ++i)
-      make_barrier(turn + 8 * i, 4);
+    stages.make_barriers(4 * kBlocks);
     for (int i = 0; i < kGroups * 4 * kParts; ++i)
       make_barrier(brought + 8 * i, 1);
     show_barriers();
   }
 };
-static_assert((2 * kStages + kGroups + kGroups * 4 * kParts) * 8 <= kBarrierBytes);
+static_assert((kGroups * 4 * kParts + StreamedStages::kBarriers) * 8 <= kBarrierBytes);
 
 /// Tiles of one block: pairs of columns first, so that blocks at work share rows and weight.
 struct Share {
@@ -72,52 +69,31 @@ struct Share {
 /// One thread keeps the stages full.
 template <bool kBackward>
 __device__ inline void bring_all(const Ends& c, const Places& at, const Share& share) {
-  int stage = 0, parity = 1;
+  auto next = StreamedStages::first_to_fill();
   for (int mine = 0; share.row_of(mine) >= 0; ++mine) {
     const int row = share.row_of(mine) + static_cast<int>(share.rank) * kGroupRows;
     const int column = share.column_of(mine);
-    for (int depth = 0; depth < c.dim; depth += kDepth) {
-      const unsigned there = at.there + 8 * static_cast<unsigned>(stage);
-      const unsigned to = at.stages + static_cast<unsigned>(stage * kStageBytes);
-      const unsigned weight = to + kRowsBytes;
-      wait_for(at.free + 8 * static_cast<unsigned>(stage), parity);
-      announce(there, kStageBytes);
-      bring_tile_to_both(to + share.rank * kHalfBytes, c.rows, depth, row, there);
-      if constexpr (kBackward) {
-        bring_tile(weight, c.weight, column, depth, there);
-        bring_tile(weight + kHalfBytes, c.weight, column + kDepth, depth, there);
-      } else {
-        bring_tile(weight, c.weight, depth, column, there);
-      }
-      if (++stage == kStages) {
-        stage = 0;
-        parity ^= 1;
-      }
-    }
+    for (int depth = 0; depth < c.dim; depth += kDepth)
+      at.stages.fill(next, [&](int stage, unsigned there) {
+        const unsigned to = at.tiles + static_cast<unsigned>(stage * kStageBytes);
+        const unsigned weight = to + kRowsBytes;
+        announce(there, kStageBytes);
+        bring_tile_to_both(to + share.rank * kHalfBytes, c.rows, depth, row, there);
+        if constexpr (kBackward) {
+          bring_tile(weight, c.weight, column, depth, there);
+          bring_tile(weight + kHalfBytes, c.weight, column + kDepth, depth, there);
+        } else {
+          bring_tile(weight, c.weight, depth, column, there);
+        }
+      });
   }
 }
 
-/// The product of a group's tile number `mine`; passes the turn on with its last step.
 template <bool kBackward>
 __device__ inline void multiply_tile(float (&sums)[kProducts][kEndColumns / 8][4], const Ends& c,
                                      const Places& at, int group, int mine, int lane) {
-  const int steps = c.dim / kDepth;
-  const auto let_go = [&](int stage) {
-    if (lane < kBlocks)
-      arrive_at(at.free + 8 * static_cast<unsigned>(stage), static_cast<unsigned>(lane));
-  };
-  if (mine > 0)
-    wait_for(at.turn + 8 * static_cast<unsigned>(group),
-             (mine / kGroups - (group == 0 ? 1 : 0)) & 1);
-  int stage = mine * steps % kStages, parity = (mine * steps / kStages) & 1, before = 0;
-#pragma unroll 1
-  for (int step = 0; step < steps; ++step) {
-    wait_for(at.there + 8 * static_cast<unsigned>(stage), parity);
-    // Not before: a group that is ahead by two phases of a barrier would take it for full.
-    if (step == steps - 1 && lane == 0)
-      arrive(at.turn + 8 * static_cast<unsigned>((group + 1) % kGroups));
-    before_products();
-    const unsigned start = at.stages + static_cast<unsigned>(stage * kStageBytes);
+  const auto multiply = [&](int step, int stage) {
+    const unsigned start = at.tiles + static_cast<unsigned>(stage * kStageBytes);
     const std::uint64_t rows = row_tiles(start);
     const std::uint64_t weight =
         kBackward ? row_tiles(start + kRowsBytes, kHalfBytes) : row_tiles(start + kRowsBytes);
@@ -128,20 +104,14 @@ __device__ inline void multiply_tile(float (&sums)[kProducts][kEndColumns / 8][4
         multiply_widest<kBackward>(
             sums[p], rows + static_cast<unsigned>(p * (kHalfBytes >> 4) + 2 * k),
             weight + static_cast<unsigned>(kBackward ? 128 * k : 2 * k), step | k);
-    end_group();
-    wait_for_groups<1>();
-    if (step > 0) let_go(before);
-    before = stage;
-    if (++stage == kStages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-  wait_for_groups<0>();
+  };
+  at.stages.take(group, mine, c.dim / kDepth, lane == 0, multiply, [&](int stage) {
+    if (lane < kBlocks)
+      arrive_at(at.stages.free + 8 * static_cast<unsigned>(stage), static_cast<unsigned>(lane));
+  });
 #pragma unroll
   for (int p = 0; p < kProducts; ++p)
     settle(sums[p]);
-  let_go(before);
 }
 
 template <bool kBackward, bool kScaled>

@@ -226,6 +226,23 @@ TEST(HtmlAnswerTest, APageWithoutAPartStillReads) {
   }
 }
 
+TEST(HtmlAnswerTest, RowsThatWereBrokenOffAreNotMeasured) {
+  results::ResultFile file = file_of(document_of("training"));
+  file.training.reset();
+  file.training_summary.reset();
+  file.peer_ratios.clear();
+  ASSERT_FALSE(file.rows.empty());
+  for (measure::Row& row : file.rows) {
+    ASSERT_FALSE(row.runs.empty());
+    row.status = measure::RowStatus::skipped;
+    row.reason = "interrupted after 1 of 3 runs; continue with --resume";
+  }
+  const std::string answer = answer_of(html({file}));
+  EXPECT_THAT(answer,
+              HasSubstr("0 of " + std::to_string(file.rows.size()) + " rows were measured"));
+  EXPECT_THAT(answer, HasSubstr("--resume goes on where rows were broken off"));
+}
+
 TEST(HtmlAnswerTest, NoiseIsSaidOnceAndDoesNotContradictItself) {
   results::ResultFile file = fixtures::quick();
   const auto count = [](const std::string& page, const std::string& part) {

@@ -87,6 +87,16 @@ TEST(TrainingText, AFileThatTellsLessSaysLess) {
   EXPECT_THAT(text, Not(HasSubstr("xecute")));
 }
 
+TEST(TrainingText, RowsThatWereBrokenOffAreKept) {
+  results::ResultFile file = shortened_step();
+  file.training.reset();
+  file.rows.clear();
+  EXPECT_THAT(training_text(file), HasSubstr("\nnothing was measured\n"));
+  file.rows.emplace_back().runs.emplace_back();
+  EXPECT_THAT(training_text(file),
+              HasSubstr("\nno row was measured to its end; what there is of them is kept\n"));
+}
+
 TEST(TrainingText, TheReportSaysWhatFedTheStep) {
   results::ResultFile file = shortened_step();
   file.training->data = Json{{"source", "loader"}};

@@ -246,6 +246,14 @@ bool has_ours(const results::TrainingSummary& summary) {
   });
 }
 
+/// Of a file without metrics: rows that were broken off have runs all the same.
+const char* nothing_words(const results::ResultFile& file) {
+  const bool kept =
+      std::ranges::any_of(file.rows, [](const measure::Row& row) { return !row.runs.empty(); });
+  return kept ? "no row was measured to its end; what there is of them is kept"
+              : "nothing was measured";
+}
+
 std::string estimates_text(const results::BatchEstimates& estimates) {
   constexpr double kMib = 1024.0 * 1024;
   std::string out;
@@ -453,7 +461,7 @@ std::string training_text(const results::ResultFile& file) {
     out += phases_text(*file.training);
   } else {
     out = fmt::format("Training Benchmark Results:\n===========================\n{}\n",
-                      has_ours(summary) ? "nothing was measured" : "our engine was not asked for");
+                      !has_ours(summary) ? "our engine was not asked for" : nothing_words(file));
   }
   out += training_libraries(summary, file.peer_ratios);
   out += training_sweep(summary);

@@ -34,12 +34,19 @@ std::string row_words(const Line& line) {
   return out;
 }
 
+/// It has runs, but not all that were asked for.
+bool broken_off(const measure::Row& row) {
+  return row.status == measure::RowStatus::skipped && !row.runs.empty();
+}
+
 std::vector<std::string> rows_next(const Section& section) {
   const auto any = [&](auto holds) {
     return std::any_of(section.rows.begin(), section.rows.end(),
                        [&](const Line& line) { return holds(*line.row); });
   };
   std::vector<std::string> next;
+  if (any(broken_off))
+    next.emplace_back("The same command with --resume goes on where rows were broken off.");
   if (any([](const measure::Row& row) { return row.status == measure::RowStatus::failed; }))
     next.emplace_back("The folder logs of the run says why rows failed.");
   if (any([](const measure::Row& row) { return has_summary(row) && row.summary->unstable; }))
@@ -57,8 +64,9 @@ std::vector<measure::Row> comparable_copies(const Section& section) {
 }
 
 std::string rows_headline(const Section& section) {
-  const auto measured = std::count_if(section.rows.begin(), section.rows.end(),
-                                      [](const Line& line) { return has_summary(*line.row); });
+  const auto measured = std::count_if(
+      section.rows.begin(), section.rows.end(),
+      [](const Line& line) { return has_summary(*line.row) && !broken_off(*line.row); });
   if (section.rows.empty()) return "No row was measured.";
   if (section.several_libraries) {
     const std::vector<measure::Row> rows = comparable_copies(section);

@@ -40,8 +40,9 @@ ProgramOptions options_of(const EngineConfig& config, Regime regime, int batch) 
   options.soft_targets = config.soft_targets;
   options.input_gradient = config.input_gradient;
   options.fused = on_cpu(config) ? config.fused_on_cpu : config.rung != Rung::off;
-  options.prepared_heads = options.fused && is_hopper(config);
-  options.gelu_in_products = options.prepared_heads && regime != Regime::fp32;
+  const bool hopper_forms = options.fused && is_hopper(config);
+  options.prepared_heads = hopper_forms;
+  options.gelu_in_products = hopper_forms && regime != Regime::fp32;
   options.packed_turns = options.fused && !on_cpu(config);
   options.last_block = config.last_block.value_or(shortest_last_block(config.model));
   return options;

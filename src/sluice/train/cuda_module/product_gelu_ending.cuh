@@ -71,8 +71,9 @@ struct Ending {
         for (int h = 0; h < 2; ++h)
           scale[h] =
               c.scale[min(row_of(row, part) + lane / 4 + 8 * h, c.count - 1) / c.rows_per_scale];
-      // Forward: f and y in two parts that lie together. Backward: df takes f's place.
-      const int first = kBackward ? part : part % kProducts * 2;
+      // Forward: f, and y in the part after it. Backward: df takes f's place.
+      const int of_f = kBackward ? part : part % kProducts * 2;
+      const int of_out = kBackward ? part : of_f + 1;
       if constexpr (kBackward) wait_for(brought + 8 * static_cast<unsigned>(part), turn & 1);
       constexpr int kWords = 16;  // of two values: eight columns after eight, rows g and g + 8
       float v[2 * kWords];
@@ -83,7 +84,7 @@ struct Ending {
         float slope[2 * kWords];
 #pragma unroll
         for (int w = 0; w < kWords; ++w) {
-          const float2 f = unpack(load_word(word(place(part), w / 2, w % 2)));
+          const float2 f = unpack(load_word(word(place(of_f), w / 2, w % 2)));
           slope[2 * w] = f.x;
           slope[2 * w + 1] = f.y;
         }
@@ -101,20 +102,19 @@ struct Ending {
         __syncwarp();
 #pragma unroll
         for (int w = 0; w < kWords; ++w)
-          store_word(word(place(first), w / 2, w % 2), middle[w]);
+          store_word(word(place(of_f), w / 2, w % 2), middle[w]);
       }
 #pragma unroll
       for (int w = 0; w < kWords; ++w) {
         const float by = kScaled ? scale[w % 2] : 1.0F;
-        store_word(word(place(kBackward ? part : first + 1), w / 2, w % 2),
-                   pack(by * v[2 * w], by * v[2 * w + 1]));
+        store_word(word(place(of_out), w / 2, w % 2), pack(by * v[2 * w], by * v[2 * w + 1]));
       }
       show_to_products();
       __syncwarp();
       if (lane != 0) continue;
       const int from = column + part % 2 * kDepth;
-      if constexpr (!kBackward) write_tile(c.middle, from, row_of(row, part), place(first));
-      write_tile(c.out, from, row_of(row, part), place(kBackward ? part : first + 1));
+      if constexpr (!kBackward) write_tile(c.middle, from, row_of(row, part), place(of_f));
+      write_tile(c.out, from, row_of(row, part), place(of_out));
       end_tiles();
       if (kBackward && part > 0) {
         wait_until_read<1>();
@@ -142,10 +142,10 @@ struct Ending {
 cudaError_t describe_tiles(CUtensorMap& map, const void* matrix, std::int64_t rows,
                            std::int64_t columns, unsigned tile_rows);
 
-/// A kernel's argument; weight_rows: of the tiles that it comes in.
-template <class Call>
-cudaError_t describe_ends(Ends& ends, const Call& call, const void* rows, const void* out,
-                          unsigned weight_rows, bool weight_by_columns) {
+/// A kernel's argument. Forward the weight's rows are the columns of the product, backward its
+/// depths.
+template <bool kBackward, class Call>
+cudaError_t describe_ends(Ends& ends, const Call& call, const void* rows, const void* out) {
   ends.scale = call.branch_scale;
   ends.rows_per_scale = call.rows_per_scale;
   ends.count = static_cast<int>(call.rows);
@@ -153,9 +153,9 @@ cudaError_t describe_ends(Ends& ends, const Call& call, const void* rows, const 
   ends.hidden = static_cast<int>(call.hidden);
   cudaError_t error = describe_tiles(ends.rows, rows, call.rows, call.dim, kGroupRows);
   if (error == cudaSuccess)
-    error = weight_by_columns
-                ? describe_tiles(ends.weight, call.weight.data, call.hidden, call.dim, weight_rows)
-                : describe_tiles(ends.weight, call.weight.data, call.dim, call.hidden, weight_rows);
+    error = kBackward
+                ? describe_tiles(ends.weight, call.weight.data, call.dim, call.hidden, kDepth)
+                : describe_tiles(ends.weight, call.weight.data, call.hidden, call.dim, kEndColumns);
   if (error == cudaSuccess)
     error = describe_tiles(ends.middle, call.f.data, call.rows, call.hidden, kWarpRows);
   if (error == cudaSuccess)

@@ -18,6 +18,7 @@ constexpr int kGroups = 3, kThreads = (kGroups + 1) * kGroupThreads;
 // Shared memory: the weight, parts of endings, rows under way, barriers.
 constexpr int kWeightBytes = kEndColumns * kKeptDepth * 2;
 constexpr int kEndBytes = kGroups * 4 * Ending<false, false, 1>::kBytes;
+constexpr int kParts = Ending<false, false, 1>::kParts;
 constexpr int kRowsBytes = kGroupRows * kDepth * 2, kStageBytes = 2 * kRowsBytes;
 constexpr int kBarrierBytes = 512;
 constexpr int kStages = (kSharedMemory - kBarrierBytes - kWeightBytes - kEndBytes) / kStageBytes;
@@ -42,12 +43,12 @@ struct Places {
   __device__ void make_barriers() const {
     make_barrier(weight_there, 1);
     stages.make_barriers(4);
-    for (int i = 0; i < kGroups * 4 * 2; ++i)
+    for (int i = 0; i < kGroups * 4 * kParts; ++i)
       make_barrier(brought + 8 * i, 1);
     show_barriers();
   }
 };
-static_assert((1 + kGroups * 4 * 2 + KeptStages::kBarriers) * 8 <= kBarrierBytes);
+static_assert((1 + kGroups * 4 * kParts + KeptStages::kBarriers) * 8 <= kBarrierBytes);
 
 /// Tiles of one block, and its columns.
 struct Share {
@@ -129,7 +130,7 @@ __global__ void __launch_bounds__(kThreads, 1) product_gelu_kept(const __grid_co
     const int group = warp / 4;
     const Ending<kBackward, kScaled, 1> ending(c, at.parts, at.brought, warp, lane);
     if (kBackward && lane == 0)
-      for (int part = 0; part < 2; ++part)
+      for (int part = 0; part < kParts; ++part)
         ending.bring(share.row_of(group), share.column, part);
     wait_for(at.weight_there, 0);
     for (int mine = group; share.row_of(mine) >= 0; mine += kGroups) {
@@ -148,8 +149,7 @@ __global__ void __launch_bounds__(kThreads, 1) product_gelu_kept(const __grid_co
 template <bool kBackward, class Call>
 cudaError_t start(const Call& call, const void* rows, const void* out, const Launch& on) {
   Ends ends;
-  cudaError_t error =
-      describe_ends(ends, call, rows, out, kBackward ? kDepth : kEndColumns, !kBackward);
+  cudaError_t error = describe_ends<kBackward>(ends, call, rows, out);
   if (error != cudaSuccess) return error;
   const auto kernel = ends.scale == nullptr ? product_gelu_kept<kBackward, false>
                                             : product_gelu_kept<kBackward, true>;

@@ -151,8 +151,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 template <bool kBackward, class Call>
 cudaError_t start(const Call& call, const void* rows, const void* out, const Launch& on) {
   Ends ends;
-  cudaError_t error =
-      describe_ends(ends, call, rows, out, kBackward ? kDepth : kEndColumns, !kBackward);
+  cudaError_t error = describe_ends<kBackward>(ends, call, rows, out);
   if (error != cudaSuccess) return error;
   const auto kernel = ends.scale == nullptr ? product_gelu_streamed<kBackward, false>
                                             : product_gelu_streamed<kBackward, true>;
